@@ -1,0 +1,19 @@
+"""Rule chunk: one chunk of tiles, first or second pass (pairtile.steps.chunk)."""
+
+from pairtile.job import job
+
+with job(snakemake):
+    from pathlib import Path
+
+    from pairtile.steps.chunk import chunk
+
+    chunk(
+        section=snakemake.params.section,
+        plan_file=Path(snakemake.input.plan),
+        state=Path(snakemake.input.state),
+        null=Path(snakemake.input.null),
+        scan=Path(snakemake.input.scan[0]) if snakemake.input.scan else None,
+        stage=snakemake.wildcards.stage,
+        name=snakemake.wildcards.chunk,
+        out=Path(snakemake.output.chunk),
+    )

@@ -1,0 +1,17 @@
+"""Rule export: the network in one format (pairtile.steps.export)."""
+
+from pairtile.job import job
+
+with job(snakemake):
+    from pathlib import Path
+
+    from pairtile.steps.export import export
+
+    export(
+        name=snakemake.wildcards.analysis,
+        format=snakemake.params.format,
+        network=Path(snakemake.input.network),
+        items=Path(snakemake.input.items_table),
+        network_record=Path(snakemake.input.network_record),
+        out=Path(snakemake.output.file),
+    )

@@ -1,0 +1,23 @@
+"""Rule network: significance, DPI and the final network (pairtile.steps.network)."""
+
+from pairtile.job import job
+
+with job(snakemake):
+    from pathlib import Path
+
+    from pairtile.steps.network import network
+
+    network(
+        section=snakemake.params.section,
+        plan_file=Path(snakemake.input.plan),
+        state=Path(snakemake.input.state),
+        items=Path(snakemake.input.items_table),
+        null=Path(snakemake.input.null),
+        pairs=Path(snakemake.input.pairs),
+        summaries=Path(snakemake.input.summaries),
+        scan=Path(snakemake.input.scan[0]) if snakemake.input.scan else None,
+        bootstraps=[Path(path) for path in snakemake.input.bootstraps],
+        out=Path(snakemake.output.network),
+        scores=Path(snakemake.output.scores),
+        record=Path(snakemake.output.record),
+    )

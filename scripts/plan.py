@@ -1,0 +1,17 @@
+"""Rule plan: tiles, chunks, backend and precision of one analysis (pairtile.steps.plan)."""
+
+from pairtile.job import job
+
+with job(snakemake):
+    from pathlib import Path
+
+    from pairtile.steps.plan import plan
+
+    plan(
+        section=snakemake.params.section,
+        backend=snakemake.params.backend,
+        seed=snakemake.params.seed,
+        state_folder=Path(snakemake.input.state),
+        out=Path(snakemake.output.plan),
+        record=Path(snakemake.output.record),
+    )

@@ -1,0 +1,16 @@
+"""Rule prepare: read and clean the input of one analysis (pairtile.steps.prepare)."""
+
+from pairtile.job import job
+
+with job(snakemake):
+    from pathlib import Path
+
+    from pairtile.steps.prepare import prepare
+
+    prepare(
+        section=snakemake.params.section,
+        inputs=dict(snakemake.input.items()),
+        items=Path(snakemake.output.items_table),
+        state=Path(snakemake.output.state),
+        record=Path(snakemake.output.record),
+    )

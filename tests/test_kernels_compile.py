@@ -1,0 +1,77 @@
+"""Every CUDA kernel compiles for every architecture, on a machine without a GPU."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+from pairtile.kernels import cuda
+
+nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="needs the package cuda-bindings")
+
+ARCHITECTURES = ["sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"]
+
+VARIANTS = {
+    "mutual_information": [
+        {"REAL": "float", "WEIGHT": "__half", "BINS": 10, "ORDER": 3},
+        {"REAL": "double", "WEIGHT": "double", "BINS": 10, "ORDER": 3},
+        {"REAL": "float", "WEIGHT": "__half", "BINS": 1, "ORDER": 1},
+        {"REAL": "double", "WEIGHT": "double", "BINS": 64, "ORDER": 8},
+    ],
+    "dpi": [{"REAL": "float"}, {"REAL": "double"}],
+}
+"""Compile-time settings that stand for what users can ask for."""
+
+
+def headers() -> list[str]:
+    """Folders with cuda_fp16.h, from the pip wheels."""
+    found = importlib.util.find_spec("nvidia")
+    assert found is not None, "needs the package nvidia-cuda-runtime-cu12"
+    places = found.submodule_search_locations or []
+    return [str(p) for top in places for p in Path(top).glob("**/include") if p.is_dir()]
+
+
+def compiled(name: str, defines: dict[str, str | int], architecture: str) -> str:
+    """Compile to machine code; returns the compiler's log with the resources of each kernel."""
+
+    def check(result):
+        assert result[0] == nvrtc.nvrtcResult.NVRTC_SUCCESS, result[0]
+        return result[1] if len(result) > 1 else None
+
+    program = check(
+        nvrtc.nvrtcCreateProgram(cuda.source(name).encode(), f"{name}.cu".encode(), 0, [], [])
+    )
+    options = [*cuda.options(defines), f"--gpu-architecture={architecture}"]
+    options += ["--ptxas-options=-v", *(f"--include-path={folder}" for folder in headers())]
+    encoded = [option.encode() for option in options]
+    result = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)[0]
+    size = check(nvrtc.nvrtcGetProgramLogSize(program))
+    log = b" " * size
+    check(nvrtc.nvrtcGetProgramLog(program, log))
+    text = log.decode(errors="replace")
+    assert result == nvrtc.nvrtcResult.NVRTC_SUCCESS, f"{name} {defines} {architecture}:\n{text}"
+    assert check(nvrtc.nvrtcGetCUBINSize(program)) > 0
+    return text
+
+
+CASES = [(name, defines) for name, variants in VARIANTS.items() for defines in variants]
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize(("name", "defines"), CASES, ids=lambda v: str(v))
+def test_kernel_compiles(name, defines, architecture):
+    compiled(name, defines, architecture)
+
+
+def test_every_kernel_file_is_covered():
+    assert {path.stem for path in cuda.FOLDER.glob("*.cu")} == set(VARIANTS)
+
+
+@pytest.mark.parametrize("defines", VARIANTS["mutual_information"][:2], ids=str)
+def test_common_settings_spill_no_registers(defines):
+    log = compiled("mutual_information", defines, "sm_90")
+    spills = [int(n) for n in re.findall(r"(\d+) bytes spill", log)]
+    assert spills, "the compiler reported no resources"
+    assert max(spills) == 0, log

@@ -1,0 +1,108 @@
+"""The one abstraction: what every method of pairtile must say and do.
+
+An estimator turns an analysis' input into *items* (what is paired) and a *state* (arrays computed
+once, stored, memory-mapped by every chunk); states the *shape* of its pair space and the *cost* of
+a tile; names the *schema* of its table; and computes *one tile* on the CPU or the GPU. The steps
+(pairtile.steps) do everything else and know no method by name.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pairtile.device import Device
+from pairtile.selection import Selection
+from pairtile.store import Rows, Summaries
+from pairtile.tiles import PairSpace, Tile
+
+State = Mapping[str, NDArray[Any]]
+Section = Mapping[str, Any]
+"""An analysis' section of the configuration, every default filled in."""
+
+
+@dataclass(frozen=True)
+class PreparedInput:
+    """What ``prepare`` makes of the input files."""
+
+    items: pd.DataFrame
+    state: dict[str, NDArray[Any]]
+    counts: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+
+class Estimator(ABC):
+    """One method, opened on the state of one analysis."""
+
+    method: ClassVar[str]
+    sort_by: ClassVar[tuple[str, ...]] = ("i", "j")
+
+    def __init__(self, section: Section, state: State, device: Device, precision: str) -> None:
+        self.section = section
+        self.state = state
+        self.device = device
+        self.precision = precision
+
+    @classmethod
+    @abstractmethod
+    def prepare(cls, section: Section) -> PreparedInput:
+        """Read and clean the input files that ``section`` names; compute the state."""
+
+    @classmethod
+    @abstractmethod
+    def space(cls, state: State) -> PairSpace:
+        """The shape of the pairs to score."""
+
+    @classmethod
+    @abstractmethod
+    def pairs_per_second(cls, section: Section, state: State, backend: str, threads: int) -> float:
+        """Cost model: how fast tiles go. An order of magnitude is enough."""
+
+    @classmethod
+    @abstractmethod
+    def resolve_precision(cls, section: Section, backend: str) -> str:
+        """``float64`` or ``mixed`` for ``precision: auto`` on a backend."""
+
+    @classmethod
+    @abstractmethod
+    def chunk_parameters(cls, section: Section) -> dict[str, Any]:
+        """The part of the section that chunks depend on: it enters their fingerprint."""
+
+    @classmethod
+    def needs_scan(cls, section: Section) -> bool:
+        """Whether a first pass over all tiles must gather sums before rows can be chosen."""
+        return False
+
+    @abstractmethod
+    def schema(self) -> pa.Schema:
+        """Columns of ``pairs.parquet``."""
+
+    @abstractmethod
+    def null(self, seed: int) -> dict[str, NDArray[Any]]:
+        """Arrays that describe the null distribution (empty where the method has none)."""
+
+    @abstractmethod
+    def selection(self, null: State) -> Selection:
+        """Which rows chunks write, from the section and the null."""
+
+    @abstractmethod
+    def scan_tile(self, tile: Tile) -> Summaries:
+        """First pass: a tile's sums only."""
+
+    @abstractmethod
+    def compute_tile(
+        self, tile: Tile, selection: Selection, scan: State | None, cut: float
+    ) -> tuple[Rows, Summaries]:
+        """A tile's rows, sorted by ``sort_by``, and its summaries.
+
+        ``cut`` is the lowest ranking score that can still be among the best ``selection.top``;
+        where ``selection.top`` is set, rows carry ``passed`` and ``rank_score`` too.
+        """

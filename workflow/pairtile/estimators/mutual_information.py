@@ -1,0 +1,471 @@
+"""B-spline mutual information of gene pairs (Daub et al. 2004), as one estimator of pairtile.
+
+State: ``z`` float64 (genes, samples), each gene scaled to [0, bins - order + 1] over its observed
+samples, NaN where missing; ``entropy_bits`` float64 (genes,); ``regulators`` int32, the item
+numbers of the regulators (empty: every gene with every gene).
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from pairtile.estimators.base import Estimator, PreparedInput, Section, State
+from pairtile.estimators.bspline_scorer import BsplineScorer, SplineSettings, Weights
+from pairtile.inputs.expression import read_expression
+from pairtile.inputs.regulators import match_regulators, read_regulators
+from pairtile.kernels.bspline import bspline_weights, dense_weights
+from pairtile.network.block_scores import better_direction
+from pairtile.network.moments import FIXED_POINT_ONE, ExactMoments
+from pairtile.network.significance import (
+    Null,
+    class_pair_number,
+    class_pairs,
+    entropy_classes,
+    permutations_needed,
+    permuted_rows,
+)
+from pairtile.prepare import prepare_expression
+from pairtile.selection import Selection
+from pairtile.store import PASSED, RANK_SCORE, Rows, Summaries
+from pairtile.tiles import TILE_EDGE, PairSpace, Tile
+
+RANKED_EDGES = 100_000
+"""With a gold standard, the best so many edges are kept for evaluation, as DREAM5 asks."""
+
+HISTOGRAM_BINS = 2048
+"""Bins of the score histogram, from 0 to log2(bins) bits."""
+
+SLACK = 1e-6
+"""Chunks keep this much (relative) below a threshold; the network step applies it exactly."""
+
+
+def scaled(
+    values: NDArray[np.float64], settings: SplineSettings, transform: str
+) -> NDArray[np.float64]:
+    """Each gene's values, or their average ranks, scaled to [0, bins - order + 1].
+
+    values : float64 (genes, samples), NaN where missing. A constant gene becomes all 0, so that
+    all its weight lies on the same bins and its mutual information with everything is 0.
+    """
+    z = np.array(values, dtype=np.float64)
+    if transform == "rank":
+        missing = np.isnan(z)
+        for gene in range(z.shape[0]):  # rankdata's own nan handling is slower than the loop
+            if missing[gene].any():
+                z[gene, ~missing[gene]] = rankdata(z[gene, ~missing[gene]])
+            else:
+                z[gene] = rankdata(z[gene])
+    elif transform != "none":
+        raise ValueError(f"transform: found {transform!r}; expected 'rank' or 'none'")
+    with np.errstate(invalid="ignore"):
+        low = np.nanmin(z, axis=1, keepdims=True)
+        width = np.nanmax(z, axis=1, keepdims=True) - low
+        z -= low
+        z /= np.where(width > 0.0, width, 1.0)
+    # Rounding may leave a maximum just above one.
+    return np.minimum(z, 1.0) * settings.intervals
+
+
+def marginal_entropies(z: NDArray[np.float64], settings: SplineSettings) -> NDArray[np.float64]:
+    """Entropy in bits of each gene's own bins: float64 (genes,)."""
+    entropies = np.empty(z.shape[0])
+    for begin in range(0, z.shape[0], TILE_EDGE):
+        block = z[begin : begin + TILE_EDGE]
+        weights = bspline_weights(block, settings.bins, settings.order, settings.knots)
+        p = dense_weights(*weights, settings.bins).sum(axis=1)
+        p /= np.maximum(p.sum(axis=1, keepdims=True), 1.0)
+        logs = np.log2(p, out=np.zeros_like(p), where=p > 0.0)
+        entropies[begin : begin + TILE_EDGE] = np.maximum(0.0, -(p * logs).sum(axis=1))
+    return entropies
+
+
+def spline_settings(section: Section, precision: str) -> SplineSettings:
+    """The estimator's part of a configuration section."""
+    e = section["estimator"]
+    return SplineSettings(e["bins"], e["order"], e["knots"], precision)
+
+
+class MutualInformation(Estimator):
+    """B-spline mutual information with permutation null; scores mi, clr, target_z."""
+
+    method: ClassVar[str] = "mutual_information"
+
+    def __init__(self, section: Section, state: State, device: Any, precision: str) -> None:
+        super().__init__(section, state, device, precision)
+        self.settings = spline_settings(section, precision)
+        self.scorer = BsplineScorer(self.settings, device)
+        self.genes = int(state["z"].shape[0])
+        self.is_regulator: NDArray[np.bool_] | None = None
+        if state["regulators"].size:
+            self.is_regulator = np.zeros(self.genes, dtype=bool)
+            self.is_regulator[state["regulators"]] = True
+        self.classes = entropy_classes(state["entropy_bits"])
+        # A bootstrap's original values and the samples drawn from them.
+        self._resampling: tuple[NDArray[np.float64], NDArray[np.int64]] | None = None
+        self._cache: dict[tuple[str, int], Weights] = {}
+
+    # --- what the plan needs --------------------------------------------------------------------
+
+    @classmethod
+    def prepare(cls, section: Section) -> PreparedInput:
+        expression = read_expression(
+            section["expression"], section["orientation"], section.get("layer")
+        )
+        prepared = prepare_expression(expression, section["preprocess"])
+        notes = list(prepared.notes)
+        warnings = list(prepared.warnings)
+        counts = dict(prepared.counts)
+        items = prepared.items
+        regulators = np.empty(0, dtype=np.int32)
+        if section["regulators"] is not None:
+            names = read_regulators(section["regulators"])
+            regulators, absent = match_regulators(names, prepared.genes, section["regulators"])
+            counts |= {"regulators_listed": len(names), "regulators_used": int(regulators.size)}
+            if absent:
+                shown = ", ".join(absent[:5]) + (", ..." if len(absent) > 5 else "")
+                warnings.append(
+                    f"{len(absent)} of {len(names)} regulators are not among the genes: {shown}"
+                )
+            items.loc[regulators, "is_regulator"] = True
+        settings = spline_settings(section, "float64")
+        z = scaled(prepared.values, settings, section["estimator"]["transform"])
+        entropy = marginal_entropies(z, settings)
+        constant = int((entropy == 0.0).sum())
+        counts["genes_constant"] = constant
+        if constant:
+            warnings.append(f"{constant} genes are constant: their mutual information is 0")
+        n_classes = int(entropy_classes(entropy).max(initial=0)) + 1
+        if n_classes > 1:
+            low, high = np.percentile(entropy[entropy > 0.0], [5, 95])
+            warnings.append(
+                f"marginal entropies range from {low:.2f} to {high:.2f} bits (outliers or ties): "
+                f"each pair of {n_classes} entropy classes gets a null distribution of its own; "
+                "transform: rank makes them alike where ties are few"
+            )
+        state: dict[str, NDArray[Any]] = {"z": z, "entropy_bits": entropy, "regulators": regulators}
+        return PreparedInput(items, state, counts, notes, warnings, prepared.parameters)
+
+    @classmethod
+    def space(cls, state: State) -> PairSpace:
+        genes = int(state["z"].shape[0])
+        if state["regulators"].size:
+            return PairSpace("rectangle", int(state["regulators"].size), genes)
+        return PairSpace("triangle", genes, genes)
+
+    @classmethod
+    def pairs_per_second(cls, section: Section, state: State, backend: str, threads: int) -> float:
+        # Measured: docs/scaling.md. The work of a pair grows with samples x order x bins.
+        bins, order = section["estimator"]["bins"], section["estimator"]["order"]
+        samples = int(state["z"].shape[1])
+        if backend == "cuda":
+            return 4e8 / max(1.0, samples * bins * bins / 1e5)
+        return threads * 1e6 / max(0.1, (samples * order * bins + 10 * bins * bins) / 9e3)
+
+    @classmethod
+    def resolve_precision(cls, section: Section, backend: str) -> str:
+        asked = section["estimator"]["precision"]
+        if asked != "auto":
+            return str(asked)
+        return "mixed" if backend == "cuda" else "float64"
+
+    @classmethod
+    def chunk_parameters(cls, section: Section) -> dict[str, Any]:
+        wanted = ("estimator", "score", "null", "keep")
+        result = {key: section[key] for key in wanted}
+        result["min_samples"] = section["preprocess"]["min_samples"]
+        result["ranking"] = section["gold_standard"] is not None
+        return result
+
+    @classmethod
+    def needs_scan(cls, section: Section) -> bool:
+        return bool(section["score"] != "mi")
+
+    def schema(self) -> pa.Schema:
+        mi = pa.float32() if self.precision == "mixed" else pa.float64()
+        columns = [("i", pa.int32()), ("j", pa.int32()), ("mi_bits", mi), ("n_samples", pa.int32())]
+        return pa.schema(columns)
+
+    # --- null and selection ---------------------------------------------------------------------
+
+    def null(self, seed: int) -> dict[str, NDArray[Any]]:
+        classes = self.classes
+        draws = permutations_needed(
+            self.section["null"]["permutations"], self.section["keep"], self.n_pairs()
+        )
+        side = int(np.ceil(np.sqrt(draws)))
+        varied = self.state["entropy_bits"] > 0.0
+        statistics = []
+        for number, (a, b) in enumerate(class_pairs(int(classes.max(initial=0)) + 1)):
+            rows = self._permuted(np.flatnonzero(varied & (classes == a)), side, seed, 0, number)
+            columns = self._permuted(np.flatnonzero(varied & (classes == b)), side, seed, 1, number)
+            statistics.append(self._null_statistics(rows, columns))
+        return Null(statistics, classes).arrays()
+
+    def _permuted(
+        self, pool: NDArray[np.int64], side: int, seed: int, which: int, number: int
+    ) -> NDArray[np.float64]:
+        if pool.size == 0:
+            return np.zeros((1, self.state["z"].shape[1]))  # constant genes only: all MI are 0
+        random = np.random.Generator(np.random.Philox(key=[seed, 1], counter=[0, 0, which, number]))
+        genes = random.choice(pool, size=side)
+        if self._resampling is None:
+            return permuted_rows(self.state["z"], genes, seed, which, number)
+        original, samples = self._resampling
+        permuted = permuted_rows(original, genes, seed, which, number)[:, samples]
+        return scaled(permuted, self.settings, self.section["estimator"]["transform"])
+
+    def _null_statistics(
+        self, rows: NDArray[np.float64], columns: NDArray[np.float64]
+    ) -> NDArray[np.float32]:
+        parts = []
+        column_weights = [
+            self.scorer.weights(columns[c : c + TILE_EDGE])
+            for c in range(0, len(columns), TILE_EDGE)
+        ]
+        for r in range(0, len(rows), TILE_EDGE):
+            row_weights = self.scorer.weights(rows[r : r + TILE_EDGE])
+            for weights in column_weights:
+                bits, n_samples = self.scorer.scores(row_weights, weights)
+                statistic, scored = self._statistic(bits, n_samples)
+                flat = statistic.ravel() if scored is None else statistic[scored]
+                parts.append(self.device.to_host(flat.astype(np.float32)))
+        return np.sort(np.concatenate(parts))
+
+    def _statistic(self, bits: Any, n_samples: Any) -> tuple[Any, Any]:
+        """n_samples * MI, and which pairs have enough samples (None: all)."""
+        if n_samples is None:
+            return bits * self.state["z"].shape[1], None
+        return bits * n_samples, n_samples >= self.section["preprocess"]["min_samples"]
+
+    def selection(self, null: State) -> Selection:
+        keep = self.section["keep"]
+        top = RANKED_EDGES if self.section["gold_standard"] is not None else 0
+        if keep == "all":
+            return Selection(everything=True)
+        if "top_edges" in keep:
+            return Selection(top=max(top, keep["top_edges"]))
+        if "score" in keep:
+            score = float(keep["score"])
+            return Selection(min_score=score - SLACK * max(1.0, abs(score)), top=top)
+        # A pair with q <= x has p <= x, so the p-value rule bounds what fdr can keep.
+        p = float(keep["p_value"] if "p_value" in keep else keep["fdr"])
+        limits = Null.from_arrays(null).thresholds(p) * (1.0 - SLACK)
+        return Selection(min_statistic=limits, top=top)
+
+    # --- tiles ----------------------------------------------------------------------------------
+
+    def n_pairs(self) -> int:
+        """Unordered pairs of the space."""
+        regulators = int(self.state["regulators"].size)
+        if not regulators:
+            return self.genes * (self.genes - 1) // 2
+        return regulators * (self.genes - 1) - regulators * (regulators - 1) // 2
+
+    def _row_items(self, begin: int, end: int) -> NDArray[np.int64]:
+        if self.is_regulator is None:
+            return np.arange(begin, end)
+        return np.asarray(self.state["regulators"][begin:end], dtype=np.int64)
+
+    def _block(self, kind: str, begin: int, end: int) -> Weights:
+        key = ("column" if self.is_regulator is None else kind, begin)
+        if key not in self._cache:
+            z = self.state["z"]
+            rows = self._row_items(begin, end) if kind == "row" else slice(begin, end)
+            weights = self.scorer.weights(np.ascontiguousarray(z[rows]))
+            size = weights.variables * self.settings.bins * z.shape[1] * 8
+            if size * (len(self._cache) + 2) > 0.25 * self.device.free_bytes():
+                self._cache.clear()
+            self._cache[key] = weights
+        return self._cache[key]
+
+    def _scored(self, tile: Tile) -> tuple[Any, Any, Any, Any, Any]:
+        """Bits, samples, which cells are pairs, which of them are scored, statistic."""
+        xp = self.device.xp
+        rows = self._row_items(tile.row_begin, tile.row_end)
+        columns = np.arange(tile.column_begin, tile.column_end)
+        on_diagonal = self.is_regulator is None and tile.row_begin == tile.column_begin
+        from_column = np.arange(rows.size) + 1 if on_diagonal else None
+        bits, n_samples = self.scorer.scores(
+            self._block("row", tile.row_begin, tile.row_end),
+            self._block("column", tile.column_begin, tile.column_end),
+            from_column,
+        )
+        statistic, scored = self._statistic(bits, n_samples)
+        wanted = None
+        if on_diagonal:
+            wanted = xp.asarray(columns)[None, :] > xp.asarray(rows)[:, None]
+        elif self.is_regulator is not None:
+            # Two regulators meet twice in the rectangle; they count where i < j.
+            both = xp.asarray(self.is_regulator[columns])[None, :]
+            r, c = xp.asarray(rows)[:, None], xp.asarray(columns)[None, :]
+            wanted = (r != c) & (~both | (r < c))
+        if wanted is not None:
+            scored = wanted if scored is None else wanted & scored
+        return bits, n_samples, wanted, scored, statistic
+
+    def scan_tile(self, tile: Tile) -> Summaries:
+        bits, _, _, scored, _ = self._scored(tile)
+        xp = self.device.xp
+        if scored is not None:
+            bits = xp.where(scored, bits, 0)
+        exact = bits.astype(xp.float64)
+        rows = self._row_items(tile.row_begin, tile.row_end)
+        columns = np.arange(tile.column_begin, tile.column_end)
+        fixed = [
+            xp.rint(exact * FIXED_POINT_ONE).astype(xp.int64),
+            xp.rint(exact * exact * FIXED_POINT_ONE).astype(xp.int64),
+            xp.ones(exact.shape, dtype=xp.int64) if scored is None else scored.astype(xp.int64),
+        ]
+        both = None
+        if self.is_regulator is not None:
+            both = xp.asarray(self.is_regulator[columns])
+        total = ExactMoments.zeros(self.genes)
+        to_host = self.device.to_host
+        for name, value in zip(("sum", "squares", "count"), fixed, strict=True):
+            by_row, by_column = to_host(value.sum(axis=1)), to_host(value.sum(axis=0))
+            total.add("source", name, rows, by_row)
+            total.add("target", name, columns, by_column)
+            # The other direction: column gene as source, row gene as target.
+            if both is None:
+                total.add("source", name, columns, by_column)
+                total.add("target", name, rows, by_row)
+            else:
+                total.add("target", name, rows, to_host((value * both[None, :]).sum(axis=1)))
+                total.add("source", name, columns, to_host(both) * by_column)
+        return total.sums
+
+    def compute_tile(
+        self, tile: Tile, selection: Selection, scan: State | None, cut: float
+    ) -> tuple[Rows, Summaries]:
+        xp = self.device.xp
+        bits, n_samples, wanted, scored, statistic = self._scored(tile)
+        rows = self._row_items(tile.row_begin, tile.row_end)
+        columns = np.arange(tile.column_begin, tile.column_end)
+        score = self._ranking_score(bits, rows, columns, scan, selection)
+        classes = self.classes
+        keep = passed = selection.passed(
+            xp, statistic, xp.asarray(classes[rows]), xp.asarray(classes[columns]), score
+        )
+        if selection.top:
+            keep = passed | (score >= cut)
+        if scored is not None:
+            keep = keep & scored
+        found_row, found_column = xp.nonzero(keep)
+        to_host = self.device.to_host
+        at_row, at_column = to_host(found_row), to_host(found_column)
+        count = at_row.size
+        full = np.full(count, self.state["z"].shape[1], dtype=np.int32)
+        result: dict[str, NDArray[Any]] = {
+            "i": rows[at_row].astype(np.int32),
+            "j": columns[at_column].astype(np.int32),
+            "mi_bits": to_host(bits[found_row, found_column]),
+            "n_samples": full if n_samples is None else to_host(n_samples[found_row, found_column]),
+        }
+        if selection.top:
+            result[RANK_SCORE] = to_host(score[found_row, found_column]).astype(np.float64)
+            result[PASSED] = to_host(passed[found_row, found_column])
+        return result, self._summaries((rows, columns), bits, n_samples, wanted, scored, statistic)
+
+    def _ranking_score(
+        self,
+        bits: Any,
+        rows: NDArray[np.int64],
+        columns: NDArray[np.int64],
+        scan: State | None,
+        selection: Selection,
+    ) -> Any:
+        """The better of a pair's two directed scores; MI itself where ranking is by MI."""
+        needed = selection.top > 0 or selection.min_score is not None
+        if scan is None or not needed:
+            return bits
+        return better_direction(
+            self.section["score"],
+            self.device.xp,
+            bits,
+            rows,
+            columns,
+            ExactMoments.from_summaries(scan),
+            self.is_regulator,
+        )
+
+    def _summaries(
+        self,
+        tile_items: tuple[NDArray[Any], NDArray[Any]],
+        bits: Any,
+        n_samples: Any,
+        wanted: Any,
+        scored: Any,
+        statistic: Any,
+    ) -> Summaries:
+        xp, to_host = self.device.xp, self.device.to_host
+        top = max(1.0, float(np.log2(self.settings.bins)))
+        n_classes = int(self.classes.max(initial=0)) + 1
+
+        def bin_number(values: Any) -> Any:
+            flat = values.ravel() if scored is None else values[scored]
+            return xp.minimum(flat * (HISTOGRAM_BINS / top), HISTOGRAM_BINS - 1).astype(xp.int32)
+
+        mi_bins = bin_number(bits)
+        counts = xp.bincount(mi_bins, minlength=HISTOGRAM_BINS)
+        pairs = bits.size if wanted is None else int(wanted.sum())
+        result = {
+            "histogram": to_host(counts).astype(np.int64),
+            "pairs": np.array([pairs], dtype=np.int64),
+            "pairs_scored": np.array([int(mi_bins.size)], dtype=np.int64),
+        }
+        by_class = result["histogram"][None, :]
+        if n_classes > 1 or n_samples is not None:
+            rows, columns = (xp.asarray(self.classes[items]) for items in tile_items)
+            number = class_pair_number(rows[:, None], columns[None, :], n_classes, xp)
+            number = xp.broadcast_to(number, bits.shape)
+            flat = number.ravel() if scored is None else number[scored]
+            # The statistic in units of bits at complete observation.
+            place = flat * HISTOGRAM_BINS + bin_number(statistic / self.state["z"].shape[1])
+            n_pairs = n_classes * (n_classes + 1) // 2
+            by_class = to_host(xp.bincount(place, minlength=n_pairs * HISTOGRAM_BINS))
+            by_class = by_class.astype(np.int64).reshape(n_pairs, HISTOGRAM_BINS)
+        result["statistic_histogram"] = by_class
+        return result
+
+    # --- consensus ------------------------------------------------------------------------------
+
+    def score_pairs(
+        self, i: NDArray[Any], j: NDArray[Any]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """MI in bits and samples of a list of pairs, by the rows they share."""
+        bits = np.empty(i.size)
+        n_samples = np.full(i.size, self.state["z"].shape[1], dtype=np.int32)
+        z = self.state["z"]
+        to_host = self.device.to_host
+        for row in np.unique(i // 64):
+            here = np.flatnonzero(i // 64 == row)
+            genes, at = np.unique(i[here], return_inverse=True)
+            others, to = np.unique(j[here], return_inverse=True)
+            scored, observed = self.scorer.scores(
+                self.scorer.weights(np.ascontiguousarray(z[genes])),
+                self.scorer.weights(np.ascontiguousarray(z[others])),
+            )
+            bits[here] = to_host(scored)[at, to]
+            if observed is not None:
+                n_samples[here] = to_host(observed)[at, to]
+        return bits, n_samples
+
+    def resampled(self, samples: NDArray[np.int64]) -> MutualInformation:
+        """The same analysis on some of the samples (with repetitions: a bootstrap).
+
+        Its null resamples too: permuted genes are drawn from the original samples first, so that
+        repeated samples raise the null as they raise the scores.
+        """
+        z = np.asarray(self.state["z"])[:, samples]
+        transform = self.section["estimator"]["transform"]
+        state = dict(self.state)
+        state["z"] = scaled(z, self.settings, transform)
+        state["entropy_bits"] = marginal_entropies(state["z"], self.settings)
+        replicate = MutualInformation(self.section, state, self.device, self.precision)
+        replicate._resampling = (np.asarray(self.state["z"]), samples)
+        return replicate

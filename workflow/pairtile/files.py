@@ -1,0 +1,86 @@
+"""Files that are there whole or not at all, and digests of what they hold."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+
+@contextmanager
+def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary path beside ``path``; move it there when the block ends without error.
+
+    The temporary file is created by the caller. It lies in the same folder, so that the final
+    rename is atomic, and it carries a random part, so that a surviving older process cannot
+    write into its successor's file. On any error it is removed and ``path`` stays as it was.
+    """
+    final = Path(path)
+    final.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(
+        prefix=f".{final.name}.", suffix=".part" + "".join(final.suffixes), dir=final.parent
+    )
+    os.close(handle)
+    temporary = Path(name)
+    # mkstemp makes files private; results are as readable as the user's umask allows.
+    umask = os.umask(0)
+    os.umask(umask)
+    temporary.chmod(0o666 & ~umask)
+    try:
+        yield temporary
+        with temporary.open("rb") as written:
+            os.fsync(written.fileno())
+        os.replace(temporary, final)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_json(path: str | os.PathLike[str], content: Any) -> None:
+    """Write ``content`` as indented JSON, whole or not at all. NaN is refused."""
+    with atomic_path(path) as temporary:
+        text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False)
+        temporary.write_text(text + "\n", encoding="utf-8")
+
+
+def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
+    """Write arrays as .npz, whole or not at all."""
+    import numpy as np
+
+    with atomic_path(path) as temporary, temporary.open("wb") as handle:
+        np.savez(handle, allow_pickle=False, **arrays)
+
+
+def read_arrays(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read all arrays of an .npz file."""
+    import numpy as np
+
+    with np.load(path) as arrays:
+        return dict(arrays)
+
+
+def read_json(path: str | os.PathLike[str]) -> Any:
+    """Read a JSON file."""
+    return json.loads(Path(path).read_text(encoding="utf-8"))
+
+
+def file_digest(path: str | os.PathLike[str]) -> str:
+    """SHA-256 of a file's bytes, or of the names and bytes of all files below a folder."""
+    top = Path(path)
+    if top.is_dir():
+        total = hashlib.sha256()
+        for part in sorted(p for p in top.rglob("*") if p.is_file()):
+            total.update(f"{part.relative_to(top)}\0{file_digest(part)}\n".encode())
+        return total.hexdigest()
+    with top.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def json_digest(content: Any) -> str:
+    """SHA-256 of ``content`` in canonical JSON: the same for equal content, on any machine."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()

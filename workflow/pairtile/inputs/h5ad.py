@@ -1,0 +1,66 @@
+"""AnnData files: cells x genes, dense or sparse, X or a layer."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from pairtile.errors import InputError
+from pairtile.inputs.table import Table
+from pairtile.inputs.text_file import check_file
+
+
+def read_h5ad(path: str | PathLike[str], layer: str | None = None) -> Table:
+    """Read X, or the named layer, as a table with genes in rows (AnnData has them in columns).
+
+    Only the matrix and the names are read. Raises InputError for a file that is no AnnData, for
+    a layer (or X) that it does not hold, and for a matrix that holds no numbers.
+    """
+    # Imported here: anndata takes longer to load than most tables to read.
+    import h5py  # type: ignore[import-untyped]
+    from anndata.io import read_elem
+
+    check_file(path)
+    try:
+        with h5py.File(path, "r") as file:
+            if "obs" not in file or "var" not in file:
+                found = ", ".join(file) or "nothing"
+                raise InputError.at(path, "", f"HDF5 with {found}", "AnnData with obs and var")
+            matrix = read_elem(_matrix(path, file, layer))
+            cells = [str(name).strip() for name in read_elem(file["obs"]).index]
+            genes = [str(name).strip() for name in read_elem(file["var"]).index]
+    except OSError as error:
+        raise InputError.at(path, "", f"no sound HDF5 ({error})", "an .h5ad file") from error
+    source = "X" if layer is None else f"the layer {layer!r}"
+    if matrix.dtype.kind not in "iuf":
+        raise InputError.at(path, source, f"type {matrix.dtype}", "numbers")
+    if matrix.shape != (len(cells), len(genes)):
+        raise InputError.at(
+            path, source, f"shape {matrix.shape}", f"{len(cells)} cells x {len(genes)} genes"
+        )
+    values = _dense_genes_by_cells(matrix)
+    notes = [f"Values are {source} of the AnnData file (cells are the samples)."]
+    n_missing = int(np.isnan(values).sum())
+    if n_missing:
+        notes.append(f"{n_missing} of {values.size} cells were read as missing.")
+    return Table(values, genes, cells, notes)
+
+
+def _matrix(path: str | PathLike[str], file: Any, layer: str | None) -> Any:
+    layers = list(file["layers"]) if "layers" in file else []
+    allowed = ", ".join(repr(name) for name in layers) or "none"
+    if layer is None:
+        if "X" not in file or file["X"].attrs.get("encoding-type") == "null":
+            raise InputError.at(path, "", "no X", f"X, or a layer named by `layer` ({allowed})")
+        return file["X"]
+    if layer not in layers:
+        raise InputError.at(path, "", f"no layer {layer!r}", f"one of its layers: {allowed}")
+    return file["layers"][layer]
+
+
+def _dense_genes_by_cells(matrix: Any) -> np.ndarray:
+    if hasattr(matrix, "toarray"):  # any of scipy's sparse kinds; their transpose is a view
+        return np.asarray(matrix.T.astype(np.float64).toarray(order="C"))
+    return np.ascontiguousarray(np.asarray(matrix).T, dtype=np.float64)

@@ -1,0 +1,55 @@
+"""The frame of every script: threads, log file, GPU lease, and errors said in one clear message.
+
+Imports nothing heavy, because the number of threads must be set before numba is first imported.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pairtile.errors import PairtileError
+
+
+@contextmanager
+def job(snakemake: Any) -> Iterator[None]:
+    """Run a rule's step inside: ``with job(snakemake): ...``.
+
+    Logs to the rule's log file and to standard error. A ``PairtileError`` ends the job with exit
+    code 1 and its message alone; any other error keeps its traceback.
+    """
+    for variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ[variable] = str(snakemake.threads)
+    _log_to(Path(snakemake.log[0]))
+    log = logging.getLogger("pairtile")
+    try:
+        if getattr(snakemake.resources, "gpu", 0):
+            from pairtile.device import leased_gpu
+
+            with leased_gpu("cuda") as gpu:
+                if gpu is not None:
+                    log.info("GPU %s", gpu)
+                yield
+        else:
+            yield
+    except PairtileError as error:
+        log.error("%s", error)
+        sys.exit(1)
+    except Exception:
+        log.exception("a defect of pairtile: please report it with this log")
+        raise
+
+
+def _log_to(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    form = logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S")
+    log = logging.getLogger("pairtile")
+    log.setLevel(logging.INFO)
+    for handler in (logging.FileHandler(path, mode="w"), logging.StreamHandler(sys.stderr)):
+        handler.setFormatter(form)
+        log.addHandler(handler)

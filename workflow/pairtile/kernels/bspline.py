@@ -1,0 +1,109 @@
+"""B-spline weights: how much each sample belongs to each bin (Daub et al. 2004, equations 5-7).
+
+A gene's value, scaled to ``z`` in [0, bins - order + 1], falls into one *interval*; only the
+``order`` basis functions first, first + 1, ... that reach over this interval are not zero. So a
+gene's weights are kept as ``first`` (which interval) and ``order`` numbers, not ``bins``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+from numpy.typing import NDArray
+
+MISSING = -1
+"""``first`` of a missing sample; its weights are all zero."""
+
+
+def knot_vector(bins: int, order: int, knots: str) -> NDArray[np.float64]:
+    """Knots t_0 .. t_(bins+order-1), with the domain moved to [0, bins - order + 1].
+
+    ``clamped`` repeats the ends ``order`` times (Daub et al. 2004, equation 5); ``uniform`` goes
+    on in steps of one beyond them, as the authors' own R code does.
+    """
+    index = np.arange(bins + order, dtype=np.float64) - (order - 1)
+    if knots == "uniform":
+        return index
+    if knots == "clamped":
+        return np.clip(index, 0.0, bins - order + 1.0)
+    raise ValueError(f"knots: found {knots!r}; expected 'clamped' or 'uniform'")
+
+
+@njit(cache=True, inline="always")
+def _basis(z, first, order, knots, left, right, out):  # type: ignore[no-untyped-def]
+    """The ``order`` non-zero basis functions at z by the Cox-de Boor recursion (0/0 = 0)."""
+    span = first + order - 1
+    out[0] = 1.0
+    for degree in range(1, order):
+        left[degree] = z - knots[span + 1 - degree]
+        right[degree] = knots[span + degree] - z
+        saved = 0.0
+        for r in range(degree):
+            width = right[r + 1] + left[degree - r]
+            part = out[r] / width if width > 0.0 else 0.0
+            out[r] = saved + right[r + 1] * part
+            saved = left[degree - r] * part
+        out[degree] = saved
+
+
+@njit(cache=True, parallel=True)
+def _bspline_weights(z, bins, order, knots, first, weights):  # type: ignore[no-untyped-def]
+    intervals = bins - order + 1
+    for gene in prange(z.shape[0]):
+        left = np.zeros(order)
+        right = np.zeros(order)
+        basis = np.zeros(order)
+        for sample in range(z.shape[1]):
+            value = z[gene, sample]
+            if np.isnan(value):
+                first[gene, sample] = -1
+                weights[gene, sample, :] = 0.0
+                continue
+            # The last interval is closed, so that the maximum is not lost.
+            interval = min(int(np.floor(value)), intervals - 1)
+            first[gene, sample] = interval
+            _basis(value, interval, order, knots, left, right, basis)
+            for a in range(order):
+                weights[gene, sample, a] = basis[a]
+
+
+def bspline_weights(
+    z: NDArray[np.float64], bins: int, order: int, knots: str, *, half: bool = False
+) -> tuple[NDArray[np.int16], NDArray[np.float64]]:
+    """Weights of every sample of every gene.
+
+    Parameters
+    ----------
+    z : float64, shape (genes, samples)
+        Values scaled to [0, bins - order + 1]; NaN where missing.
+    bins, order, knots
+        Number of basis functions, spline order (degree + 1), ``clamped`` or ``uniform``.
+    half
+        Round to float16: what ``precision: mixed`` computes with, on either backend.
+
+    Returns
+    -------
+    first : int16, shape (genes, samples)
+        Number of the first bin with weight; ``MISSING`` for a missing sample.
+    weights : float64, shape (genes, samples, order)
+        Weights of the bins first .. first + order - 1; each row sums to 1, or is 0 if
+        missing (within rounding where ``half``).
+    """
+    first = np.empty(z.shape, dtype=np.int16)
+    weights = np.empty((*z.shape, order), dtype=np.float64)
+    knot = knot_vector(bins, order, knots)
+    _bspline_weights(np.ascontiguousarray(z), bins, order, knot, first, weights)
+    if half:
+        weights = weights.astype(np.float16).astype(np.float64)
+    return first, weights
+
+
+def dense_weights(
+    first: NDArray[np.int16], weights: NDArray[np.float64], bins: int
+) -> NDArray[np.float64]:
+    """Spread sparse weights over all bins: float64, shape (genes, samples, bins)."""
+    dense = np.zeros((*first.shape, bins), dtype=np.float64)
+    start = np.maximum(first, 0).astype(np.int64)
+    for a in range(weights.shape[-1]):
+        np.put_along_axis(dense, (start + a)[..., None], weights[..., a : a + 1], axis=-1)
+    return dense

@@ -1,0 +1,94 @@
+"""Data processing inequality on the CPU: the twin of ``dpi.cu``, same names, same arguments."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+
+@numba.njit(cache=True, nogil=True)
+def fill_adjacency(a, b, mi, order, cursor, neighbours, weights, edges):  # type: ignore[no-untyped-def]
+    """Fill both rows of every edge in the order given, strongest first: a counting sort.
+
+    a, b        int32 (E,): the two genes of each edge
+    mi          real (E,)
+    order       int64 (E,): edges by descending ``mi``
+    cursor      int64 (G,): where each gene's row starts; moved to where it ends
+    neighbours, weights, edges  (2E,): the rows, filled in place
+    """
+    for edge in order:
+        first = cursor[a[edge]]
+        cursor[a[edge]] = first + 1
+        neighbours[first] = b[edge]
+        weights[first] = mi[edge]
+        edges[first] = edge
+        second = cursor[b[edge]]
+        cursor[b[edge]] = second + 1
+        neighbours[second] = a[edge]
+        weights[second] = mi[edge]
+        edges[second] = edge
+
+
+@numba.njit(inline="always")
+def outweighs(other, mi, threshold, additive):  # type: ignore[no-untyped-def]
+    """Whether an edge of ``mi`` counts as weaker than ``other``; never falls as ``other`` grows."""
+    if additive:
+        return other - mi > threshold
+    return mi < threshold * other
+
+
+@numba.njit(cache=True, parallel=True, nogil=True)
+def data_processing_inequality(  # type: ignore[no-untyped-def]
+    offsets,
+    neighbours,
+    weights,
+    edges,
+    is_regulator,
+    n_genes,
+    threshold,
+    additive,
+    rows,
+    removed,
+):
+    """Mark every edge AB that some C, adjacent to both, explains away.
+
+    offsets       int64 (G + 1,): rows of the adjacency lists
+    neighbours    int32 (2E,): each row by descending weight
+    weights       real (2E,)
+    edges         int32 (2E,): number of the edge an entry belongs to
+    is_regulator  uint8 (G,): all 1 where there is no regulator list
+    n_genes       G
+    threshold     real: factor ``1 - tolerance`` (relative rule) or difference (additive rule)
+    additive      0 or 1: which rule
+    rows          real (workers, G): scratch, one dense row of -inf for each worker
+    removed       uint8 (E,): set to 1 for the edges to remove
+
+    An edge is decided once, by its end with the smaller number. That end's MI with every gene
+    lies in a dense row, so that "is C adjacent, and how strongly" is one look-up. -inf stands for
+    "not adjacent" and outweighs nothing. The other end's list is walked only as long as its
+    weights can still outweigh the edge.
+    """
+    n_workers = rows.shape[0]
+    for worker in numba.prange(n_workers):
+        row = rows[worker]
+        # Genes come by descending degree, so dealing them out in turn balances the workers.
+        for a in range(worker, n_genes, n_workers):
+            for p in range(offsets[a], offsets[a + 1]):
+                row[neighbours[p]] = weights[p]
+            for p in range(offsets[a], offsets[a + 1]):
+                b = neighbours[p]
+                if b <= a:
+                    continue
+                mi = weights[p]
+                through_any = is_regulator[a] == 0 and is_regulator[b] == 0
+                for q in range(offsets[b], offsets[b + 1]):
+                    if not outweighs(weights[q], mi, threshold, additive):
+                        break
+                    c = neighbours[q]
+                    if outweighs(row[c], mi, threshold, additive) and (
+                        through_any or is_regulator[c] != 0
+                    ):
+                        removed[edges[p]] = 1
+                        break
+            for p in range(offsets[a], offsets[a + 1]):
+                row[neighbours[p]] = -np.inf

@@ -1,0 +1,199 @@
+"""Permutation null: how large a score is when two genes have nothing to do with each other.
+
+Draws: both genes of a pair have their samples permuted independently, and the pair is scored like
+any other. A permuted genes against b permuted genes give a x b draws; two draws that share a gene
+are independent given that gene's values, so the empirical distribution is as sharp as with
+a x b separate draws. Permutations are keyed on (seed, class, number), never on order or thread.
+
+The test statistic is n_samples * MI, whose null distribution hardly depends on the number of
+samples observed in both genes (asymptotically 2 ln2 n MI is chi-square, Kullback 1959).
+
+Genes whose marginal entropies differ widely (raw values with outliers, many ties) have different
+nulls: they are put in entropy classes, and each pair of classes gets a null of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+RESOLVED = 10
+"""Exceedances needed for an empirical p-value; below, the tail is extrapolated."""
+
+TAIL_SHARE = 0.01
+"""Share of the null to which the log-linear tail is fitted."""
+
+ENTROPY_SPREAD_BITS = 0.1
+"""Genes whose entropies (5th to 95th percentile) lie within this share one null."""
+
+MAX_CLASSES = 4
+
+
+def entropy_classes(entropy_bits: NDArray[np.float64]) -> NDArray[np.int8]:
+    """Null class of each gene: one class, or up to four of about equal size by entropy."""
+    varied = entropy_bits[entropy_bits > 0.0]
+    classes = np.zeros(entropy_bits.shape, dtype=np.int8)
+    if varied.size == 0:
+        return classes
+    low, high = np.percentile(varied, [5, 95])
+    if high - low <= ENTROPY_SPREAD_BITS:
+        return classes
+    limits = np.unique(np.quantile(varied, np.arange(1, MAX_CLASSES) / MAX_CLASSES))
+    return np.searchsorted(limits, entropy_bits, side="right").astype(np.int8)
+
+
+def permutations_needed(permutations: int | str, keep: Any, n_pairs: int) -> int:
+    """Draws for each null: as asked, or by what ``keep`` must resolve (at least 10/p).
+
+    ``auto`` with ``fdr``: a pair among a thousand kept has p near fdr * 1000 / n_pairs.
+    """
+    if permutations != "auto":
+        return int(permutations)
+    if isinstance(keep, Mapping) and "p_value" in keep:
+        wanted = RESOLVED / float(keep["p_value"])
+    elif isinstance(keep, Mapping) and "fdr" in keep:
+        wanted = RESOLVED * n_pairs / (1000.0 * float(keep["fdr"]))
+        wanted = min(wanted, 1e7)
+    else:
+        wanted = 1e6
+    return int(min(1e8, max(1e5, np.ceil(wanted))))
+
+
+def permuted_rows(
+    values: NDArray[np.float64], genes: NDArray[np.int64], seed: int, side: int, pair_class: int
+) -> NDArray[np.float64]:
+    """One permuted copy of a randomly chosen gene for each entry of ``genes``' length.
+
+    Draw number d of a (side, class) always gets the same gene and permutation: it is keyed on
+    (seed, class, side, d) through the counter of a Philox generator.
+    """
+    out = np.empty((genes.size, values.shape[1]))
+    key = [np.uint64(seed), np.uint64(0x6E756C6C)]  # "null": apart from other uses of the seed
+    for d, gene in enumerate(genes):
+        counter = [0, d, side, pair_class]
+        random = np.random.Generator(np.random.Philox(key=key, counter=counter))
+        out[d] = random.permutation(values[gene])
+    return out
+
+
+@dataclass(frozen=True)
+class Null:
+    """Null distributions of the statistic n_samples * MI (bits).
+
+    statistic : one ascending float32 array for each unordered pair of classes, in the order of
+        ``class_pairs``.
+    class_of : int8 (genes,).
+    """
+
+    statistic: list[NDArray[np.float32]]
+    class_of: NDArray[np.int8]
+
+    @property
+    def n_classes(self) -> int:
+        """Number of gene classes."""
+        return round((np.sqrt(8 * len(self.statistic) + 1) - 1) / 2)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """For storage: the inverse of ``from_arrays``."""
+        lengths = np.array([s.size for s in self.statistic], dtype=np.int64)
+        return {
+            "class_of": self.class_of,
+            "lengths": lengths,
+            "statistic": np.concatenate(self.statistic),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Null:
+        """From what ``arrays`` gave."""
+        ends = np.cumsum(arrays["lengths"])
+        return cls(np.split(arrays["statistic"], ends[:-1]), arrays["class_of"])
+
+    def p_value(
+        self,
+        statistic: NDArray[np.float64],
+        row_class: NDArray[np.int8],
+        column_class: NDArray[np.int8],
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """p-values and which of them are extrapolated.
+
+        p = (1 + #{null >= x}) / (1 + N) where at least ``RESOLVED`` draws reach x. Beyond, log p
+        goes on linearly in x with the slope of the top 1% of the null.
+        """
+        p = np.ones(statistic.shape)
+        extrapolated = np.zeros(statistic.shape, dtype=bool)
+        which = class_pair_number(row_class, column_class, self.n_classes)
+        for number, null in enumerate(self.statistic):
+            here = which == number
+            if here.any():
+                p[here], extrapolated[here] = _tail_p(null, statistic[here])
+        return p, extrapolated
+
+    def thresholds(self, p: float) -> NDArray[np.float64]:
+        """Smallest statistic with p-value <= ``p``, float64 (classes, classes)."""
+        n = self.n_classes
+        result = np.empty((n, n))
+        for number, null in enumerate(self.statistic):
+            a, b = class_pairs(n)[number]
+            result[a, b] = result[b, a] = _tail_threshold(null, p)
+        return result
+
+
+def class_pairs(n_classes: int) -> list[tuple[int, int]]:
+    """Unordered pairs of classes, in the order in which nulls are kept."""
+    return [(a, b) for a in range(n_classes) for b in range(a, n_classes)]
+
+
+def class_pair_number(a: Any, b: Any, n_classes: int, xp: Any = np) -> Any:
+    """Place in ``class_pairs`` of each pair of classes; ``xp`` is numpy or cupy."""
+    low = xp.minimum(a, b).astype(xp.int64)
+    high = xp.maximum(a, b).astype(xp.int64)
+    return low * n_classes - low * (low - 1) // 2 + (high - low)
+
+
+def _fit_tail(null: NDArray[np.float32]) -> tuple[float, float, float]:
+    """Anchor x0, log p at x0, slope of log p beyond it (negative), from the top 1% of the null."""
+    n = null.size
+    k = max(RESOLVED, int(n * TAIL_SHARE))
+    k = min(k, n)
+    top = null[n - k :].astype(np.float64)
+    log_p = np.log((1.0 + np.arange(k, 0, -1)) / (1.0 + n))
+    anchor = float(null[n - min(RESOLVED, n)])
+    log_anchor = float(np.log((1.0 + min(RESOLVED, n)) / (1.0 + n)))
+    spread = top - top.mean()
+    square = float(spread @ spread)
+    slope = float(spread @ log_p / square) if square > 0.0 else -np.inf
+    return anchor, log_anchor, slope
+
+
+def _tail_p(
+    null: NDArray[np.float32], x: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    n = null.size
+    reach = n - np.searchsorted(null, x.astype(np.float32), side="left")
+    p = np.asarray((1.0 + reach) / (1.0 + n), dtype=np.float64)
+    beyond = reach < RESOLVED
+    if beyond.any():
+        anchor, log_anchor, slope = _fit_tail(null)
+        distance = np.maximum(x[beyond] - anchor, 0.0)
+        with np.errstate(invalid="ignore"):
+            line = np.where(distance > 0.0, slope * distance, 0.0)
+        p[beyond] = np.maximum(np.exp(log_anchor + line), np.finfo(np.float64).tiny)
+    return p, beyond
+
+
+def _tail_threshold(null: NDArray[np.float32], p: float) -> float:
+    n = null.size
+    allowed = int(np.floor(p * (1.0 + n) - 1.0 + 1e-9))  # exceedances that still give p
+    if p >= 1.0:
+        return 0.0
+    if allowed >= RESOLVED:
+        # x must lie above the (allowed + 1)-th largest draw.
+        return float(np.nextafter(null[n - allowed - 1], np.float32(np.inf)))
+    anchor, log_anchor, slope = _fit_tail(null)
+    if np.log(p) >= log_anchor:
+        return float(np.nextafter(np.float32(anchor), np.float32(np.inf)))
+    return anchor + (np.log(p) - log_anchor) / slope

@@ -1,0 +1,110 @@
+"""Rule ``bootstrap``: some bootstrap networks, each MI -> threshold -> DPI on resampled samples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pairtile.estimators.base import Section
+from pairtile.files import atomic_path
+from pairtile.network.build import Pairs, build_network, p_values, q_values
+from pairtile.network.moments import ExactMoments
+from pairtile.network.significance import Null
+from pairtile.record import Progress, recorded
+from pairtile.state import open_state
+from pairtile.steps.network import regulator_flags
+from pairtile.steps.plan import read_plan
+from pairtile.store import PASSED, RANK_SCORE, Summaries, add_summaries
+
+
+def bootstrap(
+    section: Section, plan_file: Path, state: Path, first: int, last: int, out: Path
+) -> None:
+    """Compute bootstraps ``first`` .. ``last`` and write their edges: bootstrap, i, j."""
+    with recorded(f"bootstrap {first}-{last}"):
+        plan = read_plan(plan_file)
+        opened = plan.open_estimator(section, state)
+        arrays = open_state(state)
+        progress = Progress(last - first + 1, "bootstraps")
+        parts = []
+        for number in range(first, last + 1):
+            replicate = opened.resampled(resample_samples(section, arrays, plan.seed, number))
+            i, j = _edges(section, replicate, plan, regulator_flags(arrays))
+            columns = {"bootstrap": np.full(i.size, number, dtype=np.int32), "i": i, "j": j}
+            parts.append(pd.DataFrame(columns))
+            progress.advance(1)
+        with atomic_path(out) as temporary:
+            pd.concat(parts, ignore_index=True).to_parquet(temporary, index=False)
+
+
+def resample_samples(
+    section: Section, state: Mapping[str, NDArray[Any]], seed: int, number: int
+) -> NDArray[np.int64]:
+    """Samples of bootstrap ``number``: keyed on (seed, number) alone.
+
+    ``bootstrap`` draws as many as there are with replacement, every sample as likely as any other;
+    ``subsample`` draws a fraction without replacement.
+    """
+    n = int(state["z"].shape[1])
+    settings = section["bootstraps"]
+    options = settings if isinstance(settings, Mapping) else {}
+    key = [np.uint64(seed), np.uint64(0x626F6F74)]  # "boot"
+    random = np.random.Generator(np.random.Philox(key=key, counter=[0, 0, 0, number]))
+    if options.get("resample", "bootstrap") == "subsample":
+        size = max(3, round(n * float(options["fraction"])))
+        return np.sort(random.choice(n, size=size, replace=False))
+    return np.sort(random.integers(0, n, size=n))
+
+
+def _edges(
+    section: Section, opened: Any, plan: Any, is_regulator: NDArray[np.bool_] | None
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    null_arrays = opened.null(plan.seed)
+    null = Null.from_arrays(null_arrays)
+    selection = opened.selection(null_arrays)
+    sums: Summaries | None = None
+    if opened.needs_scan(section):
+        sums = {}
+        for tile in plan.tiles:
+            add_summaries(sums, opened.scan_tile(tile))
+    totals: Summaries = {}
+    rows = []
+    for tile in plan.tiles:
+        found, summary = opened.compute_tile(tile, selection, sums, -np.inf)
+        add_summaries(totals, summary)
+        rows.append({k: v for k, v in found.items() if k not in (PASSED, RANK_SCORE)})
+    pairs = Pairs(
+        *(np.concatenate([r[k] for r in rows]) for k in ("i", "j", "mi_bits", "n_samples"))
+    )
+    p, extrapolated = p_values(pairs, null)
+    top_bits = max(1.0, float(np.log2(section["estimator"]["bins"])))
+    samples = int(opened.state["z"].shape[1])
+    n_tests = int(totals["pairs_scored"].sum())
+    q = q_values(p, n_tests, null, totals["statistic_histogram"], samples, top_bits)
+    result = build_network(
+        pairs,
+        p,
+        q,
+        extrapolated,
+        n_genes=opened.genes,
+        keep=section["keep"],
+        score=section["score"],
+        moments=None if sums is None else ExactMoments.from_summaries(sums),
+        dpi=section["dpi"] or None,
+        is_regulator=is_regulator,
+        backend=opened.device.backend,
+    )
+    a = result.edges["source"].to_numpy()
+    b = result.edges["target"].to_numpy()
+    # Undirected, as in the merged table: the regulator first, else the smaller number first.
+    swap = b < a
+    if is_regulator is not None:
+        swap = is_regulator[b] & (~is_regulator[a] | (b < a))
+    i, j = np.where(swap, b, a), np.where(swap, a, b)
+    unique = np.unique(np.stack([i, j]), axis=1) if i.size else np.empty((2, 0))
+    return unique[0].astype(np.int32), unique[1].astype(np.int32)

@@ -1,0 +1,106 @@
+"""Rule ``chunk``: one chunk of tiles -> one chunk file. Stages: ``scan`` (sums) and ``chunks``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pairtile.estimators.base import Section, State
+from pairtile.files import read_arrays
+from pairtile.record import Progress, StepRecord, peak_host_bytes, recorded
+from pairtile.selection import BestSoFar
+from pairtile.steps.plan import read_plan
+from pairtile.store import (
+    PASSED,
+    RANK_SCORE,
+    ChunkHeader,
+    Rows,
+    Summaries,
+    add_summaries,
+    write_chunk,
+)
+
+SCAN_SCHEMA = pa.schema([("i", pa.int32())])
+"""A scan writes no rows; Parquet wants a column."""
+
+
+def chunk(
+    section: Section,
+    plan_file: Path,
+    state: Path,
+    null: Path,
+    scan: Path | None,
+    stage: str,
+    name: str,
+    out: Path,
+) -> None:
+    """Compute one chunk and write its file, whole or not at all.
+
+    Parameters
+    ----------
+    scan
+        Merged sums of the first pass, for the second; None in the first and where there is none.
+    stage
+        ``scan`` or ``chunks``.
+    name
+        Name of the chunk in the plan.
+    """
+    with recorded(f"{stage} {name}") as step:
+        plan = read_plan(plan_file)
+        opened = plan.open_estimator(section, state)
+        todo = plan.chunk(name)
+        tiles = plan.tiles[todo.first : todo.last + 1]
+        progress = Progress(sum(plan.space.pairs_in(t) for t in tiles), "pairs")
+        summaries: Summaries = {}
+        header = ChunkHeader(plan.stage_fingerprint(stage), [], summaries)
+
+        if stage == "scan":
+
+            def scanned() -> Iterator[tuple[int, Rows]]:
+                for tile in tiles:
+                    add_summaries(summaries, opened.scan_tile(tile))
+                    progress.advance(plan.space.pairs_in(tile))
+                    yield tile.number, {"i": np.empty(0, dtype=np.int32)}
+                _finish(step, opened.device, header)
+
+            write_chunk(out, SCAN_SCHEMA, scanned(), header)
+            return
+
+        selection = opened.selection(read_arrays(null))
+        sums: State | None = None if scan is None else read_arrays(scan)
+        schema = opened.schema()
+        if selection.top:
+            schema = schema.append(pa.field(PASSED, pa.bool_()))
+            schema = schema.append(pa.field(RANK_SCORE, pa.float64()))
+        best = BestSoFar(selection.top)
+
+        def computed() -> Iterator[tuple[int, Rows]]:
+            waiting: dict[int, dict[str, Any]] = {}
+            for tile in tiles:
+                rows, sums_of_tile = opened.compute_tile(tile, selection, sums, best.cut)
+                add_summaries(summaries, sums_of_tile)
+                progress.advance(plan.space.pairs_in(tile))
+                if not selection.top:
+                    yield tile.number, rows
+                    continue
+                best.add(rows[RANK_SCORE])
+                waiting[tile.number] = best.prune(dict(rows))
+            for number, held in waiting.items():
+                yield number, best.prune(held)
+            _finish(step, opened.device, header)
+
+        write_chunk(out, schema, computed(), header)
+
+
+def _finish(step: StepRecord, device: Any, header: ChunkHeader) -> None:
+    header.record.update(
+        seconds=round(step.elapsed(), 3),
+        peak_memory_bytes=peak_host_bytes(),
+        device=device.name,
+        backend=device.backend,
+        peak_gpu_memory_bytes=device.peak_bytes(),
+    )

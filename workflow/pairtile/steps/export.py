@@ -1,0 +1,29 @@
+"""Rule ``export``: the network in one of the formats that people's tools open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from pairtile import __version__
+from pairtile.export import export_network
+from pairtile.files import read_json
+from pairtile.record import recorded
+
+
+def export(
+    name: str, format: str, network: Path, items: Path, network_record: Path, out: Path
+) -> None:
+    """Write ``network.<format>`` of the analysis ``name``."""
+    with recorded(f"export {format}"):
+        directed = bool(read_json(network_record)["details"]["directed"])
+        export_network(
+            pd.read_parquet(network),
+            pd.read_parquet(items),
+            format,
+            out,
+            directed=directed,
+            name=name,
+            metadata={"pairtile_version": __version__},
+        )

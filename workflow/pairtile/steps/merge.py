@@ -1,0 +1,85 @@
+"""Rules ``merge_scan`` and ``merge``: checked union of the chunk files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pairtile.errors import StoreError
+from pairtile.estimators import estimator
+from pairtile.estimators.base import Section
+from pairtile.files import read_arrays, write_arrays
+from pairtile.record import recorded
+from pairtile.state import open_state
+from pairtile.steps.plan import read_plan
+from pairtile.store import ChunkFile
+from pairtile.store import merge as merge_chunks
+
+
+def merge(
+    section: Section,
+    plan_file: Path,
+    state: Path,
+    null: Path | None,
+    chunks: Sequence[Path],
+    stage: str,
+    pairs: Path | None,
+    summaries: Path,
+    record: Path,
+) -> None:
+    """Merge the chunk files of a stage: rows into ``pairs``, summed summaries into an .npz.
+
+    A damaged or foreign chunk file is removed, so that the next run computes it again, and the
+    error names it.
+    """
+    with recorded("merge" if stage == "chunks" else "merge_scan", record) as step:
+        plan = read_plan(plan_file)
+        method = estimator(plan.method)
+        fingerprint = plan.stage_fingerprint(stage)
+        top = 0
+        if null is not None:
+            from pairtile.device import choose
+
+            # The rules only; nothing is computed, so any machine will do.
+            opened = method(section, open_state(state), choose("cpu"), plan.precision)
+            top = opened.selection(read_arrays(null)).top
+        damaged = remove_damaged(chunks, fingerprint)
+        if damaged:
+            raise StoreError(
+                "\n".join(damaged) + "\nremoved; run the same command again to compute "
+                f"{'it' if len(damaged) == 1 else 'them'} again"
+            )
+        result = merge_chunks(
+            chunks,
+            pairs,
+            fingerprint=fingerprint,
+            band_of_tile=plan.band_of_tile,
+            sort_by=method.sort_by,
+            top=top,
+            verified=True,
+        )
+        write_arrays(summaries, result.summaries)
+        step.count(chunks=len(chunks))
+        if pairs is not None:
+            step.count(pairs_kept=result.rows)
+            for name in ("pairs", "pairs_scored"):
+                if name in result.summaries:
+                    step.count(**{name: int(result.summaries[name].sum())})
+        step.details["chunks"] = result.records
+
+
+def remove_damaged(paths: Sequence[Path], fingerprint: str) -> list[str]:
+    """Verify chunk files; remove those that are damaged or of another analysis.
+
+    Returns one message for each file removed.
+    """
+    messages = []
+    for path in paths:
+        try:
+            file = ChunkFile(path)
+            file.verify(fingerprint)
+            file.close()
+        except StoreError as error:
+            messages.append(str(error))
+            Path(path).unlink(missing_ok=True)
+    return messages

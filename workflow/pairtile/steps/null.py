@@ -1,0 +1,23 @@
+"""Rule ``null``: the null distribution, before the chunks, so that they know what can survive."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pairtile.estimators.base import Section
+from pairtile.files import write_arrays
+from pairtile.record import recorded
+from pairtile.steps.plan import read_plan
+
+
+def null(section: Section, plan_file: Path, state: Path, out: Path, record: Path) -> None:
+    """Compute the null distribution of one analysis and write it as .npz."""
+    with recorded("null", record) as step:
+        plan = read_plan(plan_file)
+        opened = plan.open_estimator(section, state)
+        arrays = opened.null(plan.seed)
+        write_arrays(out, arrays)
+        step.device = opened.device.name
+        step.peak_gpu_memory_bytes = opened.device.peak_bytes()
+        if "lengths" in arrays:
+            step.count(null_draws=int(arrays["lengths"].sum()), null_classes=arrays["lengths"].size)

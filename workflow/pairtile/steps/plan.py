@@ -1,0 +1,166 @@
+"""Rule ``plan``: the shape of the pair space -> tiles, chunks, and how to compute them.
+
+The plan fixes everything that chunks must agree on: tiles, precision, backend, fingerprint. Jobs
+on other machines follow it rather than decide again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pairtile import __version__
+from pairtile.device import choose, threads
+from pairtile.errors import StoreError
+from pairtile.estimators import estimator
+from pairtile.estimators.base import Estimator, Section
+from pairtile.files import json_digest, read_json, write_json
+from pairtile.record import recorded
+from pairtile.state import open_state, state_digest
+from pairtile.store import FORMAT_VERSION
+from pairtile.tiles import TILE_EDGE, Chunk, PairSpace, Tile, plan_chunks
+
+BOOTSTRAP_SECONDS = 60.0
+"""Work aimed at in one job of bootstraps."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """``plan.json``, read back."""
+
+    method: str
+    fingerprint: str
+    backend: str
+    device_name: str
+    precision: str
+    seed: int
+    space: PairSpace
+    tile_edge: int
+    chunks: list[Chunk]
+    scan: bool
+    bootstraps: list[tuple[int, int]]
+    """First and last bootstrap of each job."""
+
+    @property
+    def tiles(self) -> list[Tile]:
+        """All tiles of the space."""
+        return self.space.tiles(self.tile_edge)
+
+    @property
+    def band_of_tile(self) -> list[int]:
+        """Row band of each tile."""
+        return [tile.row_begin for tile in self.tiles]
+
+    def chunk(self, name: str) -> Chunk:
+        """The chunk of a name, as in the file names."""
+        for chunk in self.chunks:
+            if chunk.name == name:
+                return chunk
+        raise StoreError(f"plan: found no chunk {name}; expected one of {len(self.chunks)}")
+
+    def open_estimator(self, section: Section, state_folder: Path) -> Estimator:
+        """The estimator on the planned backend, in the planned precision."""
+        device = choose(self.backend)
+        return estimator(self.method)(section, open_state(state_folder), device, self.precision)
+
+    def stage_fingerprint(self, stage: str) -> str:
+        """What a chunk file of a stage (``scan`` or ``chunks``) must carry."""
+        return json_digest([self.fingerprint, stage])
+
+
+def read_plan(path: Path) -> Plan:
+    """Read ``plan.json``."""
+    raw = read_json(path)
+    return Plan(
+        method=raw["method"],
+        fingerprint=raw["fingerprint"],
+        backend=raw["backend"],
+        device_name=raw["device"],
+        precision=raw["precision"],
+        seed=raw["seed"],
+        space=PairSpace(**raw["space"]),
+        tile_edge=raw["tile_edge"],
+        chunks=[Chunk(c["first_tile"], c["last_tile"], c["seconds"]) for c in raw["chunks"]],
+        scan=raw["scan"],
+        bootstraps=[(b["first"], b["last"]) for b in raw["bootstraps"]],
+    )
+
+
+def plan(
+    section: Section, backend: str, seed: int, state_folder: Path, out: Path, record: Path
+) -> None:
+    """Cut the work of one analysis into chunks and write ``plan.json``.
+
+    ``backend`` is the configuration's: ``auto`` is decided here, for all jobs of the analysis.
+    """
+    with recorded("plan", record) as step:
+        method = estimator(section["method"])
+        device = choose(backend)
+        state = open_state(state_folder)
+        space = method.space(state)
+        precision = method.resolve_precision(section, device.backend)
+        rate = method.pairs_per_second(section, state, device.backend, threads())
+        tiles = space.tiles()
+        seconds = [space.pairs_in(tile) / rate for tile in tiles]
+        chunks = plan_chunks(seconds, section["chunks"])
+        content: dict[str, Any] = {
+            "format_version": FORMAT_VERSION,
+            "pairtile_version": __version__,
+            "method": section["method"],
+            "backend": device.backend,
+            "device": device.name,
+            "reason": device.reason,
+            "precision": precision,
+            "seed": seed,
+            "space": {"kind": space.kind, "rows": space.rows, "columns": space.columns},
+            "tile_edge": TILE_EDGE,
+            "tiles": len(tiles),
+            "scan": method.needs_scan(section),
+            "estimated_seconds": round(sum(seconds), 3),
+            "chunks": [
+                {"first_tile": c.first, "last_tile": c.last, "seconds": round(c.seconds, 3)}
+                for c in chunks
+            ],
+            "bootstraps": [
+                {"first": a, "last": b}
+                for a, b in _bootstrap_jobs(section.get("bootstraps") or 0, sum(seconds))
+            ],
+        }
+        content["fingerprint"] = json_digest(
+            {
+                "state": state_digest(state_folder),
+                "parameters": method.chunk_parameters(section),
+                **{
+                    key: content[key]
+                    for key in (
+                        "format_version",
+                        "pairtile_version",
+                        "method",
+                        "backend",
+                        "precision",
+                        "seed",
+                        "space",
+                        "tile_edge",
+                    )
+                },
+            }
+        )
+        write_json(out, content)
+        step.device = device.name
+        step.details["reason"] = device.reason
+        step.count(tiles=len(tiles), chunks=len(chunks))
+        step.note(f"backend {device.backend} ({device.name}), {precision}: {device.reason}")
+        if chunks and chunks[0].first == 0 and section["chunks"] != "auto":
+            asked = int(section["chunks"])
+            if asked > len(chunks):
+                step.note(f"{asked} chunks asked for; there are only {len(tiles)} tiles")
+
+
+def _bootstrap_jobs(bootstraps: Any, seconds: float) -> list[tuple[int, int]]:
+    number = bootstraps["number"] if isinstance(bootstraps, dict) else int(bootstraps)
+    if number == 0:
+        return []
+    # A bootstrap costs its tiles, a null, and about half a second of DPI and files.
+    per_job = max(1, min(number, int(BOOTSTRAP_SECONDS / (seconds + 0.5))))
+    return [(b, min(b + per_job, number) - 1) for b in range(0, number, per_job)]

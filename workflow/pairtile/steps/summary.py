@@ -1,0 +1,96 @@
+"""Rules ``summary`` and ``report``: what was done, as JSON for machines and a page for people."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pairtile import __version__
+from pairtile.estimators.base import Section
+from pairtile.files import read_json, write_json
+
+PACKAGES = (
+    "numpy",
+    "pandas",
+    "pyarrow",
+    "scipy",
+    "numba",
+    "snakemake",
+    "cupy-cuda12x",
+    "cupy-cuda13x",
+)
+
+
+def summary(
+    name: str, section: Section, seed: int, plan: Path, records: Sequence[Path], out: Path
+) -> None:
+    """Join the records of an analysis' steps into ``summary.json``."""
+    planned = read_json(plan)
+    steps = [read_json(path) for path in records]
+    content: dict[str, Any] = {
+        "analysis": name,
+        "method": section["method"],
+        "pairtile_version": __version__,
+        "inputs": {},
+        "parameters": {**section, "seed": seed},
+        "backend": {
+            "name": planned["backend"],
+            "device": planned["device"],
+            "reason": planned["reason"],
+            "precision": planned["precision"],
+        },
+        "counts": {},
+        "threshold": {},
+        "steps": {},
+        "versions": {"python": platform.python_version(), **_versions()},
+        "warnings": [],
+        "notes": [],
+    }
+    for step in steps:
+        content["counts"] |= step["counts"]
+        content["steps"][step["step"]] = {
+            "seconds": step["seconds"],
+            "peak_memory_bytes": step["peak_memory_bytes"],
+            "peak_gpu_memory_bytes": step["peak_gpu_memory_bytes"],
+        }
+        content["warnings"] += step["warnings"]
+        content["notes"] += step["notes"]
+        details = step["details"]
+        content["inputs"] |= details.get("inputs", {})
+        content["threshold"] |= details.get("threshold", {})
+        if "parameters" in details:
+            content["parameters_resolved"] = details["parameters"]
+        if "chunks" in details:
+            key = "chunks" if step["step"] == "merge" else "scan"
+            content["steps"][key] = _chunks(details["chunks"])
+        if "directed" in details:
+            content["directed"] = details["directed"]
+    write_json(out, content)
+
+
+def _chunks(records: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """All chunks of a stage together: seconds are added up, memory is the largest."""
+    return {
+        "chunks": len(records),
+        "seconds": round(sum(r.get("seconds", 0.0) for r in records.values()), 3),
+        "peak_memory_bytes": max(
+            (r.get("peak_memory_bytes", 0) for r in records.values()), default=0
+        ),
+        "peak_gpu_memory_bytes": max(
+            (r.get("peak_gpu_memory_bytes", 0) for r in records.values()), default=0
+        ),
+        "devices": sorted({r["device"] for r in records.values() if "device" in r}),
+    }
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for package in PACKAGES:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,137 @@
+"""The plan: pair space -> tiles with costs -> chunks.
+
+A tile is a rectangle of the pair space, at a place that depends on the shape of the space alone;
+a chunk is a run of neighbouring tiles. So however many chunks are asked for, every tile is the
+same rectangle and gives the same result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+TILE_EDGE = 1024
+"""Items along each side of a tile. Large enough for a GPU's matrix unit, small enough that a
+tile's results (a million pairs) are a few megabytes. Fixed, because results are defined by tile."""
+
+CHUNK_SECONDS = 120.0
+"""Work aimed at in one chunk with ``chunks: auto``: long against a job's start, short to lose."""
+
+MAX_CHUNKS = 4000
+"""A directed acyclic graph of more jobs than this makes Snakemake itself slow."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Rows [row_begin, row_end) x columns [column_begin, column_end) of a pair space."""
+
+    number: int
+    row_begin: int
+    row_end: int
+    column_begin: int
+    column_end: int
+
+    @property
+    def cells(self) -> int:
+        """Cells of the rectangle, wanted or not."""
+        return (self.row_end - self.row_begin) * (self.column_end - self.column_begin)
+
+
+@dataclass(frozen=True)
+class PairSpace:
+    """Shape of the pairs to be scored.
+
+    ``triangle``: every unordered pair of ``rows`` items (``columns`` equal to ``rows``), each once.
+    ``rectangle``: every row with every column, as regulators x genes or queries x references.
+    """
+
+    kind: str
+    rows: int
+    columns: int
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("triangle", "rectangle"):
+            raise ValueError(f"kind: found {self.kind!r}; expected 'triangle' or 'rectangle'")
+        if self.kind == "triangle" and self.rows != self.columns:
+            raise ValueError(f"a triangle of {self.rows} rows and {self.columns} columns")
+
+    def tiles(self, edge: int = TILE_EDGE) -> list[Tile]:
+        """All tiles, band of rows by band of rows; those wholly below a triangle's diagonal are
+        left out."""
+        found: list[Tile] = []
+        for row in range(0, self.rows, edge):
+            start = row if self.kind == "triangle" else 0
+            for column in range(start, self.columns, edge):
+                found.append(
+                    Tile(
+                        len(found),
+                        row,
+                        min(row + edge, self.rows),
+                        column,
+                        min(column + edge, self.columns),
+                    )
+                )
+        return found
+
+    def pairs_in(self, tile: Tile) -> int:
+        """Pairs of the space that lie in a tile."""
+        if self.kind == "triangle" and tile.row_begin == tile.column_begin:
+            n = tile.row_end - tile.row_begin
+            return n * (n - 1) // 2
+        return tile.cells
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Tiles [first, last] with their estimated seconds; the name says which tiles it holds."""
+
+    first: int
+    last: int
+    seconds: float
+
+    @property
+    def name(self) -> str:
+        """File name without suffix: ``tiles-000000-000009``."""
+        return f"tiles-{self.first:06d}-{self.last:06d}"
+
+
+def plan_chunks(seconds: Sequence[float], chunks: int | str = "auto") -> list[Chunk]:
+    """Cut the row of tiles into chunks of about equal cost.
+
+    Parameters
+    ----------
+    seconds
+        Estimated seconds of each tile, in order.
+    chunks
+        ``auto``: as few as keep each at about ``CHUNK_SECONDS``; or their number, never more than
+        there are tiles.
+
+    Raises
+    ------
+    ValueError
+        If ``chunks`` is neither ``auto`` nor at least 1.
+    """
+    total = float(sum(seconds))
+    if chunks == "auto":
+        wanted = max(1, min(MAX_CHUNKS, round(total / CHUNK_SECONDS)))
+    elif isinstance(chunks, int) and chunks >= 1:
+        wanted = chunks
+    else:
+        raise ValueError(f"chunks: found {chunks!r}; expected 'auto' or a number from 1")
+    wanted = min(wanted, len(seconds))
+    if wanted == 0:
+        return []
+    result = []
+    first, done = 0, 0.0
+    for k in range(wanted):
+        # Up to this chunk's share of the total, leaving at least one tile for each chunk to come.
+        goal = total * (k + 1) / wanted
+        last = first
+        cost = float(seconds[first])
+        limit = len(seconds) - (wanted - k - 1)
+        while last + 1 < limit and (k == wanted - 1 or done + cost + seconds[last + 1] / 2 <= goal):
+            last += 1
+            cost += float(seconds[last])
+        result.append(Chunk(first, last, cost))
+        first, done = last + 1, done + cost
+    return result

@@ -1,0 +1,112 @@
+# Plan, null, chunks and merge: the same rules for every method.
+checkpoint plan:
+    input:
+        state=f"{ANALYSIS}/state",
+    output:
+        plan=f"{ANALYSIS}/plan.json",
+        record=f"{STEPS}/plan.json",
+    log:
+        f"{LOGS}/plan.log",
+    params:
+        section=section_without(PRUNING),
+        backend=CONFIG.backend,
+        seed=CONFIG.seed,
+    threads: workflow.cores
+    conda:
+        ENVIRONMENT
+    message:
+        "{wildcards.analysis}: plan tiles and chunks"
+    script:
+        "../../scripts/plan.py"
+
+
+rule null:
+    input:
+        plan=f"{ANALYSIS}/plan.json",
+        state=f"{ANALYSIS}/state",
+    output:
+        null=f"{ANALYSIS}/null.npz",
+        record=f"{STEPS}/null.json",
+    log:
+        f"{LOGS}/null.log",
+    params:
+        section=section_without(PRUNING, CUTTING),
+    threads: compute_threads
+    resources:
+        gpu=gpus,
+    conda:
+        ENVIRONMENT
+    message:
+        "{wildcards.analysis}: null distribution"
+    script:
+        "../../scripts/null.py"
+
+
+rule chunk:
+    input:
+        plan=f"{ANALYSIS}/plan.json",
+        state=f"{ANALYSIS}/state",
+        null=f"{ANALYSIS}/null.npz",
+        scan=lambda wildcards: scan_file(wildcards) if wildcards.stage == "chunks" else [],
+    output:
+        chunk=f"{ANALYSIS}/{{stage}}/{{chunk}}.parquet",
+    log:
+        f"{LOGS}/{{stage}}/{{chunk}}.log",
+    benchmark:
+        f"{LOGS}/{{stage}}/{{chunk}}.benchmark.tsv"
+    retries: 1
+    params:
+        section=section_without(PRUNING, CUTTING),
+    threads: compute_threads
+    resources:
+        gpu=gpus,
+    conda:
+        ENVIRONMENT
+    message:
+        "{wildcards.analysis}: {wildcards.stage} {wildcards.chunk}"
+    script:
+        "../../scripts/chunk.py"
+
+
+rule merge_scan:
+    input:
+        plan=f"{ANALYSIS}/plan.json",
+        state=f"{ANALYSIS}/state",
+        chunks=chunk_files("scan"),
+    output:
+        summaries=f"{ANALYSIS}/scan.npz",
+        record=f"{STEPS}/merge_scan.json",
+    log:
+        f"{LOGS}/merge_scan.log",
+    params:
+        section=section_without(PRUNING, CUTTING),
+        stage="scan",
+    conda:
+        ENVIRONMENT
+    message:
+        "{wildcards.analysis}: add up the first pass"
+    script:
+        "../../scripts/merge.py"
+
+
+rule merge:
+    input:
+        plan=f"{ANALYSIS}/plan.json",
+        state=f"{ANALYSIS}/state",
+        null=f"{ANALYSIS}/null.npz",
+        chunks=chunk_files("chunks"),
+    output:
+        pairs=f"{ANALYSIS}/pairs.parquet",
+        summaries=f"{ANALYSIS}/chunks.npz",
+        record=f"{STEPS}/merge.json",
+    log:
+        f"{LOGS}/merge.log",
+    params:
+        section=section_without(PRUNING, CUTTING),
+        stage="chunks",
+    conda:
+        ENVIRONMENT
+    message:
+        "{wildcards.analysis}: merge the chunks"
+    script:
+        "../../scripts/merge.py"
