@@ -12,7 +12,7 @@ import math
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ _BASAL = 100.0  # typical level of an unregulated gene, in arbitrary linear unit
 _ROOTS = 0.3  # share of regulators that nothing regulates
 _SHORTCUT = 0.3  # chance that a gene also takes an edge from a regulator of its regulator
 _REPRESSION = 0.35  # share of edges that repress
+_WIDEST = 10  # of noise and spread: e to its fifth multiple is still a number
 _KNOCK_DOWN = (0.2, 0.1)  # share of samples with one regulator knocked down, and to what level
 
 
@@ -34,14 +35,12 @@ _KNOCK_DOWN = (0.2, 0.1)  # share of samples with one regulator knocked down, an
 class Simulation:
     """A simulated experiment and its truth.
 
-    | field | content |
-    |---|---|
-    | values | measured expression, linear scale, float64 (genes, samples); 0 where dropped out |
-    | genes, samples | names of rows and columns |
-    | regulators | names of genes that may regulate, in the order of rows |
-    | edges | DataFrame ``source``, ``target`` (names), ``sign`` (+1 or -1, int8), sorted by rows |
-    | parameters | ``settings`` (the arguments as resolved); ``true_values`` (genes, samples): without noise; ``production`` (genes, samples): maximal rate of each gene in each sample; ``leak``, ``hill``, ``half_level`` (edges,) |
-    """  # noqa: E501
+    ``values`` is the measured expression on a linear scale, float64 (genes, samples), 0 where
+    dropped out; ``regulators`` are in the order of rows. ``edges`` has the columns ``source``,
+    ``target`` (names) and ``sign`` (+1 or -1, int8). ``parameters`` holds ``settings`` (the
+    arguments as resolved); ``true_values`` (without noise) and ``production`` (maximal rate),
+    both (genes, samples); ``leak``, ``hill`` and ``half_level``, one for each edge.
+    """
 
     values: np.ndarray
     genes: list[str]
@@ -57,7 +56,7 @@ def simulate_kinetic(
     n_regulators: int | None = None,
     *,
     seed: int = 1,
-    noise: float = 0.1,
+    noise: float = 0.2,
     dropout: float = 0.0,
     spread: float = 0.4,
 ) -> Simulation:
@@ -87,11 +86,11 @@ def simulate_kinetic(
         Not negative. Network, kinetics, perturbations, noise and dropout have streams of their
         own (Philox), so changing ``noise`` changes nothing else.
     noise : float
-        Standard deviation of the measured values' natural logarithm, not negative.
+        Standard deviation that measuring adds to a value's natural logarithm, 0 to 10.
     dropout : float
         Chance that a value is lost, 0 to below 1.
     spread : float
-        Standard deviation of the natural logarithm of b between samples, not negative.
+        Standard deviation of the natural logarithm of b between samples, 0 to 10.
 
     Raises
     ------
@@ -105,60 +104,47 @@ def simulate_kinetic(
     """
     if n_regulators is None:
         n_regulators = max(1, n_genes // 10)
-    settings = {
+    settings: dict[str, Any] = {
         "n_genes": n_genes,
         "n_samples": n_samples,
         "n_regulators": n_regulators,
-        "seed": seed,
-        "noise": noise,
-        "dropout": dropout,
-        "spread": spread,
     }
+    settings |= {"seed": seed, "noise": noise, "dropout": dropout, "spread": spread}
     _check(settings)
     # Genes are numbered in the order in which they depend on each other: regulators, then others.
-    source, target = _network(n_genes, n_regulators, _stream(seed, "network"))
-    sign, leak, hill, ratio = _kinetics(len(source), _stream(seed, "kinetics"))
+    edges = _Edges(*_network(n_genes, n_regulators, _stream(seed, "network")))
+    edges.draw_kinetics(_stream(seed, "kinetics"))
     basal = _BASAL * np.exp(_stream(seed, "basal").normal(0, 1, n_genes))
-    factors = _perturbations(n_genes, n_samples, n_regulators, seed, spread)
-
-    half_level = np.ones(len(source))
-    arguments = (source, target, sign, leak, hill, half_level)
-    # Sensitivity is set where it can matter: half levels lie near the regulator's usual level, which
-    # is known as soon as its own regulators are done. The usual level is the unperturbed one.
-    _steady_state(basal[:, None], *arguments, half_level_of_usual=ratio)
-    production = basal[:, None] * factors
-    levels = _steady_state(production, *arguments)
+    # Half levels lie near the regulator's usual (unperturbed) level, where regulation matters.
+    _steady_state(basal[:, None], edges, set_half_levels=True)
+    production = basal[:, None] * _perturbations(n_genes, n_samples, n_regulators, seed, spread)
+    levels = _steady_state(production, edges)
 
     draws = _stream(seed, "noise").normal(size=(n_samples, n_genes)).T
     values = levels * np.exp(noise * draws)
-    lost = _stream(seed, "dropout").random((n_samples, n_genes)).T < dropout
-    values[lost] = 0.0
+    chance = _stream(seed, "dropout").random((n_samples, n_genes)).T
+    values[chance < dropout] = 0.0
 
     # Names and rows must not tell who regulates whom.
     row = _stream(seed, "rows").permutation(n_genes)
     order = np.argsort(row)
-    edge = np.lexsort((row[target], row[source]))
+    edge = np.lexsort((row[edges.target], row[edges.source]))
     genes = [f"G{k:0{len(str(n_genes))}d}" for k in range(1, n_genes + 1)]
-    names = np.array(genes, dtype=object)
+    ends = {"source": edges.source, "target": edges.target}
+    truth = {end: np.array(genes, dtype=object)[row[number[edge]]] for end, number in ends.items()}
     return Simulation(
         values=np.ascontiguousarray(values[order]),
         genes=genes,
         samples=[f"S{k}" for k in range(1, n_samples + 1)],
         regulators=[genes[k] for k in sorted(row[:n_regulators].tolist())],
-        edges=pd.DataFrame(
-            {
-                "source": names[row[source[edge]]],
-                "target": names[row[target[edge]]],
-                "sign": sign[edge],
-            }
-        ),
+        edges=pd.DataFrame({**truth, "sign": edges.sign[edge]}),
         parameters={
             "settings": settings,
             "true_values": np.ascontiguousarray(levels[order]),
             "production": np.ascontiguousarray(production[order]),
-            "leak": leak[edge],
-            "hill": hill[edge],
-            "half_level": half_level[edge],
+            "leak": edges.leak[edge],
+            "hill": edges.hill[edge],
+            "half_level": edges.half_level[edge],
         },
     )
 
@@ -189,42 +175,60 @@ def write_simulation(simulation: Simulation, folder: Path, command: str) -> None
 def main(arguments: Sequence[str] | None = None) -> None:
     """Command line: simulate and write a folder."""
     parser = argparse.ArgumentParser(prog="python -m pairtile.simulate", description=__doc__)
-    parser.add_argument("--genes", type=int, default=200)
-    parser.add_argument("--samples", type=int, default=300)
-    parser.add_argument("--regulators", type=int, default=None, help="a tenth of the genes")
+    parser.add_argument("--genes", dest="n_genes", type=int, default=200)
+    parser.add_argument("--samples", dest="n_samples", type=int, default=300)
+    parser.add_argument("--regulators", dest="n_regulators", type=int, help="a tenth of the genes")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--noise", type=float, default=0.1, help="sd of ln(value)")
+    parser.add_argument("--noise", type=float, default=0.2, help="sd of ln(value)")
     parser.add_argument("--dropout", type=float, default=0.0, help="share of values lost")
     parser.add_argument("--out", type=Path, required=True, help="folder to write into")
     given = list(sys.argv[1:] if arguments is None else arguments)
-    options = parser.parse_args(given)
+    options = vars(parser.parse_args(given))
+    folder = options.pop("out")
     try:
-        simulation = simulate_kinetic(
-            options.genes,
-            options.samples,
-            options.regulators,
-            seed=options.seed,
-            noise=options.noise,
-            dropout=options.dropout,
-        )
+        simulation = simulate_kinetic(**options)
     except ValueError as error:
         parser.error(str(error))
-    write_simulation(simulation, options.out, f"{parser.prog} {shlex.join(given)}")
+    write_simulation(simulation, folder, f"{parser.prog} {shlex.join(given)}")
+
+
+@dataclass
+class _Edges:
+    """Edges and their kinetics; all arrays (edges,), sorted by target."""
+
+    source: np.ndarray
+    target: np.ndarray
+    sign: np.ndarray = field(init=False)
+    leak: np.ndarray = field(init=False)
+    hill: np.ndarray = field(init=False)
+    half_level: np.ndarray = field(init=False)  # drawn over the source's usual level, then set
+
+    def draw_kinetics(self, random: np.random.Generator) -> None:
+        n_edges = len(self.source)
+        self.sign = np.where(random.random(n_edges) < _REPRESSION, -1, 1).astype(np.int8)
+        self.leak = random.uniform(*_LEAK, n_edges)
+        self.hill = random.uniform(*_HILL, n_edges)
+        self.half_level = np.exp(random.normal(0, 0.5, n_edges))
 
 
 def _check(settings: dict[str, Any]) -> None:
-    def require(name: str, fits: bool, allowed: str) -> None:
-        if not fits:
-            raise ValueError(f"{name} is {settings[name]}; expected {allowed}")
-
-    n_genes = settings["n_genes"]
-    require("n_genes", n_genes >= 2, "at least 2")
-    require("n_samples", settings["n_samples"] >= 1, "at least 1")
-    require("n_regulators", 1 <= settings["n_regulators"] < n_genes, f"1 to {n_genes - 1}")
-    require("seed", settings["seed"] >= 0, "0 or more")
+    most = max(settings["n_genes"] - 1, 1)
+    lowest_highest = {
+        "n_genes": (2, math.inf),
+        "n_samples": (1, math.inf),
+        "n_regulators": (1, most),
+        "seed": (0, math.inf),
+    }
+    for name, (low, high) in lowest_highest.items():
+        value = settings[name]
+        if not (isinstance(value, int | np.integer) and low <= value <= high):
+            allowed = f"{low} or more" if high == math.inf else f"{low} to {high}"
+            raise ValueError(f"{name} is {value}; expected a whole number, {allowed}")
     for name in ("noise", "spread"):
-        require(name, 0 <= settings[name] < math.inf, "a finite number, 0 or more")
-    require("dropout", 0 <= settings["dropout"] < 1, "0 to below 1")
+        if not 0 <= settings[name] <= _WIDEST:
+            raise ValueError(f"{name} is {settings[name]}; expected 0 to {_WIDEST}")
+    if not 0 <= settings["dropout"] < 1:
+        raise ValueError(f"dropout is {settings['dropout']}; expected 0 to below 1")
 
 
 def _stream(seed: int, purpose: str) -> np.random.Generator:
@@ -254,16 +258,6 @@ def _network(
     return np.array([r for p in parents for r in p], dtype=np.int64), target
 
 
-def _kinetics(
-    n_edges: int, random: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Sign, leak, Hill coefficient, and half level over the regulator's usual level."""
-    sign = np.where(random.random(n_edges) < _REPRESSION, -1, 1).astype(np.int8)
-    leak = random.uniform(*_LEAK, n_edges)
-    hill = random.uniform(*_HILL, n_edges)
-    return sign, leak, hill, np.exp(random.normal(0, 0.5, n_edges))
-
-
 def _perturbations(
     n_genes: int, n_samples: int, n_regulators: int, seed: int, spread: float
 ) -> np.ndarray:
@@ -277,42 +271,31 @@ def _perturbations(
 
 
 def _steady_state(
-    production: np.ndarray,
-    source: np.ndarray,
-    target: np.ndarray,
-    sign: np.ndarray,
-    leak: np.ndarray,
-    hill: np.ndarray,
-    half_level: np.ndarray,
-    half_level_of_usual: np.ndarray | None = None,
+    production: np.ndarray, edges: _Edges, set_half_levels: bool = False
 ) -> np.ndarray:
-    """Levels (genes, samples) for ``production`` (genes, samples), gene after gene.
-
-    With ``half_level_of_usual`` (edges,), ``half_level`` is filled in on the way, as that multiple
-    of the source's level in the first sample.
-    """
+    """Levels (genes, samples) for ``production`` (genes, samples), gene after gene."""
     levels = production.copy()
-    for edge in range(len(source)):
-        regulator = levels[source[edge]]
-        if half_level_of_usual is not None:
-            half_level[edge] = half_level_of_usual[edge] * regulator[0]
-        u = (regulator / half_level[edge]) ** (sign[edge] * hill[edge])
+    for k, (source, target) in enumerate(zip(edges.source, edges.target, strict=True)):
+        if set_half_levels:
+            edges.half_level[k] *= levels[source, 0]
+        u = (levels[source] / edges.half_level[k]) ** (edges.sign[k] * edges.hill[k])
         # u / (1 + u) for an activator; a repressor's 1 / (1 + u) is the same of 1 / u.
-        levels[target[edge]] *= leak[edge] + (1 - leak[edge]) * (1 - 1 / (1 + u))
+        levels[target] *= edges.leak[k] + (1 - edges.leak[k]) * (1 - 1 / (1 + u))
     return levels
 
 
 def _readme(simulation: Simulation, command: str) -> str:
     settings = simulation.parameters["settings"]
+    size = f"{settings['n_genes']} genes x {settings['n_samples']} samples"
     return f"""# Simulated expression with known truth
 
-{settings["n_genes"]} genes x {settings["n_samples"]} samples, {settings["n_regulators"]} regulators, \
-{len(simulation.edges)} edges; seed {settings["seed"]}. Made by
+{size}, {settings["n_regulators"]} regulators, {len(simulation.edges)} edges; \
+seed {settings["seed"]}. Made by
 
     {command}
 
-`expression.tsv.gz`: genes in rows, linear scale, 6 significant digits. `regulators.txt`: one a line.
-`gold_standard.tsv`: source, target. `pairtile.simulate.simulate_kinetic` says how.
+`expression.tsv.gz`: genes in rows, linear scale, 6 significant digits. `regulators.txt`: one gene
+a line. `gold_standard.tsv`: source, target. How: `pairtile.simulate.simulate_kinetic`.
 """
 
 

@@ -9,11 +9,17 @@ operations than the dense product, and its inner loop runs over contiguous memor
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import get_num_threads, njit, prange
 from numpy.typing import NDArray
 
 BLOCK = 32
-"""Genes y whose joint tables are computed together (their weights stay in the L2 cache)."""
+"""Genes y whose joint tables are computed together: long inner loops."""
+
+SAMPLE_CHUNK = 256
+"""Samples taken together: their weights in one block of genes y fit into a core's L2 cache."""
+
+ROW_GROUP = 8
+"""Genes x that use a chunk of weights while it is there."""
 
 # Vector code needs reassociation, not the assumption that NaN and infinity cannot occur.
 _FAST = {"contract", "reassoc", "nsz", "arcp"}
@@ -48,14 +54,13 @@ def _x_log_x(values, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, fastmath=_FAST, error_model="numpy")
-def _joint_tables(order, samples, start, weights, block, joint):  # type: ignore[no-untyped-def]
-    """Joint tables of one gene x with a block of genes y.
+def _add_joint_tables(order, samples, start, weights, block, joint):  # type: ignore[no-untyped-def]
+    """Add one chunk of samples to the joint tables of one gene x with a block of genes y.
 
-    samples, weights: x's observed samples, grouped by interval, and their weights; start: where
-    each interval begins; block: (samples, genes y * bins); joint: (bins, genes y * bins).
+    samples, weights: x's samples by chunk and interval, and their weights; start: where each
+    interval of this chunk begins; block: (samples, genes y * bins); joint: (bins, genes y * bins).
     """
     width = joint.shape[1]
-    joint[:, :] = 0.0
     for interval in range(start.shape[0] - 1):
         s = start[interval]
         end = start[interval + 1]
@@ -83,78 +88,109 @@ def _joint_tables(order, samples, start, weights, block, joint):  # type: ignore
             s += 1
 
 
+@njit(cache=True, fastmath=_FAST, error_model="numpy")
+def _scores_of_row(joint, bins, first_column, out, scratch):  # type: ignore[no-untyped-def]
+    """MI in bits of one gene x with a block of genes y, from their joint tables."""
+    width = joint.shape[1]
+    logs, column_sums, column_logs, sums, sum_logs = scratch
+    _x_log_x(joint.reshape(-1), logs)
+    column_sums[:] = 0.0
+    for a in range(bins):
+        for q in range(width):
+            column_sums[q] += joint[a, q]
+    _x_log_x(column_sums, column_logs)
+    for gene in range(width // bins):
+        column = first_column + gene
+        if column >= out.shape[0]:
+            break
+        total = 0.0
+        score = 0.0
+        for a in range(bins):
+            row_sum = 0.0
+            for q in range(gene * bins, (gene + 1) * bins):
+                row_sum += joint[a, q]
+                score += logs[a * width + q]
+            sums[a] = row_sum
+            total += row_sum
+        sums[bins] = total
+        _x_log_x(sums, sum_logs)
+        for q in range(gene * bins, (gene + 1) * bins):
+            score -= column_logs[q]
+        for a in range(bins):
+            score -= sum_logs[a]
+        score += sum_logs[bins]
+        bits = score / (total * 0.6931471805599453) if total > 0.0 else 0.0
+        out[column] = max(bits, 0.0)
+
+
 @njit(cache=True, parallel=True, fastmath=_FAST, error_model="numpy")
 def _mutual_information(  # type: ignore[no-untyped-def]
-    order, bins, samples, start, weights, blocks, n_columns, from_column, out
+    order, bins, group, samples, start, weights, blocks, from_column, out
 ):
-    n_blocks = blocks.shape[0]
-    genes = blocks.shape[2] // bins
-    for row in prange(samples.shape[0]):
-        joint = np.empty((bins, genes * bins), dtype=blocks.dtype)
-        flat = joint.reshape(-1)
-        logs = np.empty(bins * genes * bins)
-        column_sums = np.empty(genes * bins)
-        column_logs = np.empty(genes * bins)
-        sums = np.empty(bins + 1)
-        sum_logs = np.empty(bins + 1)
-        for b in range(n_blocks):
-            if (b + 1) * genes <= from_column[row]:
+    rows = samples.shape[0]
+    width = blocks.shape[2]
+    genes = width // bins
+    for g in prange((rows + group - 1) // group):
+        first = g * group
+        last = min(first + group, rows)
+        joint = np.empty((group, bins, width), dtype=blocks.dtype)
+        scratch = (
+            np.empty(bins * width),
+            np.empty(width),
+            np.empty(width),
+            np.empty(bins + 1),
+            np.empty(bins + 1),
+        )
+        for b in range(blocks.shape[0]):
+            if (b + 1) * genes <= from_column[first]:
                 continue  # wholly below the diagonal
-            _joint_tables(order, samples[row], start[row], weights[row], blocks[b], joint)
-            _x_log_x(flat, logs)
-            column_sums[:] = 0.0
-            for a in range(bins):
-                for q in range(genes * bins):
-                    column_sums[q] += joint[a, q]
-            _x_log_x(column_sums, column_logs)
-            for gene in range(genes):
-                column = b * genes + gene
-                if column >= n_columns:
-                    break
-                total = 0.0
-                score = 0.0
-                for a in range(bins):
-                    row_sum = 0.0
-                    for q in range(gene * bins, (gene + 1) * bins):
-                        row_sum += joint[a, q]
-                        score += logs[a * genes * bins + q]
-                    sums[a] = row_sum
-                    total += row_sum
-                sums[bins] = total
-                _x_log_x(sums, sum_logs)
-                for q in range(gene * bins, (gene + 1) * bins):
-                    score -= column_logs[q]
-                for a in range(bins):
-                    score -= sum_logs[a]
-                score += sum_logs[bins]
-                bits = score / (total * 0.6931471805599453) if total > 0.0 else 0.0
-                out[row, column] = max(bits, 0.0)
+            joint[:] = 0.0
+            for chunk in range(start.shape[1]):
+                for row in range(first, last):
+                    _add_joint_tables(
+                        order,
+                        samples[row],
+                        start[row, chunk],
+                        weights[row],
+                        blocks[b],
+                        joint[row - first],
+                    )
+            for row in range(first, last):
+                _scores_of_row(joint[row - first], bins, b * genes, out[row], scratch)
 
 
 def group_by_interval(
     first: NDArray[np.int16], weights: NDArray[np.float64], intervals: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-    """Order each gene's samples by interval; missing samples come last and are never reached.
+    """Order each gene's samples by chunk of samples, and within it by interval.
 
-    Returns samples (genes, samples), start (genes, intervals + 1), weights (genes, samples,
-    order) in the new order.
+    Returns samples (genes, samples), start (genes, chunks, intervals + 1) and weights (genes,
+    samples, order) in the new order. Missing samples stand behind their chunk's last interval,
+    where no interval reaches them.
     """
-    key = np.where(first < 0, intervals, first).astype(np.int16)
-    samples = np.argsort(key, axis=1, kind="stable").astype(np.int32)
-    counts = np.stack([(key == u).sum(axis=1) for u in range(intervals)], axis=1)
-    start = np.zeros((first.shape[0], intervals + 1), dtype=np.int32)
-    np.cumsum(counts, axis=1, out=start[:, 1:])
-    return samples, start, np.take_along_axis(weights, samples[..., None], axis=1)
+    genes, n_samples = first.shape
+    chunks = max(1, -(-n_samples // SAMPLE_CHUNK))
+    place = np.where(first < 0, intervals, first).astype(np.int32)
+    place += (np.arange(n_samples, dtype=np.int32) // SAMPLE_CHUNK) * (intervals + 1)
+    samples = np.argsort(place, axis=1, kind="stable").astype(np.int32)
+    slots = chunks * (intervals + 1)
+    numbered = place + np.arange(genes, dtype=np.int64)[:, None] * slots
+    counts = np.bincount(numbered.ravel(), minlength=genes * slots).reshape(genes, slots)
+    ends = np.zeros((genes, slots + 1), dtype=np.int32)
+    np.cumsum(counts, axis=1, out=ends[:, 1:])
+    start = ends[:, :-1].reshape(genes, chunks, intervals + 1)
+    return samples, start.copy(), np.take_along_axis(weights, samples[..., None], axis=1)
 
 
 def column_blocks(dense: NDArray[np.float64], dtype: type) -> NDArray[np.floating]:
-    """Lay out dense weights (genes, samples, bins) as (blocks, samples, BLOCK * bins)."""
+    """Lay out dense weights (genes, samples, bins) as (blocks, samples, genes a block * bins)."""
     genes, n_samples, bins = dense.shape
-    n_blocks = -(-genes // BLOCK)
-    padded = np.zeros((n_blocks * BLOCK, n_samples, bins), dtype=dtype)
+    block = min(BLOCK, genes)
+    n_blocks = -(-genes // block)
+    padded = np.zeros((n_blocks * block, n_samples, bins), dtype=dtype)
     padded[:genes] = dense
-    blocks = padded.reshape(n_blocks, BLOCK, n_samples, bins).transpose(0, 2, 1, 3)
-    return np.ascontiguousarray(blocks).reshape(n_blocks, n_samples, BLOCK * bins)
+    blocks = padded.reshape(n_blocks, block, n_samples, bins).transpose(0, 2, 1, 3)
+    return np.ascontiguousarray(blocks).reshape(n_blocks, n_samples, block * bins)
 
 
 def mutual_information_tile(
@@ -187,5 +223,7 @@ def mutual_information_tile(
     samples, start, weights = grouped
     out = np.zeros((samples.shape[0], n_columns), dtype=np.float64)
     weights = weights.astype(blocks.dtype)
-    _mutual_information(order, bins, samples, start, weights, blocks, n_columns, from_column, out)
+    # Few rows are spread over all threads rather than grouped.
+    group = max(1, min(ROW_GROUP, samples.shape[0] // (4 * get_num_threads())))
+    _mutual_information(order, bins, group, samples, start, weights, blocks, from_column, out)
     return out

@@ -28,7 +28,7 @@ def bootstrap(
     """Compute bootstraps ``first`` .. ``last`` and write their edges: bootstrap, i, j."""
     with recorded(f"bootstrap {first}-{last}"):
         plan = read_plan(plan_file)
-        opened = plan.open_estimator(section, state)
+        opened: Any = plan.open_estimator(section, state)
         arrays = open_state(state)
         progress = Progress(last - first + 1, "bootstraps")
         parts = []

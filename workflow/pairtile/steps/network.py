@@ -152,7 +152,7 @@ def _consensus(
     edges = result.edges
     ends = zip(edges["source"], edges["target"], strict=True)
     edges.insert(
-        edges.columns.get_loc("p_method"),
+        list(edges.columns).index("p_method"),
         "support",
         [support[e] if (e := (a, b)) in support else support[(b, a)] for a, b in ends],
     )

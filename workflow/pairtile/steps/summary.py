@@ -62,7 +62,8 @@ def summary(
         content["inputs"] |= details.get("inputs", {})
         content["threshold"] |= details.get("threshold", {})
         if "parameters" in details:
-            content["parameters_resolved"] = details["parameters"]
+            asked = content["parameters"]["preprocess"]
+            content["parameters"]["preprocess"] = asked | details["parameters"]
         if "chunks" in details:
             key = "chunks" if step["step"] == "merge" else "scan"
             content["steps"][key] = _chunks(details["chunks"])

@@ -1,0 +1,142 @@
+"""Scores of all pairs: CPU against a NumPy reference, GPU against cuBLAS alone."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+import numpy as np
+from pairtile.device import choose
+from pairtile.estimators.bspline_scorer import (
+    BsplineScorer,
+    SplineSettings,
+    _matrix_product_transposed,
+)
+from pairtile.estimators.mutual_information import MutualInformation, scaled
+from pairtile.kernels.bspline import bspline_weights, dense_weights
+from pairtile.selection import Selection
+
+from benchmarks.machine import timed, write
+
+BINS, ORDER = 10, 3
+
+
+def expression(genes: int, samples: int, seed: int = 1) -> np.ndarray:
+    """Ranks of genes that share a few factors, so that scores are not all null."""
+    random = np.random.default_rng(seed)
+    factors = random.normal(size=(20, samples))
+    loads = random.normal(size=(genes, 20)) * (random.random((genes, 20)) < 0.1)
+    return loads @ factors + random.normal(size=(genes, samples))
+
+
+def numpy_reference(weights: np.ndarray) -> np.ndarray:
+    """MI of all genes with all genes by W^T W in float64 and NumPy logarithms."""
+    genes, samples, bins = weights.shape
+    flat = np.ascontiguousarray(weights.transpose(0, 2, 1)).reshape(genes * bins, samples)
+    joint = (flat @ flat.T / samples).reshape(genes, bins, genes, bins)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        h_joint = -np.where(joint > 0, joint * np.log2(joint), 0.0).sum(axis=(1, 3))
+        p = weights.mean(axis=1)
+        h = -np.where(p > 0, p * np.log2(p), 0.0).sum(axis=1)
+    return h[:, None] + h[None, :] - h_joint
+
+
+def cpu(samples: int = 266, genes: int = 1024) -> dict[str, Any]:
+    """Pairs per second on all cores, and the ratio to the NumPy reference in the same run."""
+    device = choose("cpu")
+    values = expression(genes, samples)
+    result: dict[str, Any] = {"genes": genes, "samples": samples, "bins": BINS, "order": ORDER}
+    few = 256
+    settings = SplineSettings(BINS, ORDER, "clamped", "float64")
+    z = scaled(values, settings, "rank")
+    dense = dense_weights(*bspline_weights(z, BINS, ORDER, "clamped"), BINS)
+    reference = timed(lambda: numpy_reference(dense[:few]))
+    result["numpy_reference_pairs_per_second"] = few * few / reference["seconds"]
+    for precision in ("float64", "mixed"):
+        scorer = BsplineScorer(SplineSettings(BINS, ORDER, "clamped", precision), device)
+        weights = scorer.weights(z)
+        run = timed(lambda s=scorer, w=weights: s.scores(w, w))
+        result[precision] = run | {"pairs_per_second": genes * genes / run["seconds"]}
+        rate = result[precision]["pairs_per_second"]
+        result[precision]["ratio_to_reference"] = rate / result["numpy_reference_pairs_per_second"]
+    few_weights = scorer.weights(z[:few])
+    error = np.abs(numpy_reference(dense[:few]) - scorer.scores(few_weights, few_weights)[0])
+    result["mixed"]["largest_error_bits"] = float(error[~np.eye(few, dtype=bool)].max())
+    return result
+
+
+def cuda(genes: int, samples: int) -> dict[str, Any]:
+    """Seconds for all pairs: scores, scores with selection and sums, cuBLAS alone."""
+    import cupy
+
+    device = choose("cuda")
+    result: dict[str, Any] = {"genes": genes, "samples": samples, "bins": BINS, "order": ORDER}
+    pairs = genes * (genes - 1) // 2
+    section = {
+        "estimator": {"bins": BINS, "order": ORDER, "knots": "clamped", "transform": "rank"},
+        "preprocess": {"min_samples": 20},
+        "score": "mi",
+        "keep": {"p_value": 1e-5},
+        "gold_standard": None,
+    }
+    z = scaled(expression(genes, samples), SplineSettings(BINS, ORDER, "clamped", "mixed"), "rank")
+    state = {"z": z, "entropy_bits": np.full(genes, 3.2), "regulators": np.empty(0, np.int32)}
+    for precision in ("mixed", "float64"):
+        opened = MutualInformation(section, state, device, precision)
+        tiles = opened.space(state).tiles()
+        limit = np.array([[0.35 * samples]])
+
+        def scores(opened=opened, tiles=tiles) -> None:
+            for tile in tiles:
+                opened.scorer.scores(
+                    opened._block("row", tile.row_begin, tile.row_end),
+                    opened._block("column", tile.column_begin, tile.column_end),
+                )
+
+        def chunk(opened=opened, tiles=tiles, limit=limit) -> None:
+            for tile in tiles:
+                opened.compute_tile(tile, Selection(min_statistic=limit), None, -np.inf)
+
+        scores()  # weights are made here, once
+        run = timed(scores)
+        entry: dict[str, Any] = {"scores": run | {"pairs_per_second": pairs / run["seconds"]}}
+        entry["chunk"] = timed(chunk)
+        blocks = [opened._block("row", t.row_begin, t.row_end) for t in tiles[:1]]
+        joint = cupy.empty(
+            (blocks[0].variables * BINS) ** 2, dtype=np.float32 if precision == "mixed" else float
+        )
+        alone = timed(
+            lambda b=blocks[0], j=joint: [
+                _matrix_product_transposed(cupy, b.rows, b.columns, j) for _ in range(10)
+            ]
+        )
+        cells = sum(t.cells for t in tiles)
+        share = cells / blocks[0].variables ** 2 / 10
+        entry["cublas_alone_seconds"] = alone["seconds"] * share
+        entry["ratio_to_cublas"] = run["seconds"] / entry["cublas_alone_seconds"]
+        entry["gpu_memory_bytes"] = device.peak_bytes()
+        result[precision] = entry
+        del opened, joint
+        cupy.get_default_memory_pool().free_all_blocks()
+    return result
+
+
+def main() -> None:
+    """Run for one backend and print or write the figures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--backend", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--write", action="store_true")
+    args = parser.parse_args()
+    if args.backend == "cpu":
+        results = {"266 samples": cpu(266), "1000 samples": cpu(1000)}
+    else:
+        sizes = [(20_000, 1000), (15_575, 3137)]
+        results = {f"{g} genes x {s} samples": cuda(g, s) for g, s in sizes}
+    print(json.dumps(results, indent=1))
+    if args.write:
+        print(write("mutual_information", args.backend, results))
+
+
+if __name__ == "__main__":
+    main()

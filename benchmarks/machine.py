@@ -1,0 +1,54 @@
+"""Name of the machine, and how results are timed and written."""
+
+from __future__ import annotations
+
+import json
+import re
+import statistics
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pairtile import __version__
+from pairtile.device import choose
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def timed(function: Callable[[], Any], repeats: int = 3, warm: int = 1) -> dict[str, float]:
+    """Seconds of a call: least and median of ``repeats`` after ``warm`` calls, GPU included."""
+    seconds = []
+    for run in range(warm + repeats):
+        start = time.perf_counter()
+        function()
+        _synchronize()
+        if run >= warm:
+            seconds.append(time.perf_counter() - start)
+    return {"seconds": min(seconds), "median_seconds": statistics.median(seconds)}
+
+
+def _synchronize() -> None:
+    import sys
+
+    if "cupy" in sys.modules:
+        sys.modules["cupy"].cuda.Stream.null.synchronize()
+
+
+def write(name: str, backend: str, results: dict[str, Any]) -> Path:
+    """Write ``results/NAME.DEVICE.json``: the figures with the machine and the date."""
+    device = choose(backend)
+    content = {
+        "benchmark": name,
+        "device": device.name,
+        "cpu": choose("cpu").name,
+        "pairtile_version": __version__,
+        "date": datetime.now(UTC).date().isoformat(),
+        "results": results,
+    }
+    slug = re.sub(r"[^a-z0-9]+", "-", device.name.split(",")[0].lower()).strip("-")
+    path = RESULTS / f"{name}.{slug}.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(content, indent=2) + "\n")
+    return path

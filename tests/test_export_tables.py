@@ -1,0 +1,160 @@
+"""tsv, parquet, sif and regulon, read back by pandas, pyarrow and decoupler."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from export_networks import AWKWARD, METADATA, chain, items_table, large, write
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+NAMES = st.lists(
+    st.text(
+        st.characters(exclude_categories=["Cc", "Cs"], exclude_characters="\ufffe\uffff"),
+        min_size=1,
+        max_size=8,
+    ),
+    min_size=2,
+    max_size=6,
+    unique=True,
+)
+
+
+def read_tsv(path: Path) -> pd.DataFrame:
+    return pd.read_csv(
+        path,
+        sep="\t",
+        dtype={"source": str, "target": str},
+        keep_default_na=False,
+        na_values=[""],
+        float_precision="round_trip",
+    )
+
+
+def read_regulon(path: Path) -> pd.DataFrame:
+    return pd.read_csv(
+        path,
+        sep="\t",
+        names=["source", "target", "weight"],
+        quoting=3,
+        dtype={"source": str, "target": str},
+        keep_default_na=False,
+        float_precision="round_trip",
+    )
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_tsv_reads_back_exactly_but_for_p_method(directed: bool, tmp_path: Path) -> None:
+    network = chain(AWKWARD, directed)
+    path = write(tmp_path, "tsv", network, items_table(AWKWARD), directed=directed)
+    pd.testing.assert_frame_equal(
+        read_tsv(path), network.drop(columns="p_method"), check_exact=True
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(names=NAMES)
+def test_tsv_and_regulon_keep_any_printable_name(names: list[str]) -> None:
+    network = chain(names)
+    with tempfile.TemporaryDirectory() as folder:
+        tsv = read_tsv(write(Path(folder), "tsv", network, items_table(names)))
+        assert tsv["source"].tolist() == network["source"].tolist()
+        assert tsv["target"].tolist() == network["target"].tolist()
+        regulon = read_regulon(write(Path(folder), "regulon", network, items_table(names)))
+        assert set(regulon["source"]) == set(names)
+
+
+def test_tsv_leaves_plain_names_and_formulas_bare_and_numbers_short(tmp_path: Path) -> None:
+    names = ["=A1+1", "two words", "c"]
+    network = chain(names)[["source", "target", "mi_bits", "p_value"]]
+    network["mi_bits"] = [0.1, 2.0]
+    path = write(tmp_path, "tsv", network, items_table(names))
+    assert path.read_text().splitlines() == [
+        "source\ttarget\tmi_bits\tp_value",
+        "=A1+1\ttwo words\t0.1\t",
+        "two words\tc\t2.0\t2.5e-301",
+    ]
+
+
+def test_an_empty_tsv_has_its_header(tmp_path: Path) -> None:
+    network = chain(["a", "b"]).iloc[:0]
+    path = write(tmp_path, "tsv", network, items_table(["a", "b"]))
+    assert list(read_tsv(path)) == list(network.drop(columns="p_method"))
+
+
+def test_parquet_keeps_types_metadata_and_missing_values(tmp_path: Path) -> None:
+    network = chain(AWKWARD).astype({"mi_bits": np.float32, "support": np.int32})
+    path = write(tmp_path, "parquet", network, items_table(AWKWARD))
+    pd.testing.assert_frame_equal(pd.read_parquet(path), network, check_exact=True)
+    table = pq.read_table(path)
+    assert table["p_value"].null_count == 1
+    about = json.loads(table.schema.metadata[b"pairtile"])
+    assert about["directed"] is False
+    assert about["metadata"] == {k: v for k, v in METADATA.items() if v is not None}
+
+
+def test_sif_has_source_interaction_target(tmp_path: Path) -> None:
+    network = chain(AWKWARD, directed=True)
+    path = write(tmp_path, "sif", network, items_table(AWKWARD), directed=True)
+    lines = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+    assert [line[0] for line in lines] == network["source"].tolist()
+    assert [line[2] for line in lines] == network["target"].tolist()
+    assert {line[1] for line in lines} == {"mutual_information"}
+
+
+def test_regulon_lists_an_edge_under_each_end_that_regulates(tmp_path: Path) -> None:
+    names = ["tf1", "tf2", "g3", "g4"]
+    network = chain(names).iloc[:2]  # tf1 - tf2, tf2 - g3
+    regulon = read_regulon(write(tmp_path, "regulon", network, items_table(names, 2)))
+    assert set(zip(regulon["source"], regulon["target"], strict=True)) == {
+        ("tf1", "tf2"),
+        ("tf2", "tf1"),
+        ("tf2", "g3"),
+    }
+    everyone = read_regulon(write(tmp_path, "regulon", network, items_table(names)))
+    assert len(everyone) == 4
+
+
+def test_regulon_of_a_directed_network_is_that_network(tmp_path: Path) -> None:
+    network = chain(AWKWARD, directed=True)
+    path = write(tmp_path, "regulon", network, items_table(AWKWARD), directed=True)
+    keys = ["source", "target"]
+    expected = network[[*keys, "mi_bits"]].rename(columns={"mi_bits": "weight"})
+    pd.testing.assert_frame_equal(
+        read_regulon(path).sort_values(keys, ignore_index=True),
+        expected.sort_values(keys, ignore_index=True),
+        check_exact=True,
+    )
+
+
+def test_regulon_is_three_bare_columns_as_aracne2regulon_splits_them(tmp_path: Path) -> None:
+    network = pd.concat([chain(AWKWARD), chain(AWKWARD)[3:5]], ignore_index=True)
+    network.loc[1, "mi_bits"] = np.nan
+    path = write(tmp_path, "regulon", network, items_table(AWKWARD, 16), directed=True)
+    lines = [line.split("\t") for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
+    assert {len(line) for line in lines} == {3}
+    assert all(re.fullmatch(r"\d+\.\d+", line[2]) for line in lines)
+    assert len({(line[0], line[1]) for line in lines}) == len(lines) == len(AWKWARD) - 2
+
+
+def test_decoupler_scores_samples_with_a_regulon(tmp_path: Path) -> None:
+    decoupler = pytest.importorskip("decoupler")
+    network, items = large(300, 3000)
+    regulon = read_regulon(write(tmp_path, "regulon", network, items))
+    top = regulon["source"].value_counts().index[0]
+    random = np.random.default_rng(3)
+    expression = pd.DataFrame(
+        random.normal(size=(4, 300)), columns=items["name"][:300].tolist(), index=list("abcd")
+    )
+    targets = regulon.loc[regulon["source"] == top, "target"]
+    expression.loc["a", targets] += 5
+    scores, p_values = decoupler.mt.ulm(expression, regulon, tmin=3)
+    assert scores.loc["a"].idxmax() == top
+    assert p_values.loc["a", top] < 1e-6

@@ -1,0 +1,116 @@
+"""The page in a real browser: no error, table and network at work, nothing blank."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import lxml.html
+import matplotlib.image
+import numpy as np
+import pytest
+from pairtile.report import write_report
+from test_report_results import AWKWARD, write_results
+
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH"),
+]
+DARK = "--blink-settings=preferredColorScheme=0"
+
+
+def browse(address: str, profile: Path, *flags: str) -> subprocess.CompletedProcess[str]:
+    """Open ``address`` headless in an empty profile; the console goes to stderr."""
+    assert CHROMIUM is not None
+    command = [
+        CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+        "--disable-background-networking", "--disable-component-update", "--disable-sync",
+        f"--user-data-dir={profile}", "--hide-scrollbars", "--virtual-time-budget=8000",
+        "--enable-logging=stderr", "--v=0", *flags, address,
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def opened(address: str, profile: Path) -> lxml.html.HtmlElement:
+    """The page after its scripts ran, once it is certain that none complained."""
+    done = browse(address, profile, "--dump-dom")
+    console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    assert not console
+    page = lxml.html.fromstring(done.stdout)
+    assert page.get("data-ready") == "true"
+    assert page.get("data-errors") is None
+    return page
+
+
+def report(folder: Path) -> str:
+    """Write the report of ``folder``; its address."""
+    write_report(folder, folder / "report.html", folder / "figures")
+    return (folder / "report.html").as_uri()
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Address of the report of a network with regulators and a gold standard."""
+    return report(write_results(tmp_path_factory.mktemp("results") / "demo"))
+
+
+def test_table_and_network_work_in_the_browser(demo: str, tmp_path: Path) -> None:
+    page = opened(demo, tmp_path / "profile")
+    canvas = page.get_element_by_id("network-canvas")
+    assert int(canvas.get("data-edges")) == 312
+    assert len(canvas.xpath(".//canvas")) == 3
+    assert page.get_element_by_id("edges-table").get("data-enhanced") == "true"
+    assert len(page.xpath("//*[@id='edges-table']/tbody/tr")) == 25
+    assert page.xpath("//*[@class='dt-search']/input[@type='search']")
+    assert "1 to 25 of 312 rows" in page.text_content()
+    assert len(page.xpath("//*[@id='network-names']/option")) == int(canvas.get("data-nodes"))
+
+
+def test_a_gene_named_in_the_address_is_shown_with_its_neighbours(tmp_path: Path) -> None:
+    folder = write_results(tmp_path / "demo", names=AWKWARD, n_edges=500)
+    name = AWKWARD[2]
+    page = opened(report(folder) + "#gene=%22QUOTED%22", tmp_path / "profile")
+    assert page.get_element_by_id("network-canvas").get("data-chosen") == name
+    status = page.get_element_by_id("network-status").text_content()
+    assert status.startswith(f"{name}: ")
+    assert "neighbours: " in status
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"names": AWKWARD, "n_edges": 900, "bootstraps": 50, "score": "clr"},
+        {"n_edges": 0, "gold": False},
+        {"n_regulators": 0, "score": "target_z", "gold": False},
+        {"n_edges": 1, "gold": False},
+    ],
+)
+def test_no_kind_of_results_makes_the_page_complain(
+    tmp_path: Path, settings: dict[str, object]
+) -> None:
+    folder = write_results(tmp_path / "demo", **settings)  # type: ignore[arg-type]
+    page = opened(report(folder), tmp_path / "profile")
+    assert not page.xpath("//main//b")
+
+
+@pytest.mark.parametrize(("width", "flags"), [(1280, []), (1280, [DARK]), (500, [])])
+def test_the_page_as_seen_is_not_blank(
+    demo: str, tmp_path: Path, width: int, flags: list[str]
+) -> None:
+    shot = tmp_path / "page.png"
+    browse(
+        demo, tmp_path / "profile", f"--window-size={width},4000", f"--screenshot={shot}", *flags
+    )
+    image = matplotlib.image.imread(shot)[..., :3]
+    assert image.shape[1] == width
+    # Every band of the page holds something, and the background follows the chosen scheme.
+    for band in np.array_split(image, 8):
+        assert band.std() > 0.02
+    margin = image[1000:, 2].mean()
+    assert margin < 0.2 if flags else margin > 0.9

@@ -1,0 +1,21 @@
+"""The configuration: typed, described, checked before any job starts.
+
+``load_config`` gives a ``Config``; ``check_inputs_exist`` looks for the files that it names. Needs
+pydantic only, since Snakemake loads it at each start.
+"""
+
+from pairtile.config.load import check_inputs_exist, load_config
+from pairtile.config.model import METHODS, Config
+from pairtile.config.mutual_information import MutualInformation
+from pairtile.config.section import Analysis
+from pairtile.errors import ConfigError
+
+__all__ = [
+    "METHODS",
+    "Analysis",
+    "Config",
+    "ConfigError",
+    "MutualInformation",
+    "check_inputs_exist",
+    "load_config",
+]

@@ -1,0 +1,103 @@
+"""Read a configuration: checked, every default filled in, or an error that lists all faults."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from pairtile.config.model import Config
+from pairtile.config.problems import line, problems, shown
+from pairtile.config.yaml_file import read_mapping_file
+from pairtile.errors import ConfigError
+
+_MAX_DEPTH = 20
+_ANALYSIS_LEVEL = 2  # keys of analyses.NAME
+
+
+def load_config(source: Mapping[str, Any] | str | os.PathLike[str]) -> Config:
+    """Check a configuration, given as Snakemake's ``config`` mapping or as a YAML or JSON file.
+
+    Returns the configuration with every default filled in. Files that it names are not looked
+    at: ``check_inputs_exist`` does that.
+
+    Raises:
+        ConfigError: one line for each fault, ``config: KEY.PATH: found VALUE; expected WHAT``
+            (or the file's path in place of ``config``).
+    """
+    if isinstance(source, str | os.PathLike):
+        place, raw = os.fspath(source), read_mapping_file(source)
+    else:
+        place, raw = "config", source
+    faults: list[tuple[tuple[str, ...], str]] = []
+    plain = _plain(raw, (), faults)
+    bad_names = {path for path, _ in faults}
+    if not isinstance(plain, dict):
+        faults = [((), f"found {shown(plain)}; expected a mapping with the key analyses")]
+    else:
+        try:
+            config = Config.model_validate(plain)
+        except ValidationError as error:
+            faults += [(p, text) for p, text in problems(error, plain) if p not in bad_names]
+    if faults:
+        raise ConfigError("\n".join(line(place, path, text) for path, text in faults))
+    return config
+
+
+def check_inputs_exist(config: Config) -> None:
+    """Check that the files that the analyses read are there, before any job starts.
+
+    Relative paths start at the working directory.
+
+    Raises:
+        ConfigError: one line for each path that is missing, unreadable, or a folder where a file
+            is needed, naming the key.
+    """
+    faults = []
+    for name, analysis in config.analyses.items():
+        for key, given in analysis.input_files().items():
+            fault = _path_fault(Path(given), key in analysis.input_folders)
+            if fault:
+                found, expected = fault
+                text = f"found {given!r}, {found}; expected {expected}"
+                faults.append(line("config", ("analyses", name, key), text))
+    if faults:
+        raise ConfigError("\n".join(faults))
+
+
+def _path_fault(path: Path, folder_allowed: bool) -> tuple[str, str] | None:
+    if not os.path.exists(path):
+        where = "" if path.is_absolute() else f" in the working directory {Path.cwd()}"
+        hint = " ('~' is not expanded: write the whole path)" if str(path).startswith("~") else ""
+        return f"which does not exist{where}", f"an existing file{hint}"
+    if path.is_dir() and not folder_allowed:
+        return "which is a folder", "a file"
+    if not os.access(path, os.R_OK):
+        return "which may not be read", "a readable file (see its permissions)"
+    return None
+
+
+def _plain(value: Any, path: tuple[str, ...], faults: list[tuple[tuple[str, ...], str]]) -> Any:
+    """``value`` as plain dicts and lists. Keys that are no text are noted and made text."""
+    if len(path) > _MAX_DEPTH:
+        faults.append((path[:3], f"found more than {_MAX_DEPTH} levels; expected at most 5"))
+        return None
+    if isinstance(value, Mapping):
+        result: dict[str, Any] = {}
+        for key, inner in value.items():
+            name = key if isinstance(key, str) else str(shown(key)).split(" (")[0]
+            if key is None and len(path) == _ANALYSIS_LEVEL:
+                name = "null"  # YAML's bare `null:` is no text, yet it is how that key is written
+            elif not isinstance(key, str):
+                text = f"found a name that YAML does not read as text, {shown(key)}"
+                faults.append(((*path, name), f"{text}; expected text: put it in quotes"))
+            if name in result:
+                faults.append(((*path, name), "found the key twice; expected each key once"))
+            result[name] = _plain(inner, (*path, name), faults)
+        return result
+    if isinstance(value, list | tuple):
+        return [_plain(inner, (*path, str(n)), faults) for n, inner in enumerate(value)]
+    return value

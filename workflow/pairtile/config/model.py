@@ -1,0 +1,129 @@
+"""The configuration: everything that a run of pairtile is told.
+
+A later method is a module of its own with a model that extends ``Analysis``, named in ``METHODS``;
+nothing else here or in the schema, the documentation or the messages needs to know of it.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import AfterValidator, Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+from pairtile.config.mutual_information import MutualInformation
+from pairtile.config.section import Analysis, Section
+from pairtile.config.values import Choice, Form, Text, Whole, listed, refusal
+
+METHODS: tuple[type[Analysis], ...] = (MutualInformation,)
+"""The model of each method: the one place where a method is registered."""
+
+METHOD_ERROR = "method"
+"""Error type of an analysis without a known method; its message lists the methods."""
+
+NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$"
+
+
+def method_name(model: type[Analysis]) -> str:
+    """What ``method:`` says for this model."""
+    return str(get_args(model.model_fields["method"].annotation)[0])
+
+
+def model_of(section: Any) -> type[Analysis] | None:
+    """The model of an analysis' section by its ``method``, if that is known."""
+    if isinstance(section, Analysis):
+        return type(section)
+    method = section.get("method") if isinstance(section, Mapping) else None
+    return next((m for m in METHODS if isinstance(method, str) and method == method_name(m)), None)
+
+
+class ByMethod:
+    """Makes an ``Analysis`` the model that its ``method`` names."""
+
+    def __get_pydantic_core_schema__(
+        self, annotation: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        methods = [method_name(model) for model in METHODS]
+        return core_schema.tagged_union_schema(
+            {f"<{method_name(model)}>": handler.generate_schema(model) for model in METHODS},
+            discriminator=_tag,
+            custom_error_type=METHOD_ERROR,
+            custom_error_message="{expected}",
+            custom_error_context={"expected": listed(methods), "choices": " ".join(methods)},
+        )
+
+
+def _tag(section: Any) -> str | None:
+    model = model_of(section)
+    return f"<{method_name(model)}>" if model else None
+
+
+class _Name(Text):
+    """A name that is a safe folder name on every file system."""
+
+    def allowed(self, annotation: Any) -> str:
+        return (
+            "a folder name of at most 100 letters, digits, '_', '.' and '-' that starts with a "
+            "letter or digit"
+        )
+
+    def schema(self, annotation: Any) -> CoreSchema:
+        return core_schema.str_schema(strict=True, pattern=NAME_PATTERN)
+
+
+def _apart(analyses: dict[str, Analysis]) -> dict[str, Analysis]:
+    """On some file systems ``Demo`` and ``demo`` are one folder."""
+    seen: dict[str, str] = {}
+    for name in analyses:
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            raise refusal(f"names that differ in more than capitals, unlike {other} and {name}")
+    return analyses
+
+
+def _tidy(path: str) -> str:
+    return posixpath.normpath(path)
+
+
+class Config(Section):
+    """The whole configuration of a run."""
+
+    results: Annotated[str, Text("a folder path", braces=False), AfterValidator(_tidy)] = Field(
+        default="results",
+        description=(
+            "Folder for all results, made when missing; each analysis gets a folder of its own in "
+            "it, `results/NAME/`. A relative path starts at the working directory."
+        ),
+    )
+    backend: Annotated[Literal["auto", "cpu", "cuda"], Choice()] = Field(
+        default="auto",
+        description=(
+            "Where pairs are scored. `auto`: on a GPU where a usable NVIDIA GPU and CuPy are "
+            "there, else on the CPU; the log says which and why. `cpu`: on all cores that the job "
+            "was given. `cuda`: on a GPU, and an error without one."
+        ),
+    )
+    seed: Annotated[int, Whole(0, 2**32 - 1)] = Field(
+        default=1,
+        description=(
+            "Start of all random draws (permutations, bootstraps). The same seed gives the same "
+            "result on any number of chunks and threads."
+        ),
+    )
+    analyses: Annotated[
+        dict[Annotated[str, _Name("a name")], Annotated[Analysis, ByMethod()]],
+        AfterValidator(_apart),
+        Form("at least one analysis, as NAME: {method: ..., ...}"),
+    ] = Field(
+        min_length=1,
+        description=(
+            "The analyses to run, any number of them. NAME is yours to choose and becomes the "
+            "name of the results' folder."
+        ),
+    )
+
+    def resolved(self, name: str) -> dict[str, Any]:
+        """The section of one analysis with every default filled in, as JSON can hold it."""
+        return self.analyses[name].resolved()

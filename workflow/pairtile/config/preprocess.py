@@ -1,0 +1,105 @@
+"""Sections that all methods on expression tables share: the table, and how it is prepared."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from pairtile.config.section import Analysis, Section
+from pairtile.config.values import Choice, Number, Switch, Text, Whole, refusal
+
+Normalization = Literal["none", "quantile", "cpm", "median_ratio", "zscore"]
+Orientation = Literal["genes_in_rows", "samples_in_rows"]
+
+
+class Preprocess(Section):
+    """How the expression values are cleaned before genes are paired. What was dropped or changed,
+    and why, is listed in `items.parquet` and `summary.json`."""
+
+    log2: Annotated[Literal["auto"] | bool, Switch("auto")] = Field(
+        default="auto",
+        description=(
+            "Take the logarithm to base 2 of every value. `auto` takes it where the values look "
+            "like counts or intensities (GEO2R's rule: 99 % quantile above 100, or range above 50 "
+            "and lower quartile above 0) and none is negative, and says in `summary.json` what it "
+            "decided and why. `true` always takes it; negative values are then an error. `false`: "
+            "the values are used as they are. Where log2 is taken, zeros become missing values, "
+            "unless `pseudocount` is above 0."
+        ),
+    )
+    pseudocount: Annotated[float, Number(low=0)] = Field(
+        default=0.0,
+        description=(
+            "Added to every value before log2, in the units of the table; used only where log2 is "
+            'taken. With 0, zeros become missing values: right where zero means "not measured". '
+            "With 1 (usual for counts) zeros stay, as the lowest value."
+        ),
+    )
+    normalize: Annotated[Normalization, Choice()] = Field(
+        default="none",
+        description=(
+            "Makes samples, or genes, comparable. `none`: values are used as they are (tables that "
+            "come normalised). `quantile`: every sample gets the same distribution of values "
+            "(microarrays). `cpm`: counts per million, each sample divided by its total, before "
+            "log2 (raw counts). `median_ratio`: size factors by the median of ratios to the genes' "
+            "geometric means, as DESeq2 does, before log2 (raw counts; steadier than cpm when a "
+            "few genes dominate). `zscore`: each gene to mean 0 and standard deviation 1; changes "
+            "no rank, so it does nothing under `transform: rank`."
+        ),
+    )
+    min_samples: Annotated[int, Whole(3, 1_000_000)] = Field(
+        default=20,
+        description=(
+            "Least number of samples. Genes observed in fewer samples are dropped, and pairs of "
+            "genes observed together in fewer get no score. Mutual information from few samples is "
+            "biased upwards: go below 20 only if you must."
+        ),
+    )
+    drop_constant: Annotated[bool, Switch()] = Field(
+        default=False,
+        description=(
+            "Drop genes that have the same value in all samples. `false` keeps them: they score 0 "
+            "with every gene and are counted in `summary.json`. `true` leaves them out."
+        ),
+    )
+
+
+class ExpressionAnalysis(Analysis):
+    """Keys of every method that reads an expression table."""
+
+    expression: Annotated[str, Text("a path")] = Field(
+        description=(
+            "The expression table, genes x samples. Formats, by suffix: `.tsv`, `.tab`, `.csv`, "
+            "`.txt` and `.gct` (each also `.gz`), `.parquet`, `.h5ad` (AnnData), or a 10x folder "
+            "with `matrix.mtx`. A relative path starts at the working directory, not at this file."
+        ),
+    )
+    orientation: Annotated[Orientation, Choice()] = Field(
+        default="genes_in_rows",
+        description=(
+            "Which way the table lies. `genes_in_rows`: one gene a line, one sample a column. "
+            "`samples_in_rows`: the other way round. `.h5ad` files are cells x genes by their "
+            "format, whatever stands here."
+        ),
+    )
+    layer: Annotated[str | None, Text("the name of a layer", optional=True)] = Field(
+        default=None,
+        description=(
+            "Which layer of an `.h5ad` file to read, for instance `counts`; null reads its main "
+            "matrix `X`. Only for `.h5ad` files."
+        ),
+    )
+    preprocess: Preprocess = Field(
+        default=Preprocess(),
+        description="How expression values are cleaned before genes are paired.",
+    )
+
+    input_keys: ClassVar[tuple[str, ...]] = ("expression",)
+    input_folders: ClassVar[tuple[str, ...]] = ("expression",)
+
+    @model_validator(mode="after")
+    def _layer_fits_the_format(self) -> Self:
+        if self.layer is not None and not self.expression.lower().endswith(".h5ad"):
+            raise refusal("null, since only .h5ad files have layers", key="layer")
+        return self

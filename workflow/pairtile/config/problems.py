@@ -1,0 +1,179 @@
+"""From pydantic's list of errors to lines that a person can act on.
+
+Each line is ``PLACE: KEY.PATH: found VALUE; expected WHAT``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from pairtile.config.model import METHOD_ERROR, Config, model_of
+from pairtile.config.section import Section, sections_in
+from pairtile.config.values import EXPECTED, EXPONENT_NUMBER, listed
+
+_MISSING = object()
+_SHOWN = 60
+_NUMBER = re.compile(r"^[-+]?[0-9]*\.?[0-9]+$|" + EXPONENT_NUMBER)
+
+Path = tuple[str, ...]
+
+
+def problems(error: ValidationError, raw: Any) -> list[tuple[Path, str]]:
+    """Path of the key and ``found ...; expected ...`` for each error of validating ``raw``."""
+    found = [_problem(dict(e), raw) for e in error.errors(include_url=False)]
+    return list(dict.fromkeys(found))
+
+
+def line(place: str, path: Path, text: str) -> str:
+    """One line of a message."""
+    where = ".".join(_printable(part) for part in path)
+    return f"{place}: {where}: {text}" if where else f"{place}: {text}"
+
+
+def shown(value: Any) -> str:
+    """A value as a message shows it: as YAML writes it, and short."""
+    if value is None:
+        return "nothing (null)"
+    if isinstance(value, bool):
+        return f"{str(value).lower()} (YAML reads bare yes, no, on and off so, too)"
+    if isinstance(value, Mapping) and not value:
+        return "an empty mapping"
+    if isinstance(value, str):
+        number = " (text; a number stands without quotes)" if _NUMBER.match(value) else ""
+        return _short(repr(value)) + number
+    if isinstance(value, int):
+        # repr of an integer of thousands of digits is refused by Python.
+        if abs(value) < 10**_SHOWN:
+            return str(value)
+        return f"an integer {'above ' if value > 0 else 'below -'}1e{_SHOWN}"
+    if isinstance(value, float | list | tuple | Mapping | Section):
+        return _short(_plain_repr(value))
+    return f"{_short(str(value))} (a {type(value).__name__}; put it in quotes if text is meant)"
+
+
+def suggestion(word: str, choices: Sequence[str]) -> str:
+    """`` (did you mean ...?)`` where one of the choices is near."""
+    near = difflib.get_close_matches(word.lower(), choices, n=1, cutoff=0.6)
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
+def _problem(error: dict[str, Any], raw: Any) -> tuple[Path, str]:
+    kind, context = error["type"], error.get("ctx", {})
+    if kind == EXPECTED and error["loc"][-1] == "[key]":
+        path, _ = _follow(error["loc"][:-2], raw)
+        return path, f"found the name {shown(error['input'])}; expected {context['expected']}"
+    path, value = _follow(error["loc"], raw, keep_last=kind in ("extra_forbidden", "missing"))
+    if context.get("key"):
+        path = (*path, context["key"])
+        value = value.get(context["key"], _MISSING) if isinstance(value, dict) else _MISSING
+    if kind == "extra_forbidden":
+        return path, f"found an unknown key; expected {_known_keys(path, raw)}"
+    if kind == "missing":
+        return path, f"found no such key; expected {_of_field(path, raw)}"
+    if kind == METHOD_ERROR:
+        return _method_problem(path, value, context)
+    found = shown(value) if value is not _MISSING else f"{shown(error['input'])} (the default)"
+    if kind == EXPECTED:
+        return path, f"found {found}; expected {context['expected']}{_hint(value, context)}"
+    return path, f"found {found}; expected {_of_field(path, raw)}"
+
+
+def _method_problem(path: Path, value: Any, context: dict[str, Any]) -> tuple[Path, str]:
+    if not isinstance(value, dict):
+        return path, f"found {shown(value)}; expected a mapping with method: {context['expected']}"
+    if "method" not in value:
+        return (*path, "method"), f"found no such key; expected {context['expected']}"
+    method = value["method"]
+    text = f"found {shown(method)}; expected {context['expected']}{_hint(method, context)}"
+    return (*path, "method"), text
+
+
+def _follow(loc: Sequence[Any], raw: Any, keep_last: bool = False) -> tuple[Path, Any]:
+    """The keys of ``loc`` that ``raw`` has, without the names of forms (``<...>``), and the value
+    there. ``keep_last``: the last one is a key whatever it looks like."""
+    path: list[str] = []
+    value = raw
+    for n, part in enumerate(loc):
+        last = keep_last and n == len(loc) - 1
+        if isinstance(part, str) and part.startswith("<") and part.endswith(">") and not last:
+            continue
+        if isinstance(value, dict):
+            value = value.get(part, _MISSING)
+        elif isinstance(value, list) and isinstance(part, int):
+            value = value[part]
+        elif value is not _MISSING:
+            break  # a short form, such as `bootstraps: 5` for a section with `number: 5`
+        path.append(str(part))
+    return tuple(path), value
+
+
+def _model_at(path: Path, raw: Any) -> type[Section] | None:
+    """The section model that the keys of ``path`` lead to."""
+    model: type[Section] | None = Config
+    value = raw
+    for n, key in enumerate(path):
+        value = value.get(key) if isinstance(value, dict) else None
+        if n == 1:
+            model = model_of(value)
+        elif n != 0 and model is not None:
+            field = model.model_fields.get(key)
+            models = sections_in(field.annotation) if field else []
+            if len(models) > 1 and isinstance(value, dict):  # forms told apart by their keys
+                models = [m for m in models if set(value) & set(_keys(m))]
+            model = models[0] if models else None
+    return model
+
+
+def _known_keys(path: Path, raw: Any) -> str:
+    model = _model_at(path[:-1], raw)
+    if model is None:
+        return "no more keys here"
+    keys, unknown = _keys(model), path[-1]
+    for key, field in model.model_fields.items():
+        for section in sections_in(field.annotation):
+            if unknown in _keys(section):
+                return f"{listed(keys)} (did you mean {key}.{unknown}?)"
+    return listed(keys) + suggestion(unknown, keys)
+
+
+def _of_field(path: Path, raw: Any) -> str:
+    """What the field at ``path`` allows, in words."""
+    parent = _model_at(path[:-1], raw) if path else None
+    if parent is None or len(path) == 2:
+        return "a mapping with the key analyses" if not path else "another value"
+    field = parent.model_fields[path[-1]]
+    for kind in field.metadata:
+        if hasattr(kind, "allowed"):
+            return str(kind.allowed(field.annotation))
+    return f"a mapping with keys {listed(_keys(sections_in(field.annotation)[0]), 'and')}"
+
+
+def _keys(model: type[Section]) -> list[str]:
+    return list(model.model_fields)
+
+
+def _hint(value: Any, context: dict[str, Any]) -> str:
+    words = context.get("choices", "").split()
+    if isinstance(value, dict) and len(value) == 1:
+        value = next(iter(value))
+    return suggestion(value, words) if isinstance(value, str) else ""
+
+
+def _plain_repr(value: Any) -> str:
+    try:
+        return repr(value)
+    except ValueError:  # an integer with too many digits inside
+        return f"a {type(value).__name__}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+
+
+def _printable(part: str) -> str:
+    return part if part.isprintable() else _short(repr(part))

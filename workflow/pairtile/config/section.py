@@ -1,0 +1,41 @@
+"""What every section of a configuration is, and what every analysis must say of itself."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, get_args
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Section(BaseModel):
+    """A mapping of known keys. Immutable; unknown keys and wrong types are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
+
+
+class Analysis(Section):
+    """One entry of ``analyses``. Each method has a model that extends this one."""
+
+    method: str
+
+    input_keys: ClassVar[tuple[str, ...]] = ()
+    """Keys that name input files or folders; their values are a path or None."""
+
+    input_folders: ClassVar[tuple[str, ...]] = ()
+    """Those of ``input_keys`` that may name a folder."""
+
+    def input_files(self) -> dict[str, str]:
+        """The files (or folders) this analysis reads: key -> path, keys without one left out."""
+        paths = {key: getattr(self, key) for key in self.input_keys}
+        return {key: path for key, path in paths.items() if path is not None}
+
+    def resolved(self) -> dict[str, Any]:
+        """This section with every default filled in, as JSON can hold it."""
+        return self.model_dump(mode="json")
+
+
+def sections_in(annotation: Any) -> list[type[Section]]:
+    """The section models that a field's type is made of (several where it has several forms)."""
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        return [annotation]
+    return [section for part in get_args(annotation) for section in sections_in(part)]

@@ -1,0 +1,218 @@
+"""Kinds of value that a configuration key can hold: what is allowed, checked and said in words.
+
+Each kind stands in an ``Annotated`` type and makes three things from one statement: the check, the
+words of the error message, and the "type" column of config/README.md. All are strict: text is no
+number, ``true`` is no 1, 10.5 is no integer. One exception, because YAML 1.1 reads ``1e-5`` (no
+decimal point) as text: numbers in exponent notation are taken as the numbers they look like.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+EXPECTED = "expected"
+"""Error type whose message is what is allowed, in words."""
+
+EXPONENT_NUMBER = r"^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]{1,3}$"
+"""What YAML 1.1 takes for text and everybody else for a number."""
+
+# No control characters, no blanks at the ends.
+_PRINTABLE = r"^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?$"
+_PRINTABLE_NO_BRACES = r"^[^\s\x00-\x1f\x7f{}]([^\x00-\x1f\x7f{}]*[^\s\x00-\x1f\x7f{}])?$"
+
+
+def refusal(expected: str, choices: Sequence[str] = (), key: str = "") -> PydanticCustomError:
+    """The error that says what is allowed; ``choices`` are words to suggest when one is near.
+
+    ``key``: which key of a section is at fault, where the check is the whole section's.
+    """
+    context = {"expected": expected, "choices": " ".join(choices), "key": key}
+    return PydanticCustomError(EXPECTED, "{expected}", context)
+
+
+def listed(words: Sequence[str], last: str = "or") -> str:
+    """``a, b or c``."""
+    return f" {last} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+class Value:
+    """A kind of value: ``allowed`` in words, ``schema`` as check."""
+
+    def allowed(self, annotation: Any) -> str:
+        """What is allowed, to follow "expected". ``annotation``: the type that it stands beside."""
+        raise NotImplementedError
+
+    def choices(self, annotation: Any) -> Sequence[str]:
+        """Words that the value can be."""
+        return ()
+
+    def schema(self, annotation: Any) -> CoreSchema:
+        """The check, without its message."""
+        raise NotImplementedError
+
+    def __get_pydantic_core_schema__(
+        self, annotation: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.custom_error_schema(
+            self.schema(annotation),
+            custom_error_type=EXPECTED,
+            custom_error_message="{expected}",
+            custom_error_context={
+                "expected": self.allowed(annotation),
+                "choices": " ".join(self.choices(annotation)),
+            },
+        )
+
+
+@dataclass(frozen=True)
+class Form(Value):
+    """Words for a key with several forms, which its own type checks."""
+
+    text: str
+
+    def allowed(self, annotation: Any) -> str:
+        return self.text
+
+    def __get_pydantic_core_schema__(
+        self, annotation: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return handler(annotation)
+
+
+@dataclass(frozen=True)
+class Whole(Value):
+    """An integer from ``low`` to ``high``, or the word ``word``.
+
+    exponent : take 1e6 and 1.0e+6 as 1000000 too (for keys that hold large numbers).
+    high_text : how to name the upper limit where another key sets a lower one.
+    """
+
+    low: int
+    high: int
+    word: str = ""
+    exponent: bool = False
+    high_text: str = ""
+
+    def allowed(self, annotation: Any) -> str:
+        text = f"an integer between {self.low} and {self.high_text or self.high}"
+        return f"{self.word} or {text}" if self.word else text
+
+    def choices(self, annotation: Any) -> Sequence[str]:
+        return (self.word,) if self.word else ()
+
+    def schema(self, annotation: Any) -> CoreSchema:
+        schema: CoreSchema = core_schema.int_schema(strict=True, ge=self.low, le=self.high)
+        if self.exponent:
+            schema = _or_exponent(schema, whole=True)
+        return _or_words(schema, self.choices(annotation))
+
+
+@dataclass(frozen=True)
+class Number(Value):
+    """A finite number; ``low`` and ``high`` are allowed themselves, ``above`` and ``below`` not.
+
+    ``optional``: null means none.
+    """
+
+    low: float | None = None
+    high: float | None = None
+    above: float | None = None
+    below: float | None = None
+    optional: bool = False
+
+    def allowed(self, annotation: Any) -> str:
+        phrases = (
+            ("greater than", self.above),
+            ("of at least", self.low),
+            ("less than", self.below),
+            ("at most", self.high),
+        )
+        bounds = " and ".join(f"{words} {x:g}" for words, x in phrases if x is not None)
+        return f"a number {bounds}".rstrip() + (", or null" if self.optional else "")
+
+    def schema(self, annotation: Any) -> CoreSchema:
+        number = core_schema.float_schema(
+            strict=True,
+            allow_inf_nan=False,
+            ge=self.low,
+            le=self.high,
+            gt=self.above,
+            lt=self.below,
+        )
+        schema = _or_exponent(number, whole=False)
+        return core_schema.nullable_schema(schema) if self.optional else schema
+
+
+@dataclass(frozen=True)
+class Choice(Value):
+    """One of the words of the ``Literal`` that it stands beside."""
+
+    def allowed(self, annotation: Any) -> str:
+        return listed(get_args(annotation))
+
+    def choices(self, annotation: Any) -> Sequence[str]:
+        return get_args(annotation)
+
+    def schema(self, annotation: Any) -> CoreSchema:
+        return core_schema.literal_schema(list(get_args(annotation)))
+
+
+@dataclass(frozen=True)
+class Switch(Value):
+    """``true`` or ``false``, or the word ``word``."""
+
+    word: str = ""
+
+    def allowed(self, annotation: Any) -> str:
+        return listed([*self.choices(annotation), "true", "false"])
+
+    def choices(self, annotation: Any) -> Sequence[str]:
+        return (self.word,) if self.word else ()
+
+    def schema(self, annotation: Any) -> CoreSchema:
+        return _or_words(core_schema.bool_schema(strict=True), self.choices(annotation))
+
+
+@dataclass(frozen=True)
+class Text(Value):
+    """A line of text: ``what`` says of what. ``optional``: null means none."""
+
+    what: str
+    optional: bool = False
+    braces: bool = True
+
+    def allowed(self, annotation: Any) -> str:
+        text = f"{self.what} (text)" + ("" if self.braces else " without { or }")
+        return f"{text} or null" if self.optional else text
+
+    def schema(self, annotation: Any) -> CoreSchema:
+        pattern = _PRINTABLE if self.braces else _PRINTABLE_NO_BRACES
+        text: CoreSchema = core_schema.str_schema(strict=True, pattern=pattern)
+        return core_schema.nullable_schema(text) if self.optional else text
+
+
+def _or_words(schema: CoreSchema, words: Sequence[str]) -> CoreSchema:
+    if not words:
+        return schema
+    return core_schema.union_schema([core_schema.literal_schema(list(words)), schema])
+
+
+def _or_exponent(schema: CoreSchema, whole: bool) -> CoreSchema:
+    def as_number(value: Any) -> Any:
+        number = value
+        if isinstance(value, str) and re.match(EXPONENT_NUMBER, value):
+            number = float(value)
+        if whole and isinstance(number, float) and number.is_integer():
+            number = int(number)
+        return number
+
+    text = core_schema.str_schema(pattern=EXPONENT_NUMBER)
+    return core_schema.no_info_before_validator_function(
+        as_number, schema, json_schema_input_schema=core_schema.union_schema([schema, text])
+    )

@@ -1,0 +1,44 @@
+"""AnnData: the network beside the genes, for scanpy and the scverse."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pairtile.export.matrix import sparse_matrices
+from pairtile.export.table import NetworkTable
+
+_NOT_IN_VAR = ("item", "name", "kept", "reason")
+
+
+def write_h5ad(network: NetworkTable, path: Path) -> None:
+    """Write an AnnData file with no observations and all kept genes as variables.
+
+    ``var`` has the items' columns. ``varp["pairtile"]`` is the sparse matrix (genes, genes) of the
+    network's value (``mi_bits``), rows sources, columns targets, symmetric if undirected;
+    ``varp["pairtile_COLUMN"]`` are its other numbers, with the same stored cells (an absent
+    ``p_value`` means no edge, not 0). ``uns["pairtile"]`` tells name, direction, which column is
+    where, and the metadata.
+    """
+    import anndata
+
+    var = network.genes.drop(columns=[c for c in _NOT_IN_VAR if c in network.genes])
+    var.index = pd.Index(network.names, dtype=object)
+    value, *others = sparse_matrices(network).items()
+    keys = {value[0]: "pairtile", **{name: f"pairtile_{name}" for name, _ in others}}
+    about: dict[str, Any] = {
+        "name": network.name,
+        "directed": network.directed,
+        "varp_keys": keys,
+        # A slash would mean a group inside a group in HDF5.
+        "metadata": {key.replace("/", "_"): value for key, value in network.metadata.items()},
+    }
+    data = anndata.AnnData(
+        obs=pd.DataFrame(index=pd.Index([], dtype=object)),
+        var=var,
+        varp={keys[name]: matrix for name, matrix in (value, *others)},
+        uns={"pairtile": about},
+    )
+    data.write_h5ad(path, compression="gzip")

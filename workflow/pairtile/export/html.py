@@ -1,0 +1,33 @@
+"""One self-contained page that draws the network; opens offline in any browser."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+
+from pairtile.export.elements import table_elements
+from pairtile.export.table import NetworkTable
+
+
+def write_html(network: NetworkTable, path: Path) -> None:
+    """Write a page with the strongest edges, a search for genes and a slider for the score.
+
+    Nothing is loaded from elsewhere: cytoscape.js (MIT) is in the page. Names reach the page as
+    escaped JSON and are only ever set as text, so that markup in a name stays a name.
+    """
+    import jinja2
+
+    folder = files("pairtile") / "report"
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    template = environment.from_string(
+        (folder / "templates" / "network.html.j2").read_text(encoding="utf-8")
+    )
+    page = template.render(
+        name=network.name or "network",
+        metadata=network.metadata,
+        elements=table_elements(network),
+        cytoscape=(folder / "vendor" / "cytoscape.min.js").read_text(encoding="utf-8"),
+    )
+    path.write_text(page + "\n", encoding="utf-8")

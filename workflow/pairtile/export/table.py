@@ -1,0 +1,159 @@
+"""A network with its genes, checked: what every writer is given."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pairtile.errors import InputError
+
+VALUE_COLUMNS = ("mi_bits", "mi_nats", "correlation")
+"""What an edge is worth in its own unit; the first that a network has is its value."""
+
+SCORE_COLUMNS = ("target_z", "clr", *VALUE_COLUMNS)
+"""What edges are ranked by (by size, whatever the sign); the first that a network has."""
+
+NODE_COLUMNS = ("is_regulator", "n_observed", "mean", "sd")
+"""Columns of the items table that become attributes of a node."""
+
+# XML 1.0 has no place for control characters and a few others, tab-separated lines none for tab
+# and newline, HDF5 none for NUL. Such a name is a slip in the input; one rule serves all formats.
+_UNUSABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+Scalar = str | int | float | bool
+
+
+@dataclass(frozen=True)
+class NetworkTable:
+    """A network as the writers take it.
+
+    ``edges`` has the columns ``source``, ``target`` and ``columns``; ``genes`` is the items table
+    of the kept genes, in order; ``source`` and ``target`` are the edges' ends as row numbers of
+    ``genes``, int64, shape (edges,).
+    """
+
+    edges: pd.DataFrame
+    genes: pd.DataFrame
+    source: np.ndarray
+    target: np.ndarray
+    directed: bool
+    name: str
+    metadata: dict[str, Scalar]
+
+    @classmethod
+    def build(
+        cls,
+        network: pd.DataFrame,
+        items: pd.DataFrame,
+        *,
+        directed: bool,
+        name: str = "",
+        metadata: Mapping[str, Scalar | None] | None = None,
+    ) -> NetworkTable:
+        """Check and number a network. Raises as ``export_network`` says."""
+        for column in ("source", "target"):
+            if column not in network:
+                raise ValueError(f"the network has no column {column!r}")
+        if not set(VALUE_COLUMNS) & set(network.columns):
+            raise ValueError(f"the network has none of the columns {', '.join(VALUE_COLUMNS)}")
+        genes = items[items["kept"].to_numpy(dtype=bool)] if "kept" in items else items
+        genes = genes.reset_index(drop=True)
+        index = pd.Index(genes["name"].astype(object))
+        if not index.is_unique:
+            raise ValueError(f"gene {index[index.duplicated()][0]!r} is named twice in items")
+        _check_names(index)
+        return cls(
+            edges=network.reset_index(drop=True),
+            genes=genes,
+            source=_rows(network["source"], index),
+            target=_rows(network["target"], index),
+            directed=directed,
+            name=name,
+            metadata={str(k): _scalar(v) for k, v in (metadata or {}).items() if v is not None},
+        )
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of ``edges`` beside ``source`` and ``target``."""
+        return [str(c) for c in self.edges.columns if c not in ("source", "target")]
+
+    @property
+    def value_column(self) -> str:
+        """The column that tells what an edge is worth in its own unit."""
+        return next(c for c in VALUE_COLUMNS if c in self.edges)
+
+    @property
+    def score_column(self) -> str:
+        """The column that edges are ranked by."""
+        return next(c for c in SCORE_COLUMNS if c in self.edges)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the kept genes, in order."""
+        return self.genes["name"].astype(str).tolist()
+
+    @property
+    def is_regulator(self) -> np.ndarray:
+        """Which kept genes are regulators, bool; all false without a regulator list."""
+        if "is_regulator" not in self.genes:
+            return np.zeros(len(self.genes), dtype=bool)
+        return self.genes["is_regulator"].to_numpy(dtype=bool)
+
+    def linked_genes(self) -> np.ndarray:
+        """Rows of ``genes`` with at least one edge, ascending."""
+        return np.unique(np.concatenate([self.source, self.target]))
+
+    def strongest(self) -> np.ndarray:
+        """Rows of ``edges`` from the strongest to the weakest; ties in order, NaN last."""
+        score = np.abs(self.edges[self.score_column].to_numpy(dtype=np.float64))
+        return np.argsort(-score, kind="stable")
+
+    def node_records(self, rows: np.ndarray) -> list[dict[str, Scalar]]:
+        """Attributes of the genes ``rows``, without the name; missing values are left out."""
+        columns = [c for c in NODE_COLUMNS if c in self.genes]
+        return _records(self.genes.iloc[rows][columns])
+
+    def edge_records(self, rows: np.ndarray | None = None) -> list[dict[str, Scalar]]:
+        """Attributes of the edges (``rows``); missing values are left out."""
+        edges = self.edges[self.columns]
+        return _records(edges if rows is None else edges.iloc[rows])
+
+
+def _records(frame: pd.DataFrame) -> list[dict[str, Scalar]]:
+    """Rows as dictionaries of plain Python values, without the missing ones."""
+    records: list[dict[str, Scalar]] = [{} for _ in range(len(frame))]
+    for column in frame.columns:
+        missing = frame[column].isna().to_numpy(dtype=bool)
+        for record, value, skip in zip(records, frame[column].tolist(), missing, strict=True):
+            if not skip:
+                record[str(column)] = value
+    return records
+
+
+def _rows(ends: pd.Series, index: pd.Index) -> np.ndarray:
+    rows = np.asarray(index.get_indexer(pd.Index(ends.astype(object))), dtype=np.int64)
+    if (rows < 0).any():
+        unknown = ends.iloc[int((rows < 0).argmax())]
+        raise ValueError(f"{ends.name} {unknown!r} is not a kept gene of the items table")
+    return rows
+
+
+def _check_names(names: Iterable[str]) -> None:
+    for name in names:
+        found = _UNUSABLE.search(name)
+        if found:
+            raise InputError(
+                f"gene {name!r}: found the character {found.group()!r}; expected a name without "
+                "control characters, as network formats cannot hold them: rename the gene"
+            )
+
+
+def _scalar(value: Any) -> Scalar:
+    if isinstance(value, np.generic):
+        value = value.item()
+    return value if isinstance(value, (str, bool, int, float)) else str(value)

@@ -1,0 +1,119 @@
+"""The report: one HTML page that needs nothing beside itself, and its figures as files."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from pairtile.files import atomic_path
+from pairtile.report import formats
+from pairtile.report.pictures import make_pictures
+from pairtile.report.results import Results, read_results
+from pairtile.report.sections import SECTIONS, Picture, Section
+from pairtile.report.sections.answers import headline
+
+HERE = Path(__file__).parent
+# Taken into every page: before the sections' scripts, and after them.
+FIRST_SCRIPTS = ("errors.js",)
+LAST_SCRIPTS = ("ready.js",)
+
+
+def write_report(folder: Path, out: Path, figures_folder: Path) -> None:
+    """Write the report of one analysis.
+
+    Parameters
+    ----------
+    folder : Path
+        ``results/NAME/``: items.parquet, network.parquet and summary.json are read, and
+        evaluation.json and scores.npz where they are there.
+    out : Path
+        The page, written whole or not at all. Equal input gives equal bytes.
+    figures_folder : Path
+        Gets each figure as ``.svg`` and ``.png``.
+
+    Raises
+    ------
+    StoreError
+        When a required file is missing or cannot be read; the message names it.
+    """
+    results = read_results(Path(folder))
+    page = render_page(results, make_pictures(results, Path(figures_folder)))
+    with atomic_path(out) as temporary:
+        temporary.write_text(page, encoding="utf-8", newline="\n")
+
+
+def render_page(results: Results, pictures: list[Picture]) -> str:
+    """The page as text, from results that were read and figures that were made."""
+    sections = [part for build in SECTIONS if (part := build(results, pictures)) is not None]
+    scripts = [_script(name) for name in _script_names(sections)]
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            name=results.name,
+            method=results.words.title,
+            headline=headline(results),
+            version=results.summary.get("pairtile_version", ""),
+            sections=sections,
+            style=Markup(_own_text("report.css")),
+            scripts=scripts,
+            content_policy=_content_policy(scripts),
+        )
+    )
+
+
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["count"] = formats.count
+    environment.filters["base64"] = lambda content: base64.b64encode(content).decode("ascii")
+    environment.policies["json.dumps_function"] = _dumps
+    return environment
+
+
+def _dumps(value: object, **options: object) -> str:
+    """JSON without spaces and without NaN, which no browser reads."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+
+
+def _script_names(sections: list[Section]) -> list[str]:
+    named = [name for section in sections for name in section.scripts]
+    return list(dict.fromkeys([*FIRST_SCRIPTS, *named, *LAST_SCRIPTS]))
+
+
+def _script(name: str) -> Markup:
+    """A script of ours or of a library, safe to stand inside a script element."""
+    text = _own_text(name)
+    if "</script" in text.lower() or "<!--" in text:
+        raise ValueError(f"{name}: holds a tag that would end the script element it stands in")
+    return Markup(text)
+
+
+def _own_text(name: str) -> str:
+    for folder in ("templates", "vendor"):
+        if (HERE / folder / name).is_file():
+            return (HERE / folder / name).read_text(encoding="utf-8")
+    raise FileNotFoundError(f"{name} is in neither templates/ nor vendor/ of {HERE}")
+
+
+def _content_policy(scripts: list[Markup]) -> str:
+    """Nothing is loaded from anywhere, and only the scripts of this page run: by their digest."""
+    digests = [
+        base64.b64encode(hashlib.sha256(str(script).encode()).digest()).decode("ascii")
+        for script in scripts
+    ]
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )

@@ -1,0 +1,169 @@
+"""The files of one analysis, read once for the report, and what is derived from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pairtile.errors import StoreError
+from pairtile.files import read_json
+from pairtile.report.words import Words, words_for
+
+
+@dataclass
+class Results:
+    """One analysis as the report sees it.
+
+    ``evaluation`` and ``scores`` are None when their file is not there: the sections that need
+    them are then left out of the page.
+    """
+
+    folder: Path
+    items: pd.DataFrame
+    network: pd.DataFrame
+    summary: dict[str, Any]
+    evaluation: dict[str, Any] | None = None
+    scores: dict[str, np.ndarray] | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the analysis."""
+        return str(self.summary.get("analysis") or self.folder.name)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The analysis' section of the configuration, defaults filled in."""
+        return dict(self.summary.get("parameters") or {})
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Counts at each step, in the order of the steps."""
+        return dict(self.summary.get("counts") or {})
+
+    @cached_property
+    def words(self) -> Words:
+        """The words of this analysis' method."""
+        return words_for(str(self.summary.get("method", "")))
+
+    @cached_property
+    def regulators(self) -> frozenset[str]:
+        """Names of the regulators; empty when none were given."""
+        if "is_regulator" not in self.items:
+            return frozenset()
+        return frozenset(self.items.loc[self.items["is_regulator"].astype(bool), "name"])
+
+    @cached_property
+    def directed(self) -> bool:
+        """Whether an edge runs from source to target: stated in the summary, else inferred."""
+        stated = self.summary.get("directed")
+        if stated is not None:
+            return bool(stated)
+        return bool(self.regulators) or any(
+            column in self.network for column in self.words.directed_columns
+        )
+
+    @cached_property
+    def strength(self) -> str | None:
+        """The column that edges are ranked by, None when the table has no number at all."""
+        for column in self.words.strength:
+            if column in self.network:
+                return column
+        numeric = self.network.drop(columns=["source", "target"]).select_dtypes("number")
+        return str(numeric.columns[0]) if len(numeric.columns) else None
+
+    @cached_property
+    def dropped(self) -> pd.DataFrame:
+        """The items that were left out, in input order."""
+        return self.items[~self.items["kept"].astype(bool)]
+
+    @cached_property
+    def out_degree(self) -> pd.Series:
+        """Edges by their source, largest first, ties by name."""
+        return _ordered(self.network["source"].value_counts())
+
+    @cached_property
+    def degree(self) -> pd.Series:
+        """Edges at each item of the network, both ends counted, largest first, ties by name."""
+        targets = self.network["target"].value_counts()
+        return _ordered(self.network["source"].value_counts().add(targets, fill_value=0))
+
+    def strongest(self, limit: int) -> pd.DataFrame:
+        """The ``limit`` strongest edges, best first; ties by the names, so always the same."""
+        if self.strength is None or self.network.empty:
+            return self.network.head(limit)
+        score = self.network[self.strength].to_numpy(dtype=np.float64)
+        score = np.where(np.isnan(score), -np.inf, score)
+        if len(score) > limit:
+            # Sort only what can be shown: the network may have millions of edges.
+            least = np.partition(score, len(score) - limit)[len(score) - limit]
+            candidates = np.flatnonzero(score >= least)
+        else:
+            candidates = np.arange(len(score))
+        table = self.network.iloc[candidates].assign(_score=score[candidates])
+        table = table.sort_values(
+            ["_score", "source", "target"], ascending=[False, True, True], kind="stable"
+        )
+        return table.drop(columns="_score").head(limit).reset_index(drop=True)
+
+
+def read_results(folder: Path) -> Results:
+    """Read what the report needs from ``folder`` (``results/NAME/``).
+
+    Raises StoreError naming the file when a required one (items.parquet, network.parquet,
+    summary.json) is missing or is not what its name says.
+    """
+    return Results(
+        folder=folder,
+        items=_read(folder / "items.parquet", {"name", "kept", "reason"}),
+        network=_read(folder / "network.parquet", {"source", "target"}),
+        summary=_read_json(folder / "summary.json", required=True) or {},
+        evaluation=_read_json(folder / "evaluation.json", required=False),
+        scores=_read_arrays(folder / "scores.npz"),
+    )
+
+
+def _ordered(counts: pd.Series) -> pd.Series:
+    table = counts.rename("n").rename_axis("name").reset_index()
+    table = table.sort_values(["n", "name"], ascending=[False, True])
+    return table.set_index("name")["n"].astype(np.int64)
+
+
+def _read(path: Path, columns: set[str]) -> pd.DataFrame:
+    if not path.is_file():
+        raise StoreError.at(path, "", "no such file", "the table that an earlier step writes")
+    try:
+        table = pd.read_parquet(path)
+    except (OSError, ValueError) as error:
+        raise StoreError.at(path, "", f"an unreadable file ({error})", "a Parquet table") from error
+    missing = sorted(columns - set(table.columns))
+    if missing:
+        raise StoreError.at(
+            path, "columns", ", ".join(map(str, table.columns)) or "none", ", ".join(missing)
+        )
+    return table
+
+
+def _read_json(path: Path, *, required: bool) -> dict[str, Any] | None:
+    if not path.is_file():
+        if required:
+            raise StoreError.at(path, "", "no such file", "the summary that an earlier step writes")
+        return None
+    try:
+        content = read_json(path)
+    except ValueError as error:
+        raise StoreError.at(path, "", f"an unreadable file ({error})", "JSON") from error
+    if not isinstance(content, dict):
+        raise StoreError.at(path, "", type(content).__name__, "a JSON object")
+    return content
+
+
+def _read_arrays(path: Path) -> dict[str, np.ndarray] | None:
+    if not path.is_file():
+        return None
+    with np.load(path, allow_pickle=False) as content:
+        return {key: content[key] for key in content.files}

@@ -1,0 +1,145 @@
+"""The top of the page: what was found, in numbers and plain sentences, and what to beware of."""
+
+from __future__ import annotations
+
+from pairtile.report.formats import count, counted, duration, listed, memory, number, percent
+from pairtile.report.results import Results
+from pairtile.report.sections.base import Picture, Section
+
+N_HUBS = 5
+
+
+def section(results: Results, pictures: list[Picture]) -> Section:
+    """Headline, key numbers, sentences and warnings."""
+    return Section(
+        id="answers",
+        title="What was found",
+        template="section_answers.html.j2",
+        values={
+            "headline": headline(results),
+            "numbers": key_numbers(results),
+            "sentences": [
+                *_hubs(results),
+                *_left_out(results),
+                *results.words.answers(results),
+                *_evaluation(results),
+                *_cost(results),
+            ],
+            "warnings": warnings(results),
+        },
+    )
+
+
+def headline(results: Results) -> str:
+    """``312 edges between 40 regulators and 180 genes``."""
+    words, network = results.words, results.network
+    if network.empty:
+        return "No edges: nothing passed the threshold"
+    edges = counted(len(network), "directed edge" if _both_ways(results) else "edge")
+    if results.regulators:
+        regulators = counted(network["source"].nunique(), "regulator")
+        targets = counted(network["target"].nunique(), words.item, words.items)
+        return f"{edges} between {regulators} and {targets}"
+    return f"{edges} between {counted(len(results.degree), words.item, words.items)}"
+
+
+def key_numbers(results: Results) -> list[tuple[str, str, str]]:
+    """The tiles at the top: value, what it is, what it is set against."""
+    words, kept = results.words, int(results.items["kept"].sum())
+    tiles = [("edges", count(len(results.network)), "")]
+    pairs = results.counts.get("pairs_scored")
+    if pairs:
+        tiles[0] = ("edges", count(len(results.network)), f"of {counted(pairs, 'scored pair')}")
+    connected = f"of {count(kept)} {words.items} in the table"
+    tiles.append((f"{words.items} in the network", count(len(results.degree)), connected))
+    if results.regulators:
+        active = sum(name in results.regulators for name in results.out_degree.index)
+        tiles.append(
+            ("regulators with targets", count(active), f"of {count(len(results.regulators))}")
+        )
+    if results.evaluation and results.evaluation.get("aupr") is not None:
+        chance = results.evaluation.get("random_aupr")
+        against = f"random ranking: {number(chance)}" if chance is not None else ""
+        tiles.append(("AUPR", number(results.evaluation["aupr"]), against))
+    return [(value, name, against) for name, value, against in tiles]
+
+
+def warnings(results: Results) -> list[str]:
+    """The summary's warnings and the method's cautions, each once."""
+    found = [str(w) for w in results.summary.get("warnings") or []]
+    found += results.words.cautions(results)
+    if results.network.empty:
+        found.append(
+            "The network is empty. A laxer keep rule (a larger p_value or fdr, or top_edges) or "
+            "more samples may help; the score distribution below shows how far pairs fell short."
+        )
+    return list(dict.fromkeys(found))
+
+
+def _both_ways(results: Results) -> bool:
+    return results.directed and not results.regulators
+
+
+def _hubs(results: Results) -> list[str]:
+    if results.network.empty:
+        return []
+    if results.regulators:
+        hubs, noun = results.out_degree, "target"
+    elif _both_ways(results):
+        hubs, noun = results.out_degree, "outgoing edge"
+    else:
+        hubs, noun = results.degree, "edge"
+    named = [f"{name} ({counted(int(n), noun)})" for name, n in hubs.head(N_HUBS).items()]
+    return [f"Largest {'hubs' if len(named) > 1 else 'hub'}: {listed(named)}."]
+
+
+def _left_out(results: Results) -> list[str]:
+    words, dropped = results.words, results.dropped
+    sentences = []
+    if len(dropped):
+        reasons = dropped["reason"].astype(str).value_counts()
+        if len(reasons) == 1:
+            why = f": {reasons.index[0] or 'no reason given'}"
+        else:
+            ordered = sorted(reasons.items(), key=lambda pair: (-pair[1], str(pair[0])))
+            parts = [f"{reason or 'no reason given'} ({count(n)})" for reason, n in ordered]
+            why = f": {listed(parts)}"
+        share = f"{count(len(dropped))} of {counted(len(results.items), words.item, words.items)}"
+        sentences.append(f"{share} left out{why}.")
+    alone = int(results.items["kept"].sum()) - len(results.degree)
+    if alone > 0 and len(results.network):
+        sentences.append(f"{counted(alone, words.item, words.items)} analysed but without an edge.")
+    return sentences
+
+
+def _evaluation(results: Results) -> list[str]:
+    found = results.evaluation
+    if not found or found.get("aupr") is None:
+        return []
+    gold = found.get("n_gold_edges")
+    against = f" of {counted(gold, 'edge')}" if gold else ""
+    text = f"Against the gold standard{against}: AUPR {number(found['aupr'])}"
+    chance = found.get("random_aupr")
+    if chance:
+        text += f", {number(found['aupr'] / chance, 2)} times a random ranking"
+    if found.get("auroc") is not None:
+        text += f"; AUROC {number(found['auroc'])}"
+    network = found.get("network") or {}
+    if network.get("precision") is not None and network.get("recall") is not None:
+        text += (
+            f". Of the network's edges that it can judge, {percent(network['precision'])} are true "
+            f"(precision); of its own edges, {percent(network['recall'])} were found (recall)"
+        )
+    return [text + "."]
+
+
+def _cost(results: Results) -> list[str]:
+    steps = results.summary.get("steps") or {}
+    if not steps:
+        return []
+    seconds = sum(float(step.get("seconds") or 0) for step in steps.values())
+    peak = max(float(step.get("peak_memory_bytes") or 0) for step in steps.values())
+    backend = results.summary.get("backend") or {}
+    where = " on " + str(backend.get("device") or backend.get("name")) if backend else ""
+    text = f"Computed in {duration(seconds)}{where}"
+    return [text + (f", with at most {memory(peak)} of memory." if peak else ".")]

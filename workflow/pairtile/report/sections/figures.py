@@ -1,0 +1,13 @@
+"""The figures, each with its caption."""
+
+from __future__ import annotations
+
+from pairtile.report.results import Results
+from pairtile.report.sections.base import Picture, Section
+
+
+def section(results: Results, pictures: list[Picture]) -> Section | None:
+    """The pictures that could be made, None when there is none."""
+    if not pictures:
+        return None
+    return Section("figures", "Figures", "section_figures.html.j2", {"pictures": pictures})

@@ -1,0 +1,75 @@
+"""What was run: inputs, parameters as resolved, backend, counts, costs and versions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pairtile.report.formats import count, duration, memory, spaced
+from pairtile.report.results import Results
+from pairtile.report.sections.base import Picture, Section
+
+
+def section(results: Results, pictures: list[Picture]) -> Section:
+    """The tables that let a reader repeat the analysis."""
+    summary = results.summary
+    return Section(
+        id="run",
+        title="What was run",
+        template="section_run.html.j2",
+        values={
+            "inputs": _inputs(summary.get("inputs") or {}),
+            "parameters": flattened(results.parameters),
+            "backend": summary.get("backend") or {},
+            "counts": [
+                (results.words.count(key), count(value)) for key, value in results.counts.items()
+            ],
+            "steps": _steps(summary.get("steps") or {}),
+            "versions": {
+                "pairtile": summary.get("pairtile_version", ""),
+                **(summary.get("versions") or {}),
+            },
+        },
+    )
+
+
+def flattened(parameters: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+    """Nested settings as ``preprocess.log2`` and value, values written as in the YAML file."""
+    rows: list[tuple[str, str]] = []
+    for key, value in parameters.items():
+        if isinstance(value, Mapping) and value:
+            rows += flattened(value, f"{prefix}{key}.")
+        else:
+            rows.append((f"{prefix}{key}", _as_written(value)))
+    return rows
+
+
+def _as_written(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    text = json.dumps(value, ensure_ascii=False)
+    # YAML reads 1e-05 as a word and 1.0e-05 as a number.
+    return text.replace("e-", ".0e-") if isinstance(value, float) and "." not in text else text
+
+
+def _inputs(inputs: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str, str, str]]:
+    return [
+        (
+            spaced(key),
+            str(entry.get("path", "")),
+            memory(entry["bytes"]) if entry.get("bytes") is not None else "",
+            str(entry.get("sha256", "")),
+        )
+        for key, entry in inputs.items()
+        if isinstance(entry, Mapping)
+    ]
+
+
+def _steps(steps: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str, str]]:
+    rows = []
+    for name, step in steps.items():
+        peak = step.get("peak_memory_bytes")
+        seconds = duration(float(step.get("seconds") or 0))
+        rows.append((spaced(name), seconds, memory(peak) if peak else "–"))
+    return rows

@@ -1,0 +1,82 @@
+"""How pairtile's figures look, and how they are written the same way each time."""
+
+from __future__ import annotations
+
+import io
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from pairtile.files import atomic_path
+
+# Okabe and Ito's palette, told apart by colour-blind readers and in grey print.
+BLUE = "#0072B2"
+SKY = "#56B4E9"
+ORANGE = "#D55E00"
+GREEN = "#009E73"
+INK = "#1f2933"
+GREY = "#6b7785"
+PALE = "#dde3ea"
+
+STYLE: dict[str, Any] = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial", "Helvetica"],
+    "font.size": 10,
+    "axes.labelsize": 10.5,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": GREY,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": PALE,
+    "grid.linewidth": 0.7,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "text.color": INK,
+    "legend.frameon": False,
+    "legend.fontsize": 9.5,
+    "lines.linewidth": 2.0,
+    "figure.facecolor": "white",
+    "axes.facecolor": "white",
+    # The same input gives the same bytes: fixed ids, text kept as text.
+    "svg.hashsalt": "pairtile",
+    "svg.fonttype": "none",
+}
+
+
+def styled() -> AbstractContextManager[None]:
+    """Draw and write in pairtile's style; matplotlib's own settings are as before afterwards."""
+    # Annotated so for matplotlib's type of settings, which names every single key.
+    settings: Any = STYLE
+    return matplotlib.rc_context(settings)
+
+
+def new_figure(width: float = 6.4, height: float = 4.0) -> tuple[Figure, Axes]:
+    """An empty figure of ``width`` by ``height`` inches, outside pyplot's global state.
+
+    Call and draw inside ``styled()``.
+    """
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, figure.add_subplot()
+
+
+def save_figure(figure: Figure, folder: Path, name: str) -> bytes:
+    """Write ``folder/name.svg`` and ``folder/name.png`` (150 dpi); return the SVG.
+
+    No date and no library version is written: equal figures are equal files.
+    """
+    svg, png = io.BytesIO(), io.BytesIO()
+    with styled():
+        figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
+        figure.savefig(png, format="png", dpi=150, metadata={"Software": None})
+    for suffix, content in ((".svg", svg), (".png", png)):
+        with atomic_path(folder / f"{name}{suffix}") as temporary:
+            temporary.write_bytes(content.getvalue())
+    return svg.getvalue()

@@ -1,0 +1,3 @@
+// Last on the page: every script before has run.
+"use strict";
+document.documentElement.dataset.ready = "true";
