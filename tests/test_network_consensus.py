@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,13 +18,15 @@ p_values = st.lists(st.floats(0, 1), min_size=1, max_size=60).map(np.array)
 
 @given(p=p_values)
 @settings(deadline=None)
-def test_benjamini_hochberg_agrees_with_scipy(p):
+def test_benjamini_hochberg_agrees_with_scipy(p: np.ndarray) -> None:
     np.testing.assert_allclose(benjamini_hochberg(p), stats.false_discovery_control(p), rtol=1e-12)
 
 
 @given(p=p_values, share=st.floats(0, 1))
 @settings(deadline=None)
-def test_benjamini_hochberg_of_the_smallest_decides_as_that_of_all(p, share):
+def test_benjamini_hochberg_of_the_smallest_decides_as_that_of_all(
+    p: np.ndarray, share: float
+) -> None:
     p = np.sort(p)
     part = p[: max(1, round(share * len(p)))]
     whole = stats.false_discovery_control(p)[: len(part)]
@@ -36,22 +39,22 @@ def test_benjamini_hochberg_of_the_smallest_decides_as_that_of_all(p, share):
         assert ((q <= rate * (1 + 1e-12)) == (whole <= rate * (1 + 1e-12))).all()
 
 
-def test_benjamini_hochberg_of_nothing_is_nothing():
+def test_benjamini_hochberg_of_nothing_is_nothing() -> None:
     assert benjamini_hochberg([], n_tests=10).shape == (0,)
 
 
 @pytest.mark.parametrize("p", [[-0.1], [1.1], [np.nan]])
-def test_impossible_p_values_are_refused(p):
+def test_impossible_p_values_are_refused(p: np.ndarray) -> None:
     with pytest.raises(ValueError, match="expected 0 to 1"):
         benjamini_hochberg(p)
 
 
-def test_fewer_tests_than_p_values_are_refused():
+def test_fewer_tests_than_p_values_are_refused() -> None:
     with pytest.raises(ValueError, match="n_tests is 1, but there are 2"):
         benjamini_hochberg([0.1, 0.2], n_tests=1)
 
 
-def test_bonferroni_stops_at_one():
+def test_bonferroni_stops_at_one() -> None:
     np.testing.assert_allclose(bonferroni([0.001, 0.5], n_tests=100), [0.1, 1.0])
 
 
@@ -62,7 +65,9 @@ def test_bonferroni_stops_at_one():
     seed=st.integers(0, 2**32 - 1),
 )
 @settings(max_examples=100, deadline=None)
-def test_consensus_agrees_with_direct_counting(edges, distribution, correction, seed):
+def test_consensus_agrees_with_direct_counting(
+    edges: Any, distribution: str, correction: str, seed: int
+) -> None:
     rows = np.array(sorted(edges), dtype=np.int32).reshape(-1, 3)
     rows = np.random.default_rng(seed).permutation(rows)
     table = bootstrap_consensus(
@@ -85,7 +90,7 @@ def test_consensus_agrees_with_direct_counting(edges, distribution, correction, 
     np.testing.assert_allclose(table["q_value"], everything[: len(table)], rtol=1e-9)
 
 
-def test_rare_tails_keep_their_size():
+def test_rare_tails_keep_their_size() -> None:
     """100 of 100 bootstraps at a rate near 0.1: far below what 1 - cdf can resolve."""
     rest = np.arange(900)
     bootstrap = np.concatenate([np.arange(100), rest % 100])
@@ -95,7 +100,7 @@ def test_rare_tails_keep_their_size():
     assert table["q_value"][0] == pytest.approx(table["p_value"][0] * 10_000)
 
 
-def test_consensus_of_empty_networks_is_empty():
+def test_consensus_of_empty_networks_is_empty() -> None:
     table = bootstrap_consensus([], [], [], n_bootstraps=5, n_possible=10)
     assert len(table) == 0
     assert list(table.columns) == ["i", "j", "support", "p_value", "q_value"]
@@ -112,8 +117,14 @@ def test_consensus_of_empty_networks_is_empty():
         ({"correction": "holm"}, "expected one of bonferroni, bh"),
     ],
 )
-def test_bad_consensus_input_is_refused_with_a_reason(change, message):
-    valid = {"bootstrap": [0, 1], "i": [0, 1], "j": [1, 2], "n_bootstraps": 5, "n_possible": 3}
+def test_bad_consensus_input_is_refused_with_a_reason(change: dict[str, Any], message: str) -> None:
+    valid: dict[str, Any] = {
+        "bootstrap": [0, 1],
+        "i": [0, 1],
+        "j": [1, 2],
+        "n_bootstraps": 5,
+        "n_possible": 3,
+    }
     arguments = valid | change
     with pytest.raises(ValueError, match=message):
         bootstrap_consensus(**arguments)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,9 @@ both_backends = pytest.mark.parametrize(
 )
 
 
-def naive_dpi(i, j, mi, n_genes, tolerance, rule, is_regulator=None):
+def naive_dpi(
+    i: Any, j: Any, mi: Any, n_genes: int, tolerance: float, rule: str, is_regulator: Any = None
+) -> np.ndarray:
     """The definition, written out: every edge, every third gene. O(E n)."""
     real = mi.dtype.type
     weight = {}
@@ -42,7 +45,7 @@ def naive_dpi(i, j, mi, n_genes, tolerance, rule, is_regulator=None):
 
 
 @st.composite
-def graphs(draw):
+def graphs(draw: Any) -> Any:
     """Small graphs: random, tied, constant, complete and empty ones, rows in any order."""
     n_genes = draw(st.integers(2, 14))
     seed = draw(st.integers(0, 2**32 - 1))
@@ -73,7 +76,9 @@ def graphs(draw):
     rule=st.sampled_from(["relative", "additive"]),
 )
 @settings(max_examples=200, deadline=None)
-def test_dpi_agrees_with_the_definition(backend, graph, tolerance, rule):
+def test_dpi_agrees_with_the_definition(
+    backend: str, graph: Any, tolerance: float, rule: str
+) -> None:
     i, j, mi, n_genes, is_regulator = graph
     keep = data_processing_inequality(
         i,
@@ -90,7 +95,9 @@ def test_dpi_agrees_with_the_definition(backend, graph, tolerance, rule):
     np.testing.assert_array_equal(keep, expected)
 
 
-def dense_dpi(i, j, mi, n_genes, tolerance, is_regulator=None):
+def dense_dpi(
+    i: Any, j: Any, mi: Any, n_genes: int, tolerance: float, is_regulator: Any = None
+) -> np.ndarray:
     """The relative rule on a dense matrix, for graphs too large for :func:`naive_dpi`."""
     dense = np.full((n_genes, n_genes), -np.inf, dtype=mi.dtype)
     dense[i, j] = dense[j, i] = mi
@@ -107,7 +114,9 @@ def dense_dpi(i, j, mi, n_genes, tolerance, is_regulator=None):
 @both_backends
 @pytest.mark.parametrize("real", [np.float32, np.float64])
 @pytest.mark.parametrize("with_regulators", [False, True])
-def test_dpi_agrees_with_a_dense_matrix_where_lists_are_long(backend, real, with_regulators):
+def test_dpi_agrees_with_a_dense_matrix_where_lists_are_long(
+    backend: str, real: Any, with_regulators: bool
+) -> None:
     """Hubs, lists longer than a block of threads, and many ties."""
     random = np.random.default_rng(7)
     n_genes = 1200
@@ -126,7 +135,7 @@ def test_dpi_agrees_with_a_dense_matrix_where_lists_are_long(backend, real, with
 
 @both_backends
 @pytest.mark.parametrize(("name", "n_before"), [("dream4_net1", 33), ("syntren300", 11178)])
-def test_dpi_agrees_with_golden_edges(backend, name, n_before):
+def test_dpi_agrees_with_golden_edges(backend: str, name: str, n_before: int) -> None:
     path = GOLDEN / f"{name}.npz"
     if not path.exists():
         pytest.skip("the golden results (../shared/golden) are not on this machine")
@@ -146,18 +155,18 @@ def test_dpi_agrees_with_golden_edges(backend, name, n_before):
 
 @given(graph=graphs())
 @settings(max_examples=50, deadline=None)
-def test_both_rules_are_one_at_tolerance_zero(graph):
+def test_both_rules_are_one_at_tolerance_zero(graph: Any) -> None:
     i, j, mi, n_genes, is_regulator = graph
-    keep = [
+    relative, additive = (
         data_processing_inequality(i, j, mi, n_genes, rule=rule, is_regulator=is_regulator)
         for rule in ("relative", "additive")
-    ]
-    np.testing.assert_array_equal(*keep)
+    )
+    np.testing.assert_array_equal(relative, additive)
 
 
 @given(graph=graphs(), seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=50, deadline=None)
-def test_dpi_does_not_depend_on_order_or_numbering(graph, seed):
+def test_dpi_does_not_depend_on_order_or_numbering(graph: Any, seed: int) -> None:
     i, j, mi, n_genes, is_regulator = graph
     keep = data_processing_inequality(i, j, mi, n_genes, is_regulator=is_regulator)
     random = np.random.default_rng(seed)
@@ -172,7 +181,7 @@ def test_dpi_does_not_depend_on_order_or_numbering(graph, seed):
     np.testing.assert_array_equal(again, keep[order])
 
 
-def test_decisions_are_made_on_the_unpruned_graph():
+def test_decisions_are_made_on_the_unpruned_graph() -> None:
     """0-2 explains 0-3 away although 0-2 is itself removed."""
     i, j = [0, 1, 0, 2, 0], [1, 2, 2, 3, 3]
     mi = [0.9, 0.8, 0.5, 0.7, 0.3]
@@ -180,19 +189,19 @@ def test_decisions_are_made_on_the_unpruned_graph():
     np.testing.assert_array_equal(keep, [True, True, False, True, False])
 
 
-def test_tied_edges_are_never_removed_at_tolerance_zero():
+def test_tied_edges_are_never_removed_at_tolerance_zero() -> None:
     i, j = np.triu_indices(30, 1)
     for rule in ("relative", "additive"):
         assert data_processing_inequality(i, j, np.full(len(i), 0.4), 30, rule=rule).all()
 
 
-def test_tolerance_one_turns_the_relative_rule_off():
+def test_tolerance_one_turns_the_relative_rule_off() -> None:
     i, j = np.triu_indices(20, 1)
     mi = np.random.default_rng(0).normal(size=len(i))
     assert data_processing_inequality(i, j, mi, 20, tolerance=1.0).all()
 
 
-def test_a_target_does_not_explain_a_regulators_edge_away():
+def test_a_target_does_not_explain_a_regulators_edge_away() -> None:
     """Triangle of regulators 0, 1 and target 2; the edge of the two regulators is the weakest."""
     i, j, mi = [0, 0, 1], [1, 2, 2], [0.1, 0.5, 0.6]
     assert not data_processing_inequality(i, j, mi, 3)[0]
@@ -200,11 +209,11 @@ def test_a_target_does_not_explain_a_regulators_edge_away():
     assert data_processing_inequality(i, j, mi, 3, is_regulator=regulators).all()
 
 
-def test_an_empty_network_stays_empty():
+def test_an_empty_network_stays_empty() -> None:
     assert data_processing_inequality([], [], [], 5).shape == (0,)
 
 
-VALID = {"i": [0, 1], "j": [1, 2], "mi": [0.5, 0.4], "n_genes": 3}
+VALID: dict[str, Any] = {"i": [0, 1], "j": [1, 2], "mi": [0.5, 0.4], "n_genes": 3}
 
 
 @pytest.mark.parametrize(
@@ -229,6 +238,6 @@ VALID = {"i": [0, 1], "j": [1, 2], "mi": [0.5, 0.4], "n_genes": 3}
         ({"is_regulator": np.array([0, 1, 0])}, "has type int64"),
     ],
 )
-def test_bad_input_is_refused_with_a_reason(change, message):
+def test_bad_input_is_refused_with_a_reason(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         data_processing_inequality(**(VALID | change))

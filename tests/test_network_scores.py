@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from pairtile.network.scores import clr, moments_from_pairs, target_z
 
 
-def dense_scores(mi, is_regulator):
+def dense_scores(mi: Any, is_regulator: Any) -> tuple[np.ndarray, np.ndarray]:
     """CLR and target_z, source x target matrices, straight from the definition."""
     n_genes = len(mi)
     candidate = np.tile(is_regulator[:, None], n_genes) & ~np.eye(n_genes, dtype=bool)
@@ -29,7 +31,7 @@ def dense_scores(mi, is_regulator):
 
 
 @st.composite
-def matrices(draw):
+def matrices(draw: Any) -> Any:
     """Symmetric MI, with constant genes and missing pairs, and some regulators or None."""
     n_genes = draw(st.integers(2, 25))
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
@@ -45,7 +47,7 @@ def matrices(draw):
     return mi, is_regulator
 
 
-def pairs_of(mi, is_regulator):
+def pairs_of(mi: Any, is_regulator: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The pairs table: every unordered pair once, a regulator in ``i``."""
     i, j = np.triu_indices(len(mi), 1)
     if is_regulator is not None:
@@ -57,7 +59,7 @@ def pairs_of(mi, is_regulator):
 
 @given(case=matrices())
 @settings(max_examples=150, deadline=None)
-def test_scores_agree_with_dense_matrices(case):
+def test_scores_agree_with_dense_matrices(case: Any) -> None:
     mi, is_regulator = case
     i, j, values = pairs_of(mi, is_regulator)
     everybody = np.ones(len(mi), dtype=bool) if is_regulator is None else is_regulator
@@ -70,14 +72,14 @@ def test_scores_agree_with_dense_matrices(case):
         )
 
 
-def test_clr_is_symmetric_without_regulators():
+def test_clr_is_symmetric_without_regulators() -> None:
     mi, _ = np.random.default_rng(0).gamma(2, 0.2, (2, 20, 20))
     i, j, values = pairs_of(mi, None)
     forward, backward = clr(i, j, values, moments_from_pairs(i, j, values, 20))
     np.testing.assert_array_equal(forward, backward)
 
 
-def test_backward_scores_are_missing_where_the_target_is_no_regulator():
+def test_backward_scores_are_missing_where_the_target_is_no_regulator() -> None:
     is_regulator = np.array([True, True, False])
     i, j, mi = [0, 0, 1], [1, 2, 2], [0.3, 0.1, 0.2]
     moments = moments_from_pairs(i, j, mi, 3, is_regulator)
@@ -87,7 +89,7 @@ def test_backward_scores_are_missing_where_the_target_is_no_regulator():
         np.testing.assert_array_equal(np.isnan(backward), [False, True, True])
 
 
-def test_moments_of_parts_add_up_to_those_of_the_whole():
+def test_moments_of_parts_add_up_to_those_of_the_whole() -> None:
     random = np.random.default_rng(1)
     mi = random.gamma(2, 0.2, (30, 30))
     i, j, values = pairs_of(mi, None)
@@ -103,7 +105,7 @@ def test_moments_of_parts_add_up_to_those_of_the_whole():
             )
 
 
-def test_rounding_errors_are_not_taken_for_spread():
+def test_rounding_errors_are_not_taken_for_spread() -> None:
     """A constant gene, MI 0.1 with everything: 0.1^2 does not sum exactly."""
     i, j = np.triu_indices(1000, 1)
     mi = np.full(len(i), 0.1)
@@ -122,7 +124,7 @@ def test_rounding_errors_are_not_taken_for_spread():
         ({"is_regulator": np.array([True])}, r"expected bool of shape \(3,\)"),
     ],
 )
-def test_bad_pairs_are_refused_with_a_reason(change, message):
-    valid = {"i": [0, 1], "j": [1, 2], "mi": [0.1, 0.2], "n_genes": 3}
+def test_bad_pairs_are_refused_with_a_reason(change: dict[str, Any], message: str) -> None:
+    valid: dict[str, Any] = {"i": [0, 1], "j": [1, 2], "mi": [0.1, 0.2], "n_genes": 3}
     with pytest.raises(ValueError, match=message):
         moments_from_pairs(**(valid | change))

@@ -1,8 +1,10 @@
 # Configuration, paths, and the few functions that the rules share.
 import os
 import sys
+from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 
 # The package is importable in this process and in every job it starts, installed or not.
 WORKFLOW_FOLDER = os.path.dirname(
@@ -23,6 +25,19 @@ try:
         check_inputs_exist(CONFIG)
 except ConfigError as error:
     raise WorkflowError(str(error))
+
+# Snakemake knows of its dry run only after the Snakefile is read.
+DRY_RUN = bool({"-n", "--dry-run", "--dryrun"} & set(sys.argv))
+
+if workflow.is_main_process:
+    # Chunks left by an earlier run are taken over only whole; a damaged one is computed again.
+    for analysis in CONFIG.analyses:
+        folder = Path(CONFIG.results) / analysis
+        if (folder / "scan").is_dir() or (folder / "chunks").is_dir():
+            from pairtile.steps.merge import remove_damaged_before_run
+
+            for message in remove_damaged_before_run(folder, dry_run=DRY_RUN):
+                logger.warning(f"will be computed again: {message}")
 
 ANALYSIS = f"{CONFIG.results}/{{analysis}}"
 LOGS = f"{ANALYSIS}/logs"

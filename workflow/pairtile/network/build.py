@@ -147,6 +147,7 @@ def build_network(
         edges[[*wanted, "p_method"]],
         directed=score == "target_z" or (score == "clr" and is_regulator is not None),
         counts={
+            "pairs_kept": before,
             "edges_before_dpi": before,
             "edges_removed_by_dpi": before - in_pairs,
             "edges": len(edges),

@@ -61,14 +61,45 @@ def merge(
         write_arrays(summaries, result.summaries)
         step.count(chunks=len(chunks))
         if pairs is not None:
-            step.count(pairs_kept=result.rows)
+            step.count(pairs_stored=result.rows)
             for name in ("pairs", "pairs_scored"):
                 if name in result.summaries:
                     step.count(**{name: int(result.summaries[name].sum())})
         step.details["chunks"] = result.records
 
 
-def remove_damaged(paths: Sequence[Path], fingerprint: str) -> list[str]:
+def remove_damaged_before_run(folder: Path, dry_run: bool = False) -> list[str]:
+    """Verify the chunk files that a run would take over from an earlier one; remove the bad ones.
+
+    A run calls this before it decides what is missing, so that a damaged chunk is simply computed
+    again. Stages that are merged already are left alone: nothing reads their chunks.
+
+    Parameters
+    ----------
+    folder
+        Results folder of one analysis; need not exist.
+    dry_run
+        Say what would be removed and remove nothing.
+
+    Returns
+    -------
+    One message for each file.
+    """
+    try:
+        plan = read_plan(folder / "plan.json")
+    except (OSError, ValueError, KeyError, TypeError):
+        return []  # without a plan every chunk is computed anew
+    messages = []
+    for stage, merged in (("scan", "scan.npz"), ("chunks", "pairs.parquet")):
+        paths = sorted((folder / stage).glob("*.parquet"))
+        done = folder / merged
+        newest = max((p.stat().st_mtime for p in paths), default=0.0)
+        if paths and not (done.exists() and done.stat().st_mtime >= newest):
+            messages += remove_damaged(paths, plan.stage_fingerprint(stage), dry_run)
+    return messages
+
+
+def remove_damaged(paths: Sequence[Path], fingerprint: str, dry_run: bool = False) -> list[str]:
     """Verify chunk files; remove those that are damaged or of another analysis.
 
     Returns one message for each file removed.
@@ -81,5 +112,6 @@ def remove_damaged(paths: Sequence[Path], fingerprint: str) -> list[str]:
             file.close()
         except StoreError as error:
             messages.append(str(error))
-            Path(path).unlink(missing_ok=True)
+            if not dry_run:
+                Path(path).unlink(missing_ok=True)
     return messages
