@@ -131,6 +131,17 @@ def test_constant_gene_has_no_information_about_any_other(backend):
         np.testing.assert_allclose(mi[2], 0.0, atol=1e-6)
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_column_major_input_gives_the_same_scores(backend):
+    values = awkward()
+    device = choose(backend)
+    scorer = BsplineScorer(SplineSettings(10, 3, "clamped", "float64"), device)
+    z = scaled(values, scorer.settings, "none")
+    found = [scorer.weights(layout(z)) for layout in (np.ascontiguousarray, np.asfortranarray)]
+    scores = [device.to_host(scorer.scores(w, w)[0]) for w in found]
+    assert np.array_equal(scores[0], scores[1])
+
+
 def test_genes_never_observed_together_score_zero():
     assert matrix(awkward(), 10, 3)[8, 9] == 0.0
 

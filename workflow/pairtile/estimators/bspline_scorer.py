@@ -90,6 +90,7 @@ class BsplineScorer:
 
     def weights(self, z: NDArray[np.float64]) -> Weights:
         """Weights of variables: scaled values, float64 (variables, samples), NaN where missing."""
+        z = np.ascontiguousarray(z, dtype=np.float64)  # the kernels count on row-major order
         missing = np.isnan(z)
         if self.device.backend == "cuda":
             return self._weights_cuda(z, missing)

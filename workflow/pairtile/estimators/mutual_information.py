@@ -52,7 +52,7 @@ def scaled(
     values : float64 (genes, samples), NaN where missing. A constant gene becomes all 0, so that
     all its weight lies on the same bins and its mutual information with everything is 0.
     """
-    z = np.array(values, dtype=np.float64)
+    z = np.array(values, dtype=np.float64, order="C")
     if transform == "rank":
         missing = np.isnan(z)
         for gene in range(z.shape[0]):  # rankdata's own nan handling is slower than the loop

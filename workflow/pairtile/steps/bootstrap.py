@@ -12,14 +12,10 @@ from numpy.typing import NDArray
 
 from pairtile.estimators.base import Section
 from pairtile.files import atomic_path
-from pairtile.network.build import Pairs, build_network, p_values, q_values
-from pairtile.network.moments import ExactMoments
-from pairtile.network.significance import Null
+from pairtile.network.in_memory import network_in_memory
 from pairtile.record import Progress, recorded
 from pairtile.state import open_state
-from pairtile.steps.network import regulator_flags
-from pairtile.steps.plan import read_plan
-from pairtile.store import PASSED, RANK_SCORE, Summaries, add_summaries
+from pairtile.steps.plan import Plan, read_plan
 
 
 def bootstrap(
@@ -34,7 +30,7 @@ def bootstrap(
         parts = []
         for number in range(first, last + 1):
             replicate = opened.resampled(resample_samples(section, arrays, plan.seed, number))
-            i, j = _edges(section, replicate, plan, regulator_flags(arrays))
+            i, j = _edges(replicate, plan)
             columns = {"bootstrap": np.full(i.size, number, dtype=np.int32), "i": i, "j": j}
             parts.append(pd.DataFrame(columns))
             progress.advance(1)
@@ -61,47 +57,13 @@ def resample_samples(
     return np.sort(random.integers(0, n, size=n))
 
 
-def _edges(
-    section: Section, opened: Any, plan: Any, is_regulator: NDArray[np.bool_] | None
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    null_arrays = opened.null(plan.seed)
-    null = Null.from_arrays(null_arrays)
-    selection = opened.selection(null_arrays)
-    sums: Summaries | None = None
-    if opened.needs_scan(section):
-        sums = {}
-        for tile in plan.tiles:
-            add_summaries(sums, opened.scan_tile(tile))
-    totals: Summaries = {}
-    rows = []
-    for tile in plan.tiles:
-        found, summary = opened.compute_tile(tile, selection, sums, -np.inf)
-        add_summaries(totals, summary)
-        rows.append({k: v for k, v in found.items() if k not in (PASSED, RANK_SCORE)})
-    pairs = Pairs(
-        *(np.concatenate([r[k] for r in rows]) for k in ("i", "j", "mi_bits", "n_samples"))
-    )
-    p, extrapolated = p_values(pairs, null)
-    top_bits = max(1.0, float(np.log2(section["estimator"]["bins"])))
-    samples = int(opened.state["z"].shape[1])
-    n_tests = int(totals["pairs_scored"].sum())
-    q = q_values(p, n_tests, null, totals["statistic_histogram"], samples, top_bits)
-    result = build_network(
-        pairs,
-        p,
-        q,
-        extrapolated,
-        n_genes=opened.genes,
-        keep=section["keep"],
-        score=section["score"],
-        moments=None if sums is None else ExactMoments.from_summaries(sums),
-        dpi=section["dpi"] or None,
-        is_regulator=is_regulator,
-        backend=opened.device.backend,
-    )
+def _edges(opened: Any, plan: Plan) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The undirected edges of one network, as in the merged table: sorted by (i, j)."""
+    result = network_in_memory(opened, plan.tiles, plan.seed)
+    is_regulator = opened.is_regulator
     a = result.edges["source"].to_numpy()
     b = result.edges["target"].to_numpy()
-    # Undirected, as in the merged table: the regulator first, else the smaller number first.
+    # The regulator first, else the smaller number first.
     swap = b < a
     if is_regulator is not None:
         swap = is_regulator[b] & (~is_regulator[a] | (b < a))

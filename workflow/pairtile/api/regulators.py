@@ -1,0 +1,69 @@
+"""Who the regulators are, given as names, gene numbers or a mask."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+_SHOWN = 5
+
+
+def regulator_rows(regulators: Any, genes: pd.Index[Any], *, named: bool) -> NDArray[np.int64]:
+    """Gene numbers of the regulators, in the order given, each once.
+
+    Parameters
+    ----------
+    regulators
+        With ``named``, names as in ``genes``: those that are not there are left out with a
+        warning, since lists of regulators name more genes than one experiment measures. Without,
+        gene numbers. In both cases also a mask: bool, shape (genes,).
+    genes
+        Labels of all genes.
+
+    Raises
+    ------
+    ValueError
+        No regulator, none that is among the genes, a gene number out of range, a mask of the
+        wrong length, or a single string.
+    """
+    if isinstance(regulators, str):
+        raise ValueError(
+            f"regulators: found the string {regulators!r}; expected a list of genes "
+            "(read_regulators reads them from a file)"
+        )
+    given = pd.Index(list(regulators))
+    if given.dtype == bool:
+        if len(given) != len(genes):
+            raise ValueError(
+                f"regulators: found a mask of {len(given)}; expected one of {len(genes)} genes"
+            )
+        given = genes[np.asarray(given)]
+    given = given.unique()
+    if not len(given):
+        raise ValueError("regulators: found none; expected at least one, or regulators=None")
+    if not named and given.dtype.kind not in "iu":
+        raise ValueError(
+            f"regulators: found {given[0]!r}; expected gene numbers, since the genes have no names"
+        )
+    rows = np.asarray(genes.get_indexer(given), dtype=np.int64)
+    absent = given[rows < 0]
+    if len(absent) and (not named or len(absent) == len(given)):
+        found = "none" if named else "not all"
+        raise ValueError(
+            f"regulators: found {found} of {len(given)} ({_some(given if named else absent)}) "
+            f"among the {len(genes)} genes ({_some(genes)}); expected genes of the table"
+        )
+    if len(absent):
+        warnings.warn(
+            f"{len(absent)} of {len(given)} regulators are not among the genes: {_some(absent)}",
+            stacklevel=3,
+        )
+    return rows[rows >= 0]
+
+
+def _some(labels: pd.Index[Any]) -> str:
+    return ", ".join(map(str, labels[:_SHOWN])) + (", ..." if len(labels) > _SHOWN else "")

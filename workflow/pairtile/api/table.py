@@ -1,0 +1,163 @@
+"""Expression in the forms that people hold in memory, as one: values and, where there, names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pairtile.inputs.expression import ORIENTATIONS, Expression
+from pairtile.prepare import Prepared
+from pairtile.simulate import Simulation
+
+Matrix = Any
+"""A numpy array where the expression came as an array, a DataFrame with the genes' names where it
+came with names. Which of the two is known to the caller and not to a type checker."""
+
+
+@dataclass(frozen=True)
+class ExpressionTable:
+    """``values`` float64 (genes, samples), C order, NaN where missing; names, None for arrays."""
+
+    values: NDArray[np.float64]
+    genes: pd.Index[Any] | None
+    samples: pd.Index[Any] | None
+
+    @property
+    def n_genes(self) -> int:
+        """Number of genes."""
+        return int(self.values.shape[0])
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+        return int(self.values.shape[1])
+
+    @property
+    def labels(self) -> pd.Index[Any]:
+        """Names of the genes; their numbers where there are no names."""
+        return pd.RangeIndex(self.n_genes) if self.genes is None else self.genes
+
+    def named(self, rows: NDArray[np.int64], matrix: NDArray[np.float64]) -> Matrix:
+        """A matrix of genes ``rows`` x all genes as the caller wants it."""
+        if self.genes is None:
+            return matrix
+        return pd.DataFrame(matrix, index=self.genes[rows], columns=self.genes, copy=False)
+
+
+def as_table(
+    expression: Any,
+    *,
+    orientation: str = "genes_in_rows",
+    layer: str | None = None,
+    name: str = "expression",
+) -> ExpressionTable:
+    """Take expression in any form; the input is not changed.
+
+    Parameters
+    ----------
+    expression
+        Array (also nested lists, masked and scipy sparse arrays), DataFrame, AnnData, or what
+        ``read_expression``, ``prepare_expression`` and ``simulate_kinetic`` return.
+    orientation : {"genes_in_rows", "samples_in_rows"}
+        Of arrays and DataFrames; the other forms say it themselves (AnnData is cells x genes).
+    layer : str, optional
+        Layer of an AnnData to take in place of ``X``.
+    name : str
+        What messages call it.
+
+    Raises
+    ------
+    ValueError
+        Not two-dimensional, not numbers, infinite values, fewer than 2 genes or 3 samples,
+        repeated names, an unknown orientation or layer.
+    """
+    if orientation not in ORIENTATIONS:
+        raise ValueError(f"orientation: found {orientation!r}; expected {' or '.join(ORIENTATIONS)}")
+    if layer is not None and not is_anndata(expression):
+        raise ValueError(f"layer: found {layer!r}; expected None, since {name} is no AnnData")
+    raw, genes, samples = _parts(expression, layer, name)
+    if orientation == "samples_in_rows" and _has_free_orientation(expression):
+        raw, genes, samples = raw.T, samples, genes
+    values = _numbers(raw, name)
+    table = ExpressionTable(values, genes, samples)
+    _check(table, expression, name)
+    return table
+
+
+def is_anndata(expression: Any) -> bool:
+    """Whether this is an AnnData, told without importing anndata (which takes a second)."""
+    return all(hasattr(expression, part) for part in ("obs_names", "var_names", "varp", "uns"))
+
+
+def _has_free_orientation(expression: Any) -> bool:
+    return not (is_anndata(expression) or isinstance(expression, Expression | Prepared | Simulation))
+
+
+def _parts(expression: Any, layer: str | None, name: str) -> tuple[Any, Any, Any]:
+    """Values as they are, with the labels of rows and of columns."""
+    if isinstance(expression, pd.DataFrame):
+        return expression, expression.index, expression.columns
+    if isinstance(expression, Expression | Prepared | Simulation):
+        return expression.values, pd.Index(expression.genes), pd.Index(expression.samples)
+    if is_anndata(expression):
+        if layer is not None and layer not in expression.layers:
+            held = ", ".join(map(repr, expression.layers)) or "none"
+            raise ValueError(f"layer: found {layer!r}; expected one of its layers ({held})")
+        matrix = expression.X if layer is None else expression.layers[layer]
+        if matrix is None:
+            raise ValueError(f"{name}: found no X; expected X, or a layer named by `layer`")
+        return matrix.T, pd.Index(expression.var_names), pd.Index(expression.obs_names)
+    return expression, None, None
+
+
+def _numbers(raw: Any, name: str) -> NDArray[np.float64]:
+    try:
+        if isinstance(raw, pd.DataFrame):
+            values = raw.to_numpy(dtype=np.float64, na_value=np.nan)
+        elif isinstance(raw, np.ma.MaskedArray):
+            values = np.ma.filled(raw.astype(np.float64), np.nan)
+        else:
+            if hasattr(raw, "toarray"):  # any of scipy's sparse kinds
+                raw = raw.toarray()
+            if np.iscomplexobj(raw):
+                raise TypeError("complex numbers")
+            values = np.asarray(raw, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}: found no table of numbers ({error}); expected numbers") from error
+    if values.ndim != 2:
+        raise ValueError(f"{name}: found shape {values.shape}; expected (genes, samples)")
+    return np.ascontiguousarray(values)
+
+
+def _check(table: ExpressionTable, expression: Any, name: str) -> None:
+    for labels, kind in ((table.genes, "gene"), (table.samples, "sample")):
+        if labels is not None and not labels.is_unique:
+            hint = ""
+            if is_anndata(expression):
+                axis = "var" if kind == "gene" else "obs"
+                hint = f" (adata.{axis}_names_make_unique() makes them so)"
+            repeated = labels[labels.duplicated()][0]
+            raise ValueError(
+                f"{name}: found {kind} {repeated!r} more than once; expected each {kind} once{hint}"
+            )
+    if table.n_genes < 2 or table.n_samples < 3:
+        hint = ""
+        if _has_free_orientation(expression):
+            hint = " (is it the other way round? see orientation)"
+        raise ValueError(
+            f"{name}: found {table.n_genes} genes and {table.n_samples} samples; "
+            f"expected at least 2 genes and 3 samples{hint}"
+        )
+    infinite = np.isinf(table.values)
+    if infinite.any():
+        gene, sample = np.unravel_index(int(infinite.argmax()), infinite.shape)
+        where = f"gene {table.labels[gene]!r}"
+        where += f", sample {sample if table.samples is None else table.samples[sample]!r}"
+        raise ValueError(
+            f"{name}: {where}: found {table.values[gene, sample]} ({int(infinite.sum())} infinite "
+            "values in all); expected finite numbers, or NaN where a value is missing"
+        )
