@@ -2,6 +2,7 @@
 # make test       set up, lint, types, all tests
 # make gpu-test   tests of the CUDA kernels (needs a GPU and CuPy)
 # make bench      benchmarks into benchmarks/results/
+# make quality    AUPR on public data sets (needs them beside the checkout)
 # make docs       regenerate what is generated: schema, config/README.md
 PYTHON ?= python3
 VENV ?= .venv
@@ -9,7 +10,7 @@ BIN := $(VENV)/bin
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 
 .DELETE_ON_ERROR:
-.PHONY: demo setup test lint types unit workflow-lint gpu-test bench docs clean
+.PHONY: demo setup test lint types unit workflow-lint gpu-test bench quality docs clean
 
 demo: setup
 	$(BIN)/snakemake --cores $(CORES)
@@ -50,6 +51,9 @@ gpu-test:
 
 bench:
 	$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) -m benchmarks
+
+quality: $(VENV)/.stamp
+	$(BIN)/python -m benchmarks.bench_quality
 
 docs: $(VENV)/.stamp
 	$(BIN)/python -m pairtile.config.describe

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-import json
 from typing import Any
 
 import numpy as np
@@ -17,7 +15,7 @@ from pairtile.estimators.mutual_information import MutualInformation, scaled
 from pairtile.kernels.bspline import bspline_weights, dense_weights
 from pairtile.selection import Selection
 
-from benchmarks.machine import timed, write
+from benchmarks.machine import timed
 
 BINS, ORDER = 10, 3
 
@@ -122,21 +120,9 @@ def cuda(genes: int, samples: int) -> dict[str, Any]:
     return result
 
 
-def main() -> None:
-    """Run for one backend and print or write the figures."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--backend", choices=["cpu", "cuda"], default="cpu")
-    parser.add_argument("--write", action="store_true")
-    args = parser.parse_args()
-    if args.backend == "cpu":
-        results = {"266 samples": cpu(266), "1000 samples": cpu(1000)}
-    else:
-        sizes = [(20_000, 1000), (15_575, 3137)]
-        results = {f"{g} genes x {s} samples": cuda(g, s) for g, s in sizes}
-    print(json.dumps(results, indent=1))
-    if args.write:
-        print(write("mutual_information", args.backend, results))
-
-
-if __name__ == "__main__":
-    main()
+def run(backend: str) -> dict[str, Any]:
+    """The sizes of the README's tables."""
+    if backend == "cpu":
+        return {f"{samples} samples": cpu(samples) for samples in (266, 1000)}
+    sizes = [(20_000, 1000), (15_575, 3137)]
+    return {f"{genes} genes x {samples} samples": cuda(genes, samples) for genes, samples in sizes}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import shutil
@@ -16,8 +15,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-
-from benchmarks.machine import write
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -85,24 +82,3 @@ def run(genes: int, samples: int, backend: str, permutations: float) -> dict[str
         }
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def main() -> None:
-    """Run the sizes asked for and print or write the figures."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--backend", choices=["cpu", "cuda"], default="cpu")
-    parser.add_argument("--sizes", nargs="+", default=["4000x266"], metavar="GENESxSAMPLES")
-    parser.add_argument("--permutations", type=float, default=1e6)
-    parser.add_argument("--write", action="store_true")
-    args = parser.parse_args()
-    results = {}
-    for size in args.sizes:
-        genes, samples = map(int, size.split("x"))
-        results[size] = run(genes, samples, args.backend, args.permutations)
-        print(size, json.dumps(results[size], indent=1), flush=True)
-    if args.write:
-        print(write("workflow", args.backend, results))
-
-
-if __name__ == "__main__":
-    main()

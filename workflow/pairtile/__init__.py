@@ -1,3 +1,93 @@
-"""pairtile: score every pair of a data set, in tiles, on CPU or GPU."""
+"""pairtile: score every pair of a data set, in tiles, on CPU or GPU.
+
+As a library, on NumPy arrays, pandas DataFrames and AnnData:
+
+    from pairtile import infer_network, mutual_information
+
+Names are imported when they are first used, so that what needs only the configuration (Snakemake,
+at each start) does not wait for numpy and pandas.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from pairtile.api.dpi import data_processing_inequality
+    from pairtile.api.infer import infer_network
+    from pairtile.api.mutual_information import mutual_information
+    from pairtile.api.permutation_null import PermutationNull, permutation_null
+    from pairtile.api.prepare import prepare_expression
+    from pairtile.api.scores import clr, target_z
+    from pairtile.errors import ConfigError, DeviceError, InputError, PairtileError
+    from pairtile.export.formats import export_network
+    from pairtile.inputs.expression import Expression, read_expression
+    from pairtile.inputs.gold_standard import read_gold_standard
+    from pairtile.inputs.regulators import read_regulators
+    from pairtile.network.consensus import bootstrap_consensus
+    from pairtile.network.correction import benjamini_hochberg, bonferroni
+    from pairtile.network.evaluation import evaluate
+    from pairtile.prepare.expression import Prepared
+    from pairtile.simulate import Simulation, simulate_kinetic
+
+_MODULES = {
+    "api.dpi": ("data_processing_inequality",),
+    "api.infer": ("infer_network",),
+    "api.mutual_information": ("mutual_information",),
+    "api.permutation_null": ("PermutationNull", "permutation_null"),
+    "api.prepare": ("prepare_expression",),
+    "api.scores": ("clr", "target_z"),
+    "errors": ("ConfigError", "DeviceError", "InputError", "PairtileError"),
+    "export.formats": ("export_network",),
+    "inputs.expression": ("Expression", "read_expression"),
+    "inputs.gold_standard": ("read_gold_standard",),
+    "inputs.regulators": ("read_regulators",),
+    "network.consensus": ("bootstrap_consensus",),
+    "network.correction": ("benjamini_hochberg", "bonferroni"),
+    "network.evaluation": ("evaluate",),
+    "prepare.expression": ("Prepared",),
+    "simulate": ("Simulation", "simulate_kinetic"),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+__all__ = [
+    "ConfigError",
+    "DeviceError",
+    "Expression",
+    "InputError",
+    "PairtileError",
+    "PermutationNull",
+    "Prepared",
+    "Simulation",
+    "__version__",
+    "benjamini_hochberg",
+    "bonferroni",
+    "bootstrap_consensus",
+    "clr",
+    "data_processing_inequality",
+    "evaluate",
+    "export_network",
+    "infer_network",
+    "mutual_information",
+    "permutation_null",
+    "prepare_expression",
+    "read_expression",
+    "read_gold_standard",
+    "read_regulators",
+    "simulate_kinetic",
+    "target_z",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name on first use (PEP 562)."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.api.analysis import scaled_genes
 from pairtile.api.regulators import regulator_rows
 from pairtile.api.settings import analysis_section
 from pairtile.api.table import ExpressionTable, Matrix, as_table, is_anndata
 from pairtile.device import Device, choose
 from pairtile.estimators.bspline_scorer import BsplineScorer, Weights
-from pairtile.estimators.mutual_information import MutualInformation, scaled, spline_settings
+from pairtile.estimators.mutual_information import MutualInformation, spline_settings
 from pairtile.tiles import PairSpace
 
 WEIGHT_SHARE = 0.25
@@ -96,8 +98,8 @@ def mutual_information(
 
     Notes
     -----
-    Source: Daub et al. 2004, BMC Bioinformatics 5:118, equations 3-8. The result of a pair is that
-    of the workflow, to the last bit on the same backend.
+    Source: Daub et al. 2004, BMC Bioinformatics 5:118, equations 3-8. Genes are scored in the
+    tiles that the workflow uses, and each pair has the score that it has there.
 
     Examples
     --------
@@ -106,9 +108,9 @@ def mutual_information(
     >>> table = pd.DataFrame([x, (x - 0.5) ** 2, np.sin(999 * x)], index=["a", "b", "c"])
     >>> mutual_information(table).round(1)
          a    b    c
-    a  NaN  1.8  0.3
-    b  1.8  NaN  0.2
-    c  0.3  0.2  NaN
+    a  NaN  1.2  0.3
+    b  1.2  NaN  0.1
+    c  0.3  0.1  NaN
     """
     section = analysis_section(
         estimator={
@@ -123,12 +125,12 @@ def mutual_information(
     )
     table = as_table(expression, orientation=orientation, layer=layer)
     check_samples(table, min_samples)
-    if key_added is not None:
-        if not is_anndata(expression) or regulators is not None or other is not None:
-            raise ValueError(
-                f"key_added: found {key_added!r}; expected it only with an AnnData, without "
-                "regulators and other (varp holds genes x genes)"
-            )
+    square = is_anndata(expression) and regulators is None and other is None
+    if key_added is not None and not square:
+        raise ValueError(
+            f"key_added: found {key_added!r}; expected it only with an AnnData, without "
+            "regulators and other (varp holds genes x genes)"
+        )
     device = choose(backend)
     if other is not None:
         if regulators is not None:
@@ -170,15 +172,17 @@ def _matrix(
 
     Works in the tiles of the workflow, so that every pair is scored as it is there.
     """
-    settings = spline_settings(section, MutualInformation.resolve_precision(section, device.backend))
+    settings = spline_settings(
+        section, MutualInformation.resolve_precision(section, device.backend)
+    )
     scorer = BsplineScorer(settings, device)
     transform = section["estimator"]["transform"]
-    z_rows = _scaled(rows_of.values[rows], settings, transform)
+    z_rows = scaled_genes(rows_of.values[rows], settings, transform)
     if columns_of is None:
         space, z_columns = PairSpace("triangle", rows.size, rows.size), z_rows
     else:
         space = PairSpace("rectangle", rows.size, columns_of.n_genes)
-        z_columns = _scaled(columns_of.values, settings, transform)
+        z_columns = scaled_genes(columns_of.values, settings, transform)
     result = np.empty((space.rows, space.columns))
     enough = section["preprocess"]["min_samples"]
     all_weights = z_columns.size * settings.bins * 8
@@ -210,17 +214,6 @@ def _matrix(
     return result
 
 
-def _scaled(values: NDArray[np.float64], settings: Any, transform: str) -> NDArray[np.float64]:
-    """``scaled``, also where a gene has no value at all."""
-    empty = np.isnan(values).all(axis=1)
-    if not empty.any():
-        return scaled(values, settings, transform)
-    z = np.full(values.shape, np.nan)
-    if not empty.all():
-        z[~empty] = scaled(values[~empty], settings, transform)
-    return z
-
-
 def _check_same_samples(table: ExpressionTable, other: ExpressionTable) -> None:
     if table.n_samples != other.n_samples:
         raise ValueError(
@@ -239,6 +232,4 @@ def _check_same_samples(table: ExpressionTable, other: ExpressionTable) -> None:
 def _between(table: ExpressionTable, other: ExpressionTable, scores: NDArray[np.float64]) -> Matrix:
     if table.genes is None and other.genes is None:
         return scores
-    import pandas as pd
-
     return pd.DataFrame(scores, index=table.labels, columns=other.labels, copy=False)

@@ -51,11 +51,14 @@ def regulator_rows(regulators: Any, genes: pd.Index[Any], *, named: bool) -> NDA
         )
     rows = np.asarray(genes.get_indexer(given), dtype=np.int64)
     absent = given[rows < 0]
-    if len(absent) and (not named or len(absent) == len(given)):
-        found = "none" if named else "not all"
+    if len(absent) and not named:
         raise ValueError(
-            f"regulators: found {found} of {len(given)} ({_some(given if named else absent)}) "
-            f"among the {len(genes)} genes ({_some(genes)}); expected genes of the table"
+            f"regulators: found gene {absent[0]}; expected numbers from 0 to {len(genes) - 1}"
+        )
+    if len(absent) == len(given):
+        raise ValueError(
+            f"regulators: found none of the {len(given)} names ({_some(given)}) among the "
+            f"{len(genes)} genes ({_some(genes)}); expected names as in the table"
         )
     if len(absent):
         warnings.warn(

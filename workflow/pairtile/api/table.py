@@ -76,7 +76,9 @@ def as_table(
         repeated names, an unknown orientation or layer.
     """
     if orientation not in ORIENTATIONS:
-        raise ValueError(f"orientation: found {orientation!r}; expected {' or '.join(ORIENTATIONS)}")
+        raise ValueError(
+            f"orientation: found {orientation!r}; expected {' or '.join(ORIENTATIONS)}"
+        )
     if layer is not None and not is_anndata(expression):
         raise ValueError(f"layer: found {layer!r}; expected None, since {name} is no AnnData")
     raw, genes, samples = _parts(expression, layer, name)
@@ -94,7 +96,9 @@ def is_anndata(expression: Any) -> bool:
 
 
 def _has_free_orientation(expression: Any) -> bool:
-    return not (is_anndata(expression) or isinstance(expression, Expression | Prepared | Simulation))
+    return not (
+        is_anndata(expression) or isinstance(expression, Expression | Prepared | Simulation)
+    )
 
 
 def _parts(expression: Any, layer: str | None, name: str) -> tuple[Any, Any, Any]:
@@ -127,7 +131,9 @@ def _numbers(raw: Any, name: str) -> NDArray[np.float64]:
                 raise TypeError("complex numbers")
             values = np.asarray(raw, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name}: found no table of numbers ({error}); expected numbers") from error
+        raise ValueError(
+            f"{name}: found no table of numbers ({error}); expected numbers"
+        ) from error
     if values.ndim != 2:
         raise ValueError(f"{name}: found shape {values.shape}; expected (genes, samples)")
     return np.ascontiguousarray(values)
@@ -154,7 +160,7 @@ def _check(table: ExpressionTable, expression: Any, name: str) -> None:
         )
     infinite = np.isinf(table.values)
     if infinite.any():
-        gene, sample = np.unravel_index(int(infinite.argmax()), infinite.shape)
+        gene, sample = divmod(int(infinite.argmax()), table.n_samples)
         where = f"gene {table.labels[gene]!r}"
         where += f", sample {sample if table.samples is None else table.samples[sample]!r}"
         raise ValueError(

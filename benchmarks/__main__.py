@@ -1,0 +1,42 @@
+"""``make bench``: every benchmark on the backend at hand, written to benchmarks/results/."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from pairtile.device import choose
+
+from benchmarks import bench_dpi, bench_mutual_information, bench_workflow
+from benchmarks.machine import write
+
+# Table sizes of the workflow benchmark: genes, samples, null draws.
+WORKFLOWS = {
+    "cpu": [(4218, 266, 1e6)],
+    "cuda": [(20_000, 1000, 1e7), (15_575, 3137, 1e7)],
+}
+
+
+def main() -> None:
+    """Run all, or those named."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="mutual_information dpi workflow (default: all)")
+    parser.add_argument("--backend", choices=["auto", "cpu", "cuda"], default="auto")
+    args = parser.parse_args()
+    backend = choose(args.backend).backend
+    benchmarks = {
+        "mutual_information": lambda: bench_mutual_information.run(backend),
+        "dpi": lambda: bench_dpi.run(backend),
+        "workflow": lambda: {
+            f"{genes} genes x {samples} samples": bench_workflow.run(genes, samples, backend, draws)
+            for genes, samples, draws in WORKFLOWS[backend]
+        },
+    }
+    for name in args.names or benchmarks:
+        results = benchmarks[name]()
+        print(name, json.dumps(results, indent=1), flush=True)
+        print(write(name, backend, results), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""Preparation of expression in memory: logarithm, normalisation, filters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pairtile.api.settings import analysis_section
+from pairtile.api.table import ExpressionTable, as_table
+from pairtile.inputs.expression import Expression
+from pairtile.prepare import Prepared
+from pairtile.prepare import prepare_expression as prepare
+
+
+def prepare_expression(
+    expression: Any,
+    *,
+    log2: bool | str = "auto",
+    pseudocount: float = 0.0,
+    normalize: str = "none",
+    min_samples: int = 20,
+    drop_constant: bool = False,
+    orientation: str = "genes_in_rows",
+    layer: str | None = None,
+) -> Prepared:
+    """Clean an expression table as the workflow does, with an account of what was done.
+
+    In this order: ``cpm`` or ``median_ratio``; log2, where zeros become missing unless a
+    pseudocount is added; genes with too few samples dropped; ``quantile`` or ``zscore``; constant
+    genes dropped if asked for. The input is not changed.
+
+    Parameters
+    ----------
+    expression : array, DataFrame, AnnData, Expression or Simulation
+        Shape (genes, samples), NaN where missing; AnnData is cells x genes.
+    log2 : {"auto", True, False}
+        ``auto`` takes the logarithm where values look like counts or intensities (GEO2R's rule).
+    pseudocount : float
+        Added before log2, in units of the table.
+    normalize : {"none", "quantile", "cpm", "median_ratio", "zscore"}
+    min_samples : int
+        Genes observed in fewer samples are dropped.
+    drop_constant : bool
+        Whether genes with one value throughout are dropped.
+    orientation, layer
+        As for :func:`mutual_information`.
+
+    Returns
+    -------
+    Prepared
+        ``values`` float64 (kept genes, samples), ``genes``, ``samples``, ``items`` (a row for each
+        gene of the input: kept or why not), ``counts``, ``notes``, ``warnings``. The other
+        functions of the library take it as it is.
+
+    Raises
+    ------
+    ValueError
+        As :func:`mutual_information`.
+    InputError
+        Values that do not go with the settings: negative ones under log2, logarithms under ``cpm``;
+        too few samples or genes left.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> counts = np.random.default_rng(0).poisson(200, size=(5, 30))
+    >>> prepared = prepare_expression(counts, pseudocount=1)
+    >>> prepared.values.shape, prepared.parameters["log2"]
+    ((5, 30), True)
+    """
+    settings = {
+        "log2": log2,
+        "pseudocount": pseudocount,
+        "normalize": normalize,
+        "min_samples": min_samples,
+        "drop_constant": drop_constant,
+    }
+    checked = analysis_section(preprocess=settings)["preprocess"]
+    table = as_table(expression, orientation=orientation, layer=layer)
+    given = expression if isinstance(expression, Expression) else None
+    return prepare(as_expression(table, given), checked)
+
+
+def as_expression(table: ExpressionTable, given: Expression | None = None) -> Expression:
+    """A table in memory as what the readers give; genes without names are called by number.
+
+    ``given``: what the table was made of, where its source and notes are known.
+    """
+    samples = range(table.n_samples) if table.samples is None else table.samples
+    return Expression(
+        values=table.values,
+        genes=[str(label) for label in table.labels],
+        samples=[str(label) for label in samples],
+        source="expression" if given is None else given.source,
+        notes=[] if given is None else list(given.notes),
+    )
