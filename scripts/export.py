@@ -9,6 +9,7 @@ with job(snakemake):
 
     export(
         name=snakemake.wildcards.analysis,
+        method=snakemake.params.method,
         format=snakemake.params.format,
         network=Path(snakemake.input.network),
         items=Path(snakemake.input.items_table),

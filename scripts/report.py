@@ -5,7 +5,9 @@ from pairtile.job import job
 with job(snakemake):
     from pathlib import Path
 
+    from pairtile.record import recorded
     from pairtile.report import write_report
 
     page = Path(snakemake.output.page)
-    write_report(page.parent, page, Path(snakemake.output.figures))
+    with recorded("report"):
+        write_report(page.parent, page, Path(snakemake.output.figures))

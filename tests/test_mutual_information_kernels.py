@@ -14,6 +14,7 @@ from pairtile.device import choose
 from pairtile.estimators.bspline_scorer import BsplineScorer, SplineSettings
 from pairtile.estimators.mutual_information import marginal_entropies, scaled
 from pairtile.kernels.bspline import bspline_weights, dense_weights
+from pairtile.network.dpi import data_processing_inequality
 
 BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 SETTINGS = [(10, 3), (10, 1), (20, 5), (6, 2), (5, 3), (4, 4), (1, 1), (16, 3), (32, 2)]
@@ -218,3 +219,34 @@ def test_ranks_give_every_tie_free_gene_the_same_entropy():
     spline = SplineSettings(10, 3, "clamped", "float64")
     entropies = marginal_entropies(scaled(values, spline, "rank"), spline)
     assert np.ptp(entropies) < 1e-12
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("data", ["dream4/net1/expression.tsv", "syntren300/expression.tsv.gz"])
+def test_mixed_precision_keeps_the_golden_edges(shared, backend, data):
+    """Threshold and DPI (tolerance 0.01): the same decision on at least 99.99% of pairs."""
+    name = {"dream4": "dream4_net1", "syntren300": "syntren300"}[data.split("/")[0]]
+    golden = np.load(shared / "golden/mutual_information" / f"{name}.npz")
+    mi = matrix(read(shared / "data" / data), 10, 3, precision="mixed", backend=backend)
+    i, j = np.triu_indices(len(mi), 1)
+    above = mi[i, j] >= golden["threshold_bits"]
+    kept = np.zeros(i.size, dtype=bool)
+    kept[above] = data_processing_inequality(
+        i[above],
+        j[above],
+        mi[i, j][above],
+        len(mi),
+        tolerance=float(golden["dpi_tolerance"]),
+        backend=backend,
+    )
+    expected = golden["kept_after_dpi"].astype(bool)[i, j]
+    assert expected.any()
+    assert (kept == expected).mean() >= 0.9999
+
+
+@pytest.mark.parametrize("knots", ["clamped", "uniform"])
+def test_constant_gene_has_no_entropy_whatever_the_knots(knots):
+    spline = SplineSettings(10, 3, knots, "float64")
+    entropies = marginal_entropies(scaled(awkward(), spline, "rank"), spline)
+    assert entropies[2] == 0.0
+    assert (np.delete(entropies, 2) > 0.5).all()

@@ -197,8 +197,8 @@ def _summary(
             "pairs_scored": pairs,
             "pairs_too_few_samples": 3,
             "pairs_kept": n * 3,
-            "edges_before_dpi": n * 3,
-            "edges_removed_by_dpi": n * 2,
+            "pairs_before_dpi": n * 3,
+            "pairs_removed_by_dpi": n * 2,
             "edges": n,
         },
         "threshold": {

@@ -235,3 +235,38 @@ def test_killed_half_way_the_chunk_is_not_there(tmp_path):
     assert not out.exists()
     write(tmp_path, cut([16]))
     ChunkFile(out).verify(PRINT, list(range(16)))
+
+
+MERGER = """
+import resource, sys
+sys.path[:0] = {path!r}
+from test_store import *
+merge({paths!r}, {out!r}, fingerprint=PRINT, band_of_tile=list(range({bands})), sort_by=("i", "j"))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+def test_merge_needs_far_less_memory_than_the_table(tmp_path):
+    rows = 500_000
+    peaks = {}
+    for bands in (2, 24):
+        path = tmp_path / f"bands-{bands}.parquet"
+        random = np.random.default_rng(0)
+        column = np.arange(rows, dtype=np.int32)
+        tiles = (
+            (b, {"i": np.full(rows, b, np.int32), "j": column, "mi_bits": random.random(rows)})
+            for b in range(bands)
+        )
+        write_chunk(path, SCHEMA, tiles, ChunkHeader(PRINT, [], {}))
+        code = MERGER.format(
+            path=[p for p in sys.path if p],
+            paths=[str(path)],
+            out=str(tmp_path / "out.parquet"),
+            bands=bands,
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        )
+        peaks[bands] = int(done.stdout)
+    grown = 22 * rows * 16 / 2**20  # MiB that the larger table has more
+    assert peaks[24] - peaks[2] < 0.25 * grown

@@ -113,15 +113,14 @@ def choose(backend: str = "auto") -> Device:
     if backend == "cuda":
         raise DeviceError(
             f"backend: found cuda, but {problem}; expected a CUDA device and CuPy "
-            "(pip install 'pairtile[cuda12]' or 'pairtile[cuda13]'), or backend: auto or cpu"
+            "(in a checkout: pip install '.[cuda12]' or '.[cuda13]'), or backend: auto or cpu"
         )
     return Device("cpu", f"{_cpu_name()}, {threads()} threads", problem)
 
 
 def _physical_gpus() -> list[str]:
-    """Names of the GPUs on this host, read without loading CUDA (which fixes the device)."""
-    folder = Path("/proc/driver/nvidia/gpus")
-    return [str(n) for n in range(len(list(folder.iterdir())))] if folder.is_dir() else []
+    """Numbers of the GPUs on this host, read without loading CUDA (which fixes the device)."""
+    return [str(n) for n in range(len(list(Path("/dev").glob("nvidia[0-9]*"))))]
 
 
 @contextmanager
@@ -135,8 +134,8 @@ def leased_gpu(backend: str, poll_seconds: float = 0.2) -> Iterator[str | None]:
     """
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     gpus = visible.split(",") if visible else _physical_gpus()
-    if backend == "cpu" or visible == "" or len(gpus) < 2:
-        yield gpus[0] if len(gpus) == 1 and backend != "cpu" else None
+    if backend == "cpu" or visible == "" or not gpus:
+        yield None
         return
     folder = Path(tempfile.gettempdir()) / f"pairtile-gpu-leases-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import os
@@ -19,9 +20,12 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     The temporary file is created by the caller. It lies in the same folder, so that the final
     rename is atomic, and it carries a random part, so that a surviving older process cannot
     write into its successor's file. On any error it is removed and ``path`` stays as it was.
+    What a killed process left under such a name is removed first: a path has one writer at a time.
     """
     final = Path(path)
     final.parent.mkdir(parents=True, exist_ok=True)
+    for leftover in final.parent.glob(f".{glob.escape(final.name)}.????????.part*"):
+        leftover.unlink(missing_ok=True)
     handle, name = tempfile.mkstemp(
         prefix=f".{final.name}.", suffix=".part" + "".join(final.suffixes), dir=final.parent
     )

@@ -5,8 +5,10 @@ Imports nothing heavy, because the number of threads must be set before numba is
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from pairtile.errors import PairtileError
+
+_PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 
 
 @contextmanager
@@ -25,6 +29,7 @@ def job(snakemake: Any) -> Iterator[None]:
     """
     for variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[variable] = str(snakemake.threads)
+    _end_with_snakemake()
     _log_to(Path(snakemake.log[0]))
     log = logging.getLogger("pairtile")
     try:
@@ -43,6 +48,13 @@ def job(snakemake: Any) -> Iterator[None]:
     except Exception:
         log.exception("a defect of pairtile: please report it with this log")
         raise
+
+
+def _end_with_snakemake() -> None:
+    """Let Linux end this job when Snakemake is killed: a job that outlives its run could put its
+    files in place of those of the next run."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def _log_to(path: Path) -> None:

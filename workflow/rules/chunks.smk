@@ -7,13 +7,13 @@ checkpoint plan:
         record=f"{STEPS}/plan.json",
     log:
         f"{LOGS}/plan.log",
+    conda:
+        ENVIRONMENT
+    threads: all_cores
     params:
         section=section_without(PRUNING),
         backend=CONFIG.backend,
         seed=CONFIG.seed,
-    threads: workflow.cores
-    conda:
-        ENVIRONMENT
     message:
         "{wildcards.analysis}: plan tiles and chunks"
     script:
@@ -29,13 +29,13 @@ rule null:
         record=f"{STEPS}/null.json",
     log:
         f"{LOGS}/null.log",
-    params:
-        section=section_without(PRUNING, CUTTING),
+    conda:
+        ENVIRONMENT
     threads: compute_threads
     resources:
         gpu=gpus,
-    conda:
-        ENVIRONMENT
+    params:
+        section=section_without(PRUNING, CUTTING),
     message:
         "{wildcards.analysis}: null distribution"
     script:
@@ -47,7 +47,7 @@ rule chunk:
         plan=f"{ANALYSIS}/plan.json",
         state=f"{ANALYSIS}/state",
         null=f"{ANALYSIS}/null.npz",
-        scan=lambda wildcards: scan_file(wildcards) if wildcards.stage == "chunks" else [],
+        scan=scan_file,
     output:
         chunk=f"{ANALYSIS}/{{stage}}/{{chunk}}.parquet",
     log:
@@ -55,13 +55,13 @@ rule chunk:
     benchmark:
         f"{LOGS}/{{stage}}/{{chunk}}.benchmark.tsv"
     retries: 1
-    params:
-        section=section_without(PRUNING, CUTTING),
+    conda:
+        ENVIRONMENT
     threads: compute_threads
     resources:
         gpu=gpus,
-    conda:
-        ENVIRONMENT
+    params:
+        section=section_without(PRUNING, CUTTING),
     message:
         "{wildcards.analysis}: {wildcards.stage} {wildcards.chunk}"
     script:
@@ -78,11 +78,11 @@ rule merge_scan:
         record=f"{STEPS}/merge_scan.json",
     log:
         f"{LOGS}/merge_scan.log",
+    conda:
+        ENVIRONMENT
     params:
         section=section_without(PRUNING, CUTTING),
         stage="scan",
-    conda:
-        ENVIRONMENT
     message:
         "{wildcards.analysis}: add up the first pass"
     script:
@@ -101,11 +101,11 @@ rule merge:
         record=f"{STEPS}/merge.json",
     log:
         f"{LOGS}/merge.log",
+    conda:
+        ENVIRONMENT
     params:
         section=section_without(PRUNING, CUTTING),
         stage="chunks",
-    conda:
-        ENVIRONMENT
     message:
         "{wildcards.analysis}: merge the chunks"
     script:

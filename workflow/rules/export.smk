@@ -1,16 +1,3 @@
-# File names are network.<format>, but for two formats whose suffix says what the file is.
-SUFFIX = {"adjacency": "npz", "regulon": "regulon.tsv"}
-FORMAT = {suffix: name for name, suffix in SUFFIX.items()}
-
-
-def export_files(analysis):
-    """The files of the formats that an analysis asks for."""
-    return [
-        f"{CONFIG.results}/{analysis}/network.{SUFFIX.get(name, name)}"
-        for name in SECTIONS[analysis]["export"]
-    ]
-
-
 rule export:
     input:
         network=f"{ANALYSIS}/network.parquet",
@@ -24,12 +11,13 @@ rule export:
         ),
     log:
         f"{LOGS}/export.{{suffix}}.log",
-    params:
-        format=lambda wildcards: FORMAT.get(wildcards.suffix, wildcards.suffix),
     wildcard_constraints:
         suffix=r"(?!parquet$)[a-z0-9]+(\.tsv)?",
     conda:
         ENVIRONMENT
+    params:
+        method=lambda wildcards: SECTIONS[wildcards.analysis]["method"],
+        format=lambda wildcards: FORMAT.get(wildcards.suffix, wildcards.suffix),
     message:
         "{wildcards.analysis}: write network.{wildcards.suffix}"
     script:

@@ -1,11 +1,4 @@
 # Significance, DPI, consensus and evaluation.
-def bootstrap_files(wildcards):
-    return [
-        f"{CONFIG.results}/{wildcards.analysis}/bootstraps/{job['first']:05d}-{job['last']:05d}.parquet"
-        for job in planned(wildcards)["bootstraps"]
-    ]
-
-
 rule bootstrap:
     input:
         plan=f"{ANALYSIS}/plan.json",
@@ -14,13 +7,13 @@ rule bootstrap:
         edges=f"{ANALYSIS}/bootstraps/{{first,\\d+}}-{{last,\\d+}}.parquet",
     log:
         f"{LOGS}/bootstraps/{{first}}-{{last}}.log",
-    params:
-        section=section_without(EXPORTING, {"chunks"}),
+    conda:
+        ENVIRONMENT
     threads: compute_threads
     resources:
         gpu=gpus,
-    conda:
-        ENVIRONMENT
+    params:
+        section=section_without(EXPORTING, {"chunks"}),
     message:
         "{wildcards.analysis}: bootstraps {wildcards.first} to {wildcards.last}"
     script:
@@ -45,13 +38,13 @@ rule network:
         f"{LOGS}/network.log",
     benchmark:
         f"{LOGS}/network.benchmark.tsv"
-    params:
-        section=section_without(EXPORTING, {"chunks"}),
+    conda:
+        ENVIRONMENT
     threads: compute_threads
     resources:
         gpu=gpus,
-    conda:
-        ENVIRONMENT
+    params:
+        section=section_without(EXPORTING, {"chunks"}),
     message:
         "{wildcards.analysis}: significance, DPI, network"
     script:
@@ -65,16 +58,16 @@ rule evaluate:
         pairs=f"{ANALYSIS}/pairs.parquet",
         scan=scan_file,
         network=f"{ANALYSIS}/network.parquet",
-        gold_standard=lambda wildcards: input_files(wildcards)["gold_standard"],
+        gold_standard=gold_standard_file,
     output:
         evaluation=f"{ANALYSIS}/evaluation.json",
         record=f"{STEPS}/evaluate.json",
     log:
         f"{LOGS}/evaluate.log",
-    params:
-        section=section_without(EXPORTING, CUTTING),
     conda:
         ENVIRONMENT
+    params:
+        section=section_without(EXPORTING, CUTTING),
     message:
         "{wildcards.analysis}: compare with the gold standard"
     script:

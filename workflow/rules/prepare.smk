@@ -9,11 +9,11 @@ rule prepare:
         f"{LOGS}/prepare.log",
     benchmark:
         f"{LOGS}/prepare.benchmark.tsv"
-    params:
-        section=section_without(JUDGING - {"gold_standard"}, PRUNING, CUTTING),
-    threads: workflow.cores
     conda:
         ENVIRONMENT
+    threads: all_cores
+    params:
+        section=section_without(JUDGING, PRUNING, CUTTING),
     message:
         "{wildcards.analysis}: read and clean the input"
     script:

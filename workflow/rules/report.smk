@@ -1,28 +1,3 @@
-def step_records(wildcards):
-    """Records of the steps that this analysis has."""
-    steps = ["prepare", "plan", "null", "merge", "network"]
-    if planned(wildcards)["scan"]:
-        steps.insert(3, "merge_scan")
-    if SECTIONS[wildcards.analysis].get("gold_standard"):
-        steps.append("evaluate")
-    return [f"{CONFIG.results}/{wildcards.analysis}/steps/{step}.json" for step in steps]
-
-
-def evaluation_file(wildcards):
-    if SECTIONS[wildcards.analysis].get("gold_standard"):
-        return [f"{CONFIG.results}/{wildcards.analysis}/evaluation.json"]
-    return []
-
-
-def all_results():
-    """What a run makes for every analysis."""
-    files = []
-    for analysis in SECTIONS:
-        files += [f"{CONFIG.results}/{analysis}/{name}" for name in ("report.html", "summary.json")]
-        files += export_files(analysis)
-    return files
-
-
 rule summary:
     input:
         plan=f"{ANALYSIS}/plan.json",
@@ -31,11 +6,11 @@ rule summary:
         summary=f"{ANALYSIS}/summary.json",
     log:
         f"{LOGS}/summary.log",
+    conda:
+        ENVIRONMENT
     params:
         section=section_without(),
         seed=CONFIG.seed,
-    conda:
-        ENVIRONMENT
     message:
         "{wildcards.analysis}: summary"
     script:
@@ -51,7 +26,9 @@ rule report:
         evaluation=evaluation_file,
     output:
         page=report(
-            f"{ANALYSIS}/report.html", caption="../report/page.rst", category="{analysis}"
+            f"{ANALYSIS}/report.html",
+            caption="../report/page.rst",
+            category="{analysis}",
         ),
         figures=report(
             directory(f"{ANALYSIS}/figures"),

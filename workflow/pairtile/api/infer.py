@@ -45,9 +45,9 @@ def infer_network(
 ) -> pd.DataFrame:
     """Infer a gene network: preparation, mutual information, significance, threshold, DPI.
 
-    The same as an analysis of the workflow with these settings and seed, edge for edge and number
-    for number, in this process and without files. For tables that take hours, for bootstraps, and
-    for a report there is the workflow.
+    The same as an analysis of the workflow with these settings, seed and backend, edge for edge and
+    number for number, in this process and without files. For tables that take hours, for
+    bootstraps, and for a report there is the workflow.
 
     Parameters
     ----------

@@ -72,7 +72,7 @@ def scaled(
 
 
 def marginal_entropies(z: NDArray[np.float64], settings: SplineSettings) -> NDArray[np.float64]:
-    """Entropy in bits of each gene's own bins: float64 (genes,)."""
+    """Entropy in bits of each gene's own bins: float64 (genes,); 0 for a constant gene."""
     entropies = np.empty(z.shape[0])
     for begin in range(0, z.shape[0], TILE_EDGE):
         block = z[begin : begin + TILE_EDGE]
@@ -81,6 +81,8 @@ def marginal_entropies(z: NDArray[np.float64], settings: SplineSettings) -> NDAr
         p /= np.maximum(p.sum(axis=1, keepdims=True), 1.0)
         logs = np.log2(p, out=np.zeros_like(p), where=p > 0.0)
         entropies[begin : begin + TILE_EDGE] = np.maximum(0.0, -(p * logs).sum(axis=1))
+    # A constant gene lies on one point: uniform knots spread that over bins, yet it tells nothing.
+    entropies[~(z > 0.0).any(axis=1)] = 0.0
     return entropies
 
 
@@ -135,10 +137,6 @@ class MutualInformation(Estimator):
         settings = spline_settings(section, "float64")
         z = scaled(prepared.values, settings, section["estimator"]["transform"])
         entropy = marginal_entropies(z, settings)
-        constant = int((entropy == 0.0).sum())
-        counts["genes_constant"] = constant
-        if constant:
-            warnings.append(f"{constant} genes are constant: their mutual information is 0")
         n_classes = int(entropy_classes(entropy).max(initial=0)) + 1
         if n_classes > 1:
             low, high = np.percentile(entropy[entropy > 0.0], [5, 95])

@@ -148,8 +148,8 @@ def build_network(
         directed=score == "target_z" or (score == "clr" and is_regulator is not None),
         counts={
             "pairs_kept": before,
-            "edges_before_dpi": before,
-            "edges_removed_by_dpi": before - in_pairs,
+            "pairs_before_dpi": before,
+            "pairs_removed_by_dpi": before - in_pairs,
             "edges": len(edges),
             "edges_with_extrapolated_p": int((edges["p_method"] == "extrapolated").sum()),
         },

@@ -14,7 +14,7 @@ from pairtile.inputs.gold_standard import read_gold_standard
 from pairtile.network.build import Pairs, directed_edges
 from pairtile.network.evaluation import evaluate as evaluate_ranking
 from pairtile.network.moments import ExactMoments
-from pairtile.record import recorded
+from pairtile.record import describe_inputs, recorded
 from pairtile.state import open_state
 from pairtile.steps.network import regulator_flags
 
@@ -49,6 +49,7 @@ def evaluate(
             }
         )
         gold = read_gold_standard(section["gold_standard"])
+        step.details["inputs"] = describe_inputs({"gold_standard": section["gold_standard"]})
         regulators = list(names if is_regulator is None else names[is_regulator])
         edges = pd.read_parquet(network, columns=["source", "target"])
         result = evaluate_ranking(

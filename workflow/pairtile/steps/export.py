@@ -13,7 +13,7 @@ from pairtile.record import recorded
 
 
 def export(
-    name: str, format: str, network: Path, items: Path, network_record: Path, out: Path
+    name: str, method: str, format: str, network: Path, items: Path, network_record: Path, out: Path
 ) -> None:
     """Write ``network.<format>`` of the analysis ``name``."""
     with recorded(f"export {format}"):
@@ -25,5 +25,5 @@ def export(
             out,
             directed=directed,
             name=name,
-            metadata={"pairtile_version": __version__},
+            metadata={"pairtile_version": __version__, "method": method},
         )

@@ -62,9 +62,14 @@ def merge(
         step.count(chunks=len(chunks))
         if pairs is not None:
             step.count(pairs_stored=result.rows)
-            for name in ("pairs", "pairs_scored"):
-                if name in result.summaries:
-                    step.count(**{name: int(result.summaries[name].sum())})
+            scored = {
+                name: int(result.summaries[name].sum())
+                for name in ("pairs", "pairs_scored")
+                if name in result.summaries
+            }
+            step.count(**scored)
+            if len(scored) == 2:
+                step.count(pairs_too_few_samples=scored["pairs"] - scored["pairs_scored"])
         step.details["chunks"] = result.records
 
 
@@ -91,7 +96,7 @@ def remove_damaged_before_run(folder: Path, dry_run: bool = False) -> list[str]:
         return []  # without a plan every chunk is computed anew
     messages = []
     for stage, merged in (("scan", "scan.npz"), ("chunks", "pairs.parquet")):
-        paths = sorted((folder / stage).glob("*.parquet"))
+        paths = sorted((folder / stage).glob("tiles-*.parquet"))  # no temporary files
         done = folder / merged
         newest = max((p.stat().st_mtime for p in paths), default=0.0)
         if paths and not (done.exists() and done.stat().st_mtime >= newest):

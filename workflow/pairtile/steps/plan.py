@@ -101,7 +101,7 @@ def plan(
         space = method.space(state)
         precision = method.resolve_precision(section, device.backend)
         rate = method.pairs_per_second(section, state, device.backend, threads())
-        tiles = space.tiles()
+        tiles = space.tiles(TILE_EDGE)
         seconds = [space.pairs_in(tile) / rate for tile in tiles]
         chunks = plan_chunks(seconds, section["chunks"])
         content: dict[str, Any] = {

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from pairtile.estimators import estimator
 from pairtile.estimators.base import Section
-from pairtile.files import atomic_path, file_digest
-from pairtile.record import recorded
+from pairtile.files import atomic_path
+from pairtile.record import describe_inputs, recorded
 from pairtile.state import write_state
 
 
@@ -42,9 +42,7 @@ def prepare(
         for warning in prepared.warnings:
             step.warn(warning)
         step.details["parameters"] = prepared.parameters
-        step.details["inputs"] = {
-            key: {"path": path, "sha256": file_digest(path)} for key, path in inputs.items()
-        }
+        step.details["inputs"] = describe_inputs(inputs)
         with atomic_path(items) as temporary:
             prepared.items.to_parquet(temporary, index=False)
         write_state(state, prepared.state)

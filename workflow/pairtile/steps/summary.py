@@ -11,6 +11,7 @@ from typing import Any
 from pairtile import __version__
 from pairtile.estimators.base import Section
 from pairtile.files import read_json, write_json
+from pairtile.record import recorded
 
 PACKAGES = (
     "numpy",
@@ -28,6 +29,13 @@ def summary(
     name: str, section: Section, seed: int, plan: Path, records: Sequence[Path], out: Path
 ) -> None:
     """Join the records of an analysis' steps into ``summary.json``."""
+    with recorded(f"summary of {len(records)} steps"):
+        write_json(out, _joined(name, section, seed, plan, records))
+
+
+def _joined(
+    name: str, section: Section, seed: int, plan: Path, records: Sequence[Path]
+) -> dict[str, Any]:
     planned = read_json(plan)
     steps = [read_json(path) for path in records]
     content: dict[str, Any] = {
@@ -69,7 +77,7 @@ def summary(
             content["steps"][key] = _chunks(details["chunks"])
         if "directed" in details:
             content["directed"] = details["directed"]
-    write_json(out, content)
+    return content
 
 
 def _chunks(records: dict[str, dict[str, Any]]) -> dict[str, Any]:

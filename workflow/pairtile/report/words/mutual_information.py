@@ -27,11 +27,11 @@ def answers(results: Results) -> list[str]:
         elif rule:
             text += f" ({rule})"
         sentences.append(text + ".")
-    before, removed = counts.get("edges_before_dpi"), counts.get("edges_removed_by_dpi")
+    before, removed = counts.get("pairs_before_dpi"), counts.get("pairs_removed_by_dpi")
     if results.parameters.get("dpi") and before and removed is not None:
         sentences.append(
             f"The data processing inequality removed {count(removed)} of "
-            f"{counted(before, 'edge')} ({percent(removed / before)}) as better explained by "
+            f"{counted(before, 'pair')} ({percent(removed / before)}) as better explained by "
             "a path through a third gene."
         )
     if "support" in results.network and len(results.network):
@@ -105,15 +105,15 @@ MUTUAL_INFORMATION = Words(
         "genes_dropped_constant": "genes left out: constant",
         "genes_constant": "constant genes kept (their mutual information is 0)",
         "samples": "samples",
-        "regulators": "regulators",
+        "regulators_used": "regulators",
         "values_missing_in_input": "missing values in the input",
         "zeros_to_missing": "zeros read as missing",
         "pairs": "pairs",
         "pairs_scored": "pairs scored",
         "pairs_too_few_samples": "pairs without a score: too few shared samples",
         "pairs_kept": "pairs kept by the threshold",
-        "edges_before_dpi": "edges before the data processing inequality",
-        "edges_removed_by_dpi": "edges removed by the data processing inequality",
+        "pairs_before_dpi": "pairs before the data processing inequality",
+        "pairs_removed_by_dpi": "pairs removed by the data processing inequality",
         "edges": "edges in the network",
     },
     answers=answers,

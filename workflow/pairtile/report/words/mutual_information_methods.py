@@ -163,10 +163,10 @@ def _dpi(results: Results) -> Part:
         "Indirect edges were removed by the data processing inequality (Margolin et al. 2006; "
         f"{rule} rule, tolerance {number(tolerance)}{unit})"
     )
-    removed = results.counts.get("edges_removed_by_dpi")
-    before = results.counts.get("edges_before_dpi")
+    removed = results.counts.get("pairs_removed_by_dpi")
+    before = results.counts.get("pairs_before_dpi")
     if removed is not None and before is not None:
-        sentence += f", which took {count(removed)} of {counted(before, 'edge')}"
+        sentence += f", which took {count(removed)} of {counted(before, 'pair')}"
     if results.regulators:
         sentence += "; an edge with a regulator was not removed through a gene that is none"
     return sentence + ".", [papers.MARGOLIN_2006]

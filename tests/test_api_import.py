@@ -1,0 +1,85 @@
+"""The public names: all there, none too early, with the configuration's defaults."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pairtile
+import pytest
+from pairtile.config import load_config
+
+PACKAGE = Path(pairtile.__file__).parent
+
+
+def test_importing_the_configuration_loads_neither_numpy_nor_pandas() -> None:
+    code = (
+        "import sys, pairtile, pairtile.config\n"
+        "print(*sorted({'numpy', 'pandas', 'numba', 'anndata'} & set(sys.modules)))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
+    )
+    assert result.stdout.strip() == ""
+
+
+@pytest.mark.parametrize("name", pairtile.__all__)
+def test_public_name_is_there_and_documented(name: str) -> None:
+    value = getattr(pairtile, name)
+    assert name in dir(pairtile)
+    if name != "__version__":
+        assert len(inspect.getdoc(value) or "") > 30
+
+
+def test_unknown_names_are_refused_as_for_any_module() -> None:
+    with pytest.raises(AttributeError, match="module 'pairtile' has no attribute 'nothing'"):
+        _ = pairtile.nothing  # type: ignore[attr-defined]
+    with pytest.raises(ImportError):
+        exec("from pairtile import nothing")
+
+
+def test_type_checkers_see_the_names_where_they_are_imported_from() -> None:
+    tree = ast.parse((PACKAGE / "__init__.py").read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    imports = {
+        (node.module, alias.name)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    lazily = {(f"pairtile.{module}", name) for name, module in pairtile._MODULE_OF.items()}
+    assert imports == lazily
+    assert {name for _, name in imports} == set(pairtile.__all__) - {"__version__"}
+
+
+def test_defaults_are_those_of_the_configuration() -> None:
+    config = load_config(
+        {"analyses": {"x": {"method": "mutual_information", "expression": "table.tsv"}}}
+    )
+    section = config.analyses["x"].resolved()
+    own: dict[str, Any] = {
+        **section["estimator"],
+        **section["preprocess"],
+        "orientation": section["orientation"],
+        "layer": section["layer"],
+        "seed": config.seed,
+        "backend": config.backend,
+    }
+    for function in (
+        pairtile.mutual_information,
+        pairtile.permutation_null,
+        pairtile.prepare_expression,
+        pairtile.infer_network,
+    ):
+        for name, parameter in inspect.signature(function).parameters.items():
+            if name in own:
+                assert parameter.default == own[name], (function.__name__, name)

@@ -1,0 +1,124 @@
+"""A changed configuration or input runs what depends on it, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from workflow_runs import Analysis, run, write_config, write_data
+
+pytestmark = pytest.mark.workflow
+
+NET = {"regulators": "regulators.txt", "gold_standard": "gold_standard.tsv"}
+LAST = {"summary", "report"}
+JUDGED = {"network", "evaluate", "export"} | LAST
+PLANNED = {"plan", "null", "merge"} | JUDGED
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a finished run of one analysis."""
+    folder = tmp_path_factory.mktemp("reruns")
+    write_data(folder)
+    write_config(folder, {"net": NET})
+    first = run(folder)
+    assert first.code == 0, first.text
+    return folder
+
+
+def would_run(folder: Path, changes: dict, **top: int) -> set[str]:
+    """The rules that a run with changed settings would run, as a dry run says.
+
+    What lies behind the plan is decided when the plan is there: chunks show only if they must be
+    computed with the plan as it is.
+    """
+    write_config(folder, {"net": NET | changes}, name="changed.yaml", **top)
+    done = run(folder, "-n", config="changed.yaml")
+    assert done.code == 0, done.text
+    return done.rules
+
+
+def test_nothing_changed_runs_nothing(finished: Path) -> None:
+    assert would_run(finished, {}) == set()
+
+
+def test_dpi_runs_the_network_and_what_follows(finished: Path) -> None:
+    assert would_run(finished, {"dpi": {"tolerance": 0.15}}) == JUDGED
+    assert would_run(finished, {"dpi": False}) == JUDGED
+
+
+def test_another_export_is_written_and_the_rest_left(finished: Path) -> None:
+    assert would_run(finished, {"export": ["tsv", "sif"]}) == {"export"} | LAST
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"keep": {"fdr": 0.01}}, {"score": "clr"}, {"chunks": 2}, {"null": {"permutations": 20000}}],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_what_chunks_depend_on_plans_again_from_the_same_state(
+    finished: Path, changes: dict
+) -> None:
+    assert would_run(finished, changes) == PLANNED
+
+
+def test_another_seed_plans_again(finished: Path) -> None:
+    assert would_run(finished, {}, seed=4) == PLANNED
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"preprocess": {"min_samples": 10}}, {"estimator": {"bins": 8}}, {"regulators": None}],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_what_the_state_depends_on_prepares_again(finished: Path, changes: dict) -> None:
+    assert would_run(finished, changes) == {"prepare"} | PLANNED
+
+
+def test_an_input_counts_by_its_content_not_its_time(finished: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(finished, folder)
+    os.utime(folder / "expression.tsv")
+    os.utime(folder / "gold_standard.tsv")
+    assert would_run(folder, {}) == set()
+    with (folder / "gold_standard.tsv").open("a") as file:
+        file.write("G01\tG10\n")
+    assert would_run(folder, {}) == {"evaluate"} | LAST
+
+
+def test_another_input_and_dpi_give_what_a_fresh_run_gives(finished: Path, tmp_path: Path) -> None:
+    """The rerun of a changed table is the same, byte for byte, as a run that knew no other."""
+    folder, fresh = tmp_path / "copy", tmp_path / "fresh"
+    shutil.copytree(finished, folder)
+    fresh.mkdir()
+    lines = (folder / "expression.tsv").read_text().splitlines()
+    lines[5] = "\t".join([lines[5].split("\t")[0], *lines[9].split("\t")[1:]])
+    for place in (folder, fresh):
+        for name in ("regulators.txt", "gold_standard.tsv"):
+            shutil.copy(finished / name, place)
+        (place / "expression.tsv").write_text("\n".join(lines) + "\n")
+    write_config(folder, {"net": NET | {"dpi": {"tolerance": 0.15}}})
+    again = run(folder)
+    assert again.code == 0, again.text
+    assert again.rules == {"prepare"} | PLANNED
+    expected = Analysis(fresh, NET | {"dpi": {"tolerance": 0.15}}).all()
+    for name in ("pairs.parquet", "network.tsv", "null.npz"):
+        found = (folder / "results/net" / name).read_bytes()
+        assert found == (expected.out / name).read_bytes()
+        assert found != (finished / "results/net" / name).read_bytes()
+    assert run(folder).done_before
+
+
+def test_a_changed_dpi_takes_the_chunks_over_as_they_are(finished: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(finished, folder)
+    kept = [folder / "results/net" / name for name in ("state/z.npy", "null.npz", "pairs.parquet")]
+    kept += (folder / "results/net/chunks").glob("*.parquet")
+    before = [path.stat().st_mtime_ns for path in kept]
+    write_config(folder, {"net": NET | {"dpi": False}})
+    assert run(folder).code == 0
+    assert [path.stat().st_mtime_ns for path in kept] == before
+    pruned = (finished / "results/net/network.tsv").read_text().count("\n")
+    assert (folder / "results/net/network.tsv").read_text().count("\n") > pruned
