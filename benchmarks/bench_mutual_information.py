@@ -11,7 +11,8 @@ from pairtile.estimators.bspline_scorer import (
     SplineSettings,
     _matrix_product_transposed,
 )
-from pairtile.estimators.mutual_information import MutualInformation, scaled
+from pairtile.estimators.mutual_information import MutualInformation
+from pairtile.estimators.spline_values import scaled
 from pairtile.kernels.bspline import bspline_weights, dense_weights
 from pairtile.selection import Selection
 

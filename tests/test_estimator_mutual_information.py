@@ -6,12 +6,8 @@ import numpy as np
 import pytest
 from naive import naive_mi_matrix
 from pairtile.device import choose
-from pairtile.estimators.mutual_information import (
-    MutualInformation,
-    marginal_entropies,
-    scaled,
-    spline_settings,
-)
+from pairtile.estimators.mutual_information import MutualInformation
+from pairtile.estimators.spline_values import marginal_entropies, scaled, spline_settings
 from pairtile.network.block_scores import better_direction
 from pairtile.network.moments import ExactMoments
 from pairtile.network.scores import clr, moments_from_pairs, target_z

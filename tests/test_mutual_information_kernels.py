@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from naive import naive_mi_matrix, naive_weights
 from pairtile.device import choose
 from pairtile.estimators.bspline_scorer import BsplineScorer, SplineSettings
-from pairtile.estimators.mutual_information import marginal_entropies, scaled
+from pairtile.estimators.spline_values import marginal_entropies, scaled
 from pairtile.kernels.bspline import bspline_weights, dense_weights
 from pairtile.network.dpi import data_processing_inequality
 

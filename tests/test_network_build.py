@@ -151,7 +151,7 @@ def test_extrapolated_p_values_are_flagged_and_counted():
 
 
 def test_no_pairs_give_an_empty_network_with_its_columns():
-    pairs, null = example()
+    pairs, _ = example()
     none = pairs.take(np.empty(0, dtype=int))
     empty = build_network(
         none,

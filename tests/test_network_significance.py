@@ -7,12 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pairtile.device import choose
-from pairtile.estimators.mutual_information import (
-    MutualInformation,
-    marginal_entropies,
-    scaled,
-    spline_settings,
-)
+from pairtile.estimators.mutual_information import MutualInformation
+from pairtile.estimators.spline_values import marginal_entropies, scaled, spline_settings
 from pairtile.network.significance import (
     RESOLVED,
     Null,

@@ -71,7 +71,7 @@ def command(folder: Path, *arguments: str, config: str | None = "config.yaml") -
     """The command line of a run in ``folder`` by the root Snakefile."""
     given = ["--configfile", str(folder / config)] if config else []
     where = ["--directory", str(folder)]
-    return [sys.executable, "-m", "snakemake", "--cores", "2", *where, *given, *arguments]
+    return [sys.executable, "-m", "snakemake", "--cores", "2", *given, *where, *arguments]
 
 
 @dataclass(frozen=True)
@@ -94,9 +94,7 @@ class Run:
         return "Nothing to be done" in self.text
 
 
-def run(
-    folder: Path, *arguments: str, config: str | None = "config.yaml", cwd: Path = ROOT
-) -> Run:
+def run(folder: Path, *arguments: str, config: str | None = "config.yaml", cwd: Path = ROOT) -> Run:
     """Run Snakemake to its end."""
     done = subprocess.run(
         command(folder, *arguments, config=config),
@@ -244,9 +242,15 @@ class Analysis:
         for form in self.section["export"]:
             if form != "parquet":
                 suffix = {"adjacency": "npz", "regulon": "regulon.tsv"}.get(form, form)
-                network_file, items = self.out / "network.parquet", self.out / "items.parquet"
-                out = self.out / f"network.{suffix}"
-                export(self.name, form, network_file, items, self.record("network"), out)
+                export(
+                    self.name,
+                    self.section["method"],
+                    form,
+                    self.out / "network.parquet",
+                    self.out / "items.parquet",
+                    self.record("network"),
+                    self.out / f"network.{suffix}",
+                )
         records = sorted((self.out / "steps").glob("*.json"))
         out = self.out / "summary.json"
         summary(self.name, self.section, self.seed, self.out / "plan.json", records, out)

@@ -9,12 +9,8 @@ from numpy.typing import NDArray
 
 from pairtile.device import Device
 from pairtile.estimators.bspline_scorer import SplineSettings
-from pairtile.estimators.mutual_information import (
-    MutualInformation,
-    marginal_entropies,
-    scaled,
-    spline_settings,
-)
+from pairtile.estimators.mutual_information import MutualInformation
+from pairtile.estimators.spline_values import marginal_entropies, scaled, spline_settings
 
 
 def open_analysis(

@@ -15,7 +15,8 @@ from pairtile.api.settings import analysis_section
 from pairtile.api.table import ExpressionTable, Matrix, as_table, is_anndata
 from pairtile.device import Device, choose
 from pairtile.estimators.bspline_scorer import BsplineScorer, Weights
-from pairtile.estimators.mutual_information import MutualInformation, spline_settings
+from pairtile.estimators.mutual_information import MutualInformation
+from pairtile.estimators.spline_values import spline_settings
 from pairtile.tiles import PairSpace
 
 WEIGHT_SHARE = 0.25

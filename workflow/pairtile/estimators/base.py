@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
 import pyarrow as pa
@@ -21,6 +21,9 @@ from pairtile.device import Device
 from pairtile.selection import Selection
 from pairtile.store import Rows, Summaries
 from pairtile.tiles import PairSpace, Tile
+
+if TYPE_CHECKING:
+    from pairtile.network.build import Network
 
 State = Mapping[str, NDArray[Any]]
 Section = Mapping[str, Any]
@@ -37,6 +40,30 @@ class PreparedInput:
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     parameters: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What the chunks of an analysis leave after the merge.
+
+    pairs : the merged table. sums, scan : summed summaries of the second and the first pass.
+    null : arrays of the null. bootstraps : edges of all bootstraps (bootstrap, i, j), or None.
+    """
+
+    pairs: pd.DataFrame
+    sums: State
+    null: State
+    scan: State | None = None
+    bootstraps: pd.DataFrame | None = None
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Candidate edges with their score: source, target (item numbers), score."""
+
+    edges: pd.DataFrame
+    directed: bool
+    """Whether a row stands for source -> target only, or for both directions."""
 
 
 class Estimator(ABC):
@@ -92,6 +119,18 @@ class Estimator(ABC):
     @abstractmethod
     def selection(self, null: State) -> Selection:
         """Which rows chunks write, from the section and the null."""
+
+    @abstractmethod
+    def network(self, merged: Merged) -> Network:
+        """The final network, by the section's rules."""
+
+    @abstractmethod
+    def ranking(self, merged: Merged) -> Ranking:
+        """All stored candidates with the score that ranks them, for the evaluation."""
+
+    @abstractmethod
+    def score_histogram(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
+        """Arrays of ``scores.npz``: how scores and null are distributed, for the report."""
 
     @abstractmethod
     def scan_tile(self, tile: Tile) -> Summaries:

@@ -7,32 +7,40 @@ numbers of the regulators (empty: every gene with every gene).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
-from pairtile.estimators.base import Estimator, PreparedInput, Section, State
-from pairtile.estimators.bspline_scorer import BsplineScorer, SplineSettings, Weights
+from pairtile.estimators.base import (
+    Estimator,
+    Merged,
+    PreparedInput,
+    Ranking,
+    Section,
+    State,
+)
+from pairtile.estimators.bspline_scorer import BsplineScorer, Weights
+from pairtile.estimators.permutation_null import permutation_null
+from pairtile.estimators.spline_values import marginal_entropies, scaled, spline_settings
 from pairtile.inputs.expression import read_expression
 from pairtile.inputs.regulators import match_regulators, read_regulators
-from pairtile.kernels.bspline import bspline_weights, dense_weights
 from pairtile.network.block_scores import better_direction
+from pairtile.network.build import Network
+from pairtile.network.judge import judge, rank, score_histogram
 from pairtile.network.moments import FIXED_POINT_ONE, ExactMoments
 from pairtile.network.significance import (
     Null,
     class_pair_number,
-    class_pairs,
     entropy_classes,
     permutations_needed,
-    permuted_rows,
 )
 from pairtile.prepare import prepare_expression
 from pairtile.selection import Selection
 from pairtile.store import PASSED, RANK_SCORE, Rows, Summaries
-from pairtile.tiles import TILE_EDGE, PairSpace, Tile
+from pairtile.tiles import PairSpace, Tile
 
 RANKED_EDGES = 100_000
 """With a gold standard, the best so many edges are kept for evaluation, as DREAM5 asks."""
@@ -42,54 +50,6 @@ HISTOGRAM_BINS = 2048
 
 SLACK = 1e-6
 """Chunks keep this much (relative) below a threshold; the network step applies it exactly."""
-
-
-def scaled(
-    values: NDArray[np.float64], settings: SplineSettings, transform: str
-) -> NDArray[np.float64]:
-    """Each gene's values, or their average ranks, scaled to [0, bins - order + 1].
-
-    values : float64 (genes, samples), NaN where missing. A constant gene becomes all 0, so that
-    all its weight lies on the same bins and its mutual information with everything is 0.
-    """
-    z = np.array(values, dtype=np.float64, order="C")
-    if transform == "rank":
-        missing = np.isnan(z)
-        for gene in range(z.shape[0]):  # rankdata's own nan handling is slower than the loop
-            if missing[gene].any():
-                z[gene, ~missing[gene]] = rankdata(z[gene, ~missing[gene]])
-            else:
-                z[gene] = rankdata(z[gene])
-    elif transform != "none":
-        raise ValueError(f"transform: found {transform!r}; expected 'rank' or 'none'")
-    with np.errstate(invalid="ignore"):
-        low = np.nanmin(z, axis=1, keepdims=True)
-        width = np.nanmax(z, axis=1, keepdims=True) - low
-        z -= low
-        z /= np.where(width > 0.0, width, 1.0)
-    # Rounding may leave a maximum just above one.
-    return np.minimum(z, 1.0) * settings.intervals
-
-
-def marginal_entropies(z: NDArray[np.float64], settings: SplineSettings) -> NDArray[np.float64]:
-    """Entropy in bits of each gene's own bins: float64 (genes,); 0 for a constant gene."""
-    entropies = np.empty(z.shape[0])
-    for begin in range(0, z.shape[0], TILE_EDGE):
-        block = z[begin : begin + TILE_EDGE]
-        weights = bspline_weights(block, settings.bins, settings.order, settings.knots)
-        p = dense_weights(*weights, settings.bins).sum(axis=1)
-        p /= np.maximum(p.sum(axis=1, keepdims=True), 1.0)
-        logs = np.log2(p, out=np.zeros_like(p), where=p > 0.0)
-        entropies[begin : begin + TILE_EDGE] = np.maximum(0.0, -(p * logs).sum(axis=1))
-    # A constant gene lies on one point: uniform knots spread that over bins, yet it tells nothing.
-    entropies[~(z > 0.0).any(axis=1)] = 0.0
-    return entropies
-
-
-def spline_settings(section: Section, precision: str) -> SplineSettings:
-    """The estimator's part of a configuration section."""
-    e = section["estimator"]
-    return SplineSettings(e["bins"], e["order"], e["knots"], precision)
 
 
 class MutualInformation(Estimator):
@@ -107,8 +67,9 @@ class MutualInformation(Estimator):
             self.is_regulator = np.zeros(self.genes, dtype=bool)
             self.is_regulator[state["regulators"]] = True
         self.classes = entropy_classes(state["entropy_bits"])
-        # A bootstrap's original values and the samples drawn from them.
-        self._resampling: tuple[NDArray[np.float64], NDArray[np.int64]] | None = None
+        # Of a bootstrap: the values it was drawn from, and how.
+        self._original: NDArray[np.float64] | None = None
+        self._resample: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None
         self._cache: dict[tuple[str, int], Weights] = {}
 
     # --- what the plan needs --------------------------------------------------------------------
@@ -191,48 +152,18 @@ class MutualInformation(Estimator):
     # --- null and selection ---------------------------------------------------------------------
 
     def null(self, seed: int) -> dict[str, NDArray[Any]]:
-        classes = self.classes
         draws = permutations_needed(
             self.section["null"]["permutations"], self.section["keep"], self.n_pairs()
         )
-        side = int(np.ceil(np.sqrt(draws)))
-        varied = self.state["entropy_bits"] > 0.0
-        statistics = []
-        for number, (a, b) in enumerate(class_pairs(int(classes.max(initial=0)) + 1)):
-            rows = self._permuted(np.flatnonzero(varied & (classes == a)), side, seed, 0, number)
-            columns = self._permuted(np.flatnonzero(varied & (classes == b)), side, seed, 1, number)
-            statistics.append(self._null_statistics(rows, columns))
-        return Null(statistics, classes).arrays()
-
-    def _permuted(
-        self, pool: NDArray[np.int64], side: int, seed: int, which: int, number: int
-    ) -> NDArray[np.float64]:
-        if pool.size == 0:
-            return np.zeros((1, self.state["z"].shape[1]))  # constant genes only: all MI are 0
-        random = np.random.Generator(np.random.Philox(key=[seed, 1], counter=[0, 0, which, number]))
-        genes = random.choice(pool, size=side)
-        if self._resampling is None:
-            return permuted_rows(self.state["z"], genes, seed, which, number)
-        original, samples = self._resampling
-        permuted = permuted_rows(original, genes, seed, which, number)[:, samples]
-        return scaled(permuted, self.settings, self.section["estimator"]["transform"])
-
-    def _null_statistics(
-        self, rows: NDArray[np.float64], columns: NDArray[np.float64]
-    ) -> NDArray[np.float32]:
-        parts = []
-        column_weights = [
-            self.scorer.weights(columns[c : c + TILE_EDGE])
-            for c in range(0, len(columns), TILE_EDGE)
-        ]
-        for r in range(0, len(rows), TILE_EDGE):
-            row_weights = self.scorer.weights(rows[r : r + TILE_EDGE])
-            for weights in column_weights:
-                bits, n_samples = self.scorer.scores(row_weights, weights)
-                statistic, scored = self._statistic(bits, n_samples)
-                flat = statistic.ravel() if scored is None else statistic[scored]
-                parts.append(self.device.to_host(flat.astype(np.float32)))
-        return np.sort(np.concatenate(parts))
+        return permutation_null(
+            self.scorer,
+            np.asarray(self.state["z"]) if self._original is None else self._original,
+            self.state["entropy_bits"],
+            draws=draws,
+            seed=seed,
+            min_samples=self.section["preprocess"]["min_samples"],
+            resample=self._resample,
+        )
 
     def _statistic(self, bits: Any, n_samples: Any) -> tuple[Any, Any]:
         """n_samples * MI, and which pairs have enough samples (None: all)."""
@@ -459,11 +390,28 @@ class MutualInformation(Estimator):
         Its null resamples too: permuted genes are drawn from the original samples first, so that
         repeated samples raise the null as they raise the scores.
         """
-        z = np.asarray(self.state["z"])[:, samples]
         transform = self.section["estimator"]["transform"]
-        state = dict(self.state)
-        state["z"] = scaled(z, self.settings, transform)
-        state["entropy_bits"] = marginal_entropies(state["z"], self.settings)
+
+        def resample(values: NDArray[np.float64]) -> NDArray[np.float64]:
+            return scaled(values[:, samples], self.settings, transform)
+
+        original = np.asarray(self.state["z"])
+        z = resample(original)
+        state = dict(self.state) | {
+            "z": z,
+            "entropy_bits": marginal_entropies(z, self.settings),
+        }
         replicate = MutualInformation(self.section, state, self.device, self.precision)
-        replicate._resampling = (np.asarray(self.state["z"]), samples)
+        replicate._original, replicate._resample = original, resample
         return replicate
+
+    # --- network --------------------------------------------------------------------------------
+
+    def network(self, merged: Merged) -> Network:
+        return judge(self, merged)
+
+    def ranking(self, merged: Merged) -> Ranking:
+        return rank(self, merged)
+
+    def score_histogram(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
+        return score_histogram(self, merged, network.threshold_bits)

@@ -48,6 +48,9 @@ class Network:
     directed: bool
     counts: dict[str, int] = field(default_factory=dict)
     threshold_bits: float | None = None
+    threshold: dict[str, Any] = field(default_factory=dict)
+    """How edges were chosen, for ``summary.json``."""
+    notes: list[str] = field(default_factory=list)
 
 
 def p_values(pairs: Pairs, null: Null) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
@@ -63,18 +66,25 @@ def q_values(
     histogram: NDArray[np.int64],
     bits_to_statistic: float,
     top_bits: float,
+    *,
+    complete_to: float = 1.0,
 ) -> NDArray[np.float64]:
     """Benjamini-Hochberg q-values of pairs that are a part of all tests.
 
     Ranks come from the pairs at hand and from ``histogram``, the statistics of *all* pairs by
     class pair: a bin counts only where it lies wholly above the threshold, so that q is never too
-    small. Exact wherever the pairs at hand hold every test with as small a p.
+    small. Exact up to ``complete_to``.
 
     Parameters
     ----------
     histogram : int64, shape (class pairs, bins), over 0 .. top_bits * bits_to_statistic.
+    complete_to
+        The p-value up to which the pairs at hand are all that there are. Those beyond were stored
+        for another reason, and only the histogram ranks them.
     """
-    q = benjamini_hochberg(p, n_tests)
+    complete = p <= complete_to
+    q = np.ones(p.size)
+    q[complete] = benjamini_hochberg(p[complete], n_tests)
     bins = histogram.shape[1]
     at_least = np.cumsum(histogram[:, ::-1], axis=1)[:, ::-1]
     at_least = np.concatenate([at_least, np.zeros((len(histogram), 1), dtype=np.int64)], axis=1)

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.errors import InputError
 from pairtile.estimators.base import Section
 from pairtile.files import atomic_path
 from pairtile.network.in_memory import network_in_memory
@@ -52,7 +53,13 @@ def resample_samples(
     key = [np.uint64(seed), np.uint64(0x626F6F74)]  # "boot"
     random = np.random.Generator(np.random.Philox(key=key, counter=[0, 0, 0, number]))
     if options.get("resample", "bootstrap") == "subsample":
-        size = max(3, round(n * float(options["fraction"])))
+        size = round(n * float(options["fraction"]))
+        least = int(section["preprocess"]["min_samples"])
+        if size < least:
+            raise InputError(
+                f"bootstraps.fraction: found {options['fraction']}, which leaves {size} of {n} "
+                f"samples; expected at least preprocess.min_samples ({least})"
+            )
         return np.sort(random.choice(n, size=size, replace=False))
     return np.sort(random.integers(0, n, size=n))
 

@@ -20,4 +20,6 @@ def null(section: Section, plan_file: Path, state: Path, out: Path, record: Path
         step.device = opened.device.name
         step.peak_gpu_memory_bytes = opened.device.peak_bytes()
         if "lengths" in arrays:
-            step.count(null_draws=int(arrays["lengths"].sum()), null_distributions=arrays["lengths"].size)
+            step.count(
+                null_draws=int(arrays["lengths"].sum()), null_distributions=arrays["lengths"].size
+            )

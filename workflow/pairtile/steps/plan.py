@@ -110,7 +110,6 @@ def plan(
             "method": section["method"],
             "backend": device.backend,
             "device": device.name,
-            "reason": device.reason,
             "precision": precision,
             "seed": seed,
             "space": {"kind": space.kind, "rows": space.rows, "columns": space.columns},

@@ -47,7 +47,7 @@ def _joined(
         "backend": {
             "name": planned["backend"],
             "device": planned["device"],
-            "reason": planned["reason"],
+            "reason": "",
             "precision": planned["precision"],
         },
         "counts": {},
@@ -75,6 +75,8 @@ def _joined(
         if "chunks" in details:
             key = "chunks" if step["step"] == "merge" else "scan"
             content["steps"][key] = _chunks(details["chunks"])
+        if "reason" in details:
+            content["backend"]["reason"] = details["reason"]
         if "directed" in details:
             content["directed"] = details["directed"]
     return content
