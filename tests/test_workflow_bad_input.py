@@ -27,7 +27,7 @@ def data(tmp_path: Path) -> Path:
     return tmp_path
 
 
-# --- through Snakemake ----------------------------------------------------------------------------
+# --- through Snakemake --------------------------------------------------------------------------
 
 
 @pytest.mark.workflow
@@ -72,7 +72,7 @@ def test_bad_tables_end_their_analysis_with_a_message_and_no_results(data: Path)
         assert "Traceback" not in log
 
 
-# --- by the dozen, in this process ------------------------------------------------------------------
+# --- by the dozen, in this process --------------------------------------------------------------
 
 
 def change(row: int, column: int, text: str) -> Callable[[Path], None]:

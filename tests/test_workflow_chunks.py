@@ -57,8 +57,8 @@ def test_chunks_may_be_computed_and_merged_in_any_order(small_tiles: Path) -> No
     files = other.chunk_files("chunks")
     names = [path.stem for path in files]
     other.compute("chunks", [names[2], names[0], names[3], names[1]])
-    for files in (files[::-1], [files[1], files[3], files[0], files[2]]):
-        other.merge(files=files)
+    for order in (files[::-1], [files[1], files[3], files[0], files[2]]):
+        other.merge(files=order)
         for name in ("pairs.parquet", "chunks.npz"):
             assert (other.out / name).read_bytes() == (straight.out / name).read_bytes()
 

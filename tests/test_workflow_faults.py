@@ -39,7 +39,7 @@ def finished(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Analysis:
     return Analysis(tmp_path, MANY).pairs()
 
 
-# --- chunk files ----------------------------------------------------------------------------------
+# --- chunk files --------------------------------------------------------------------------------
 
 
 def truncated(whole: bytes) -> bytes:
@@ -122,7 +122,7 @@ def test_a_missing_chunk_is_named_by_its_tiles(finished: Analysis) -> None:
         finished.merge(files=finished.chunk_files("chunks")[1:])
 
 
-# --- errors and kills inside a job ----------------------------------------------------------------
+# --- errors and kills inside a job --------------------------------------------------------------
 
 
 def test_an_error_half_way_leaves_no_chunk_and_no_temporary_file(
@@ -185,7 +185,7 @@ def test_a_chunk_killed_half_way_is_not_there_and_comes_out_the_same(
     assert (finished.out / "pairs.parquet").read_bytes() == expected
 
 
-# --- Snakemake itself -----------------------------------------------------------------------------
+# --- Snakemake itself ---------------------------------------------------------------------------
 
 
 @pytest.mark.workflow

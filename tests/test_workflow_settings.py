@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from workflow_runs import Analysis, write_data
 
@@ -31,6 +32,13 @@ def network(data: Path, **changes: object) -> tuple[pd.DataFrame, Analysis]:
     analysis = Analysis(data, {"dpi": False} | changes, name=name).pairs().network().results()
     table = pd.read_csv(analysis.out / "network.tsv", sep="\t", float_precision="round_trip")
     return table, analysis
+
+
+def assert_same_edges(table: pd.DataFrame, of_all: pd.DataFrame) -> None:
+    """The same rows; q-values of a part of the pairs are bounds from a histogram of all."""
+    of_all = of_all.reset_index(drop=True)
+    pd.testing.assert_frame_equal(table.drop(columns="q_value"), of_all.drop(columns="q_value"))
+    assert (table["q_value"] >= of_all["q_value"] * (1 - 1e-12)).all()
 
 
 def edges(regulators: str | None, score: str) -> tuple[int, int]:
@@ -71,7 +79,7 @@ def test_top_edges_gives_that_many_the_best_of_all(data: Path, score: str) -> No
     everything, _ = network(data, keep="all", score=score)
     table, _ = network(data, keep={"top_edges": 50}, score=score)
     assert len(table) == 50
-    pd.testing.assert_frame_equal(table, everything.head(50))
+    assert_same_edges(table, everything.head(50))
 
 
 @pytest.mark.parametrize("score", SCORES)
@@ -80,8 +88,7 @@ def test_score_keeps_what_reaches_it(data: Path, score: str) -> None:
     ranked = everything["mi_bits" if score == "mi" else score]
     limit = float(ranked.iloc[30])
     table, _ = network(data, keep={"score": limit}, score=score, regulators="regulators.txt")
-    expected = everything[ranked >= limit].reset_index(drop=True)
-    pd.testing.assert_frame_equal(table, expected)
+    assert_same_edges(table, everything[ranked >= limit])
     assert len(table) == 31
 
 
@@ -94,8 +101,7 @@ def test_significance_keeps_what_is_below_it(data: Path, keep: str, column: str)
     strict, _ = network(data, keep={keep: 0.001}, **fixed)
     for table, limit in ((loose, 0.05), (strict, 0.001)):
         assert (table[column] <= limit).all()
-        expected = everything[everything[column] <= limit].reset_index(drop=True)
-        pd.testing.assert_frame_equal(table[COLUMNS[:4]], expected[COLUMNS[:4]])
+        assert_same_edges(table, everything[everything[column] <= limit])
     assert 0 < len(strict) < len(loose) < len(everything)
 
 
@@ -116,6 +122,9 @@ def test_nothing_significant_gives_empty_files_not_an_error(data: Path) -> None:
     )
     assert len(table) == 0
     assert list(table.columns) == COLUMNS
+    kinds = {f.name: str(f.type) for f in pq.read_schema(analysis.out / "network.parquet")}
+    text = dict.fromkeys(["source", "target", "p_method"], "string")
+    assert kinds == text | dict.fromkeys(COLUMNS[2:], "double")
     assert (analysis.out / "report.html").stat().st_size > 10_000
     assert json.loads((analysis.out / "summary.json").read_text())["counts"]["edges"] == 0
 
@@ -123,22 +132,24 @@ def test_nothing_significant_gives_empty_files_not_an_error(data: Path) -> None:
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("regulators", [None, "regulators.txt"])
 def test_bootstraps_list_support_last(data: Path, regulators: str | None, score: str) -> None:
-    table, analysis = network(data, bootstraps=3, score=score, regulators=regulators)
+    table, analysis = network(data, bootstraps=6, dpi={}, score=score, regulators=regulators)
     assert list(table.columns) == [*COLUMNS, *([] if score == "mi" else [score]), "support"]
     assert table["support"].dtype == np.int64
-    assert table["support"].between(1, 3).all()
+    assert table["support"].between(1, 6).all()
     assert len(table) > 0
     stored = list(pd.read_parquet(analysis.out / "network.parquet").columns)
     assert stored == [*table.columns, "p_method"]
 
 
 def test_bootstraps_without_any_edge_give_an_empty_network(data: Path) -> None:
-    table, _ = network(data, bootstraps=2, keep={"score": 9.0})
+    table, analysis = network(data, bootstraps=2, keep={"score": 9.0})
+    schema = pq.read_schema(analysis.out / "network.parquet")
+    assert str(schema.field("support").type) == "int64"
     assert list(table.columns) == [*COLUMNS, "support"]
     assert len(table) == 0
 
 
-# --- incomplete data --------------------------------------------------------------------------------
+# --- incomplete data ----------------------------------------------------------------------------
 
 
 def incomplete(folder: Path) -> np.ndarray:
@@ -169,15 +180,17 @@ def test_missing_values_and_constant_genes_run_through(tmp_path: Path, score: st
     assert list(items["kept"]) == [True] * 59 + [False]
     assert items["reason"].iloc[-1] == "too few samples"
     assert list(items["name"][items["constant"]]) == ["G02"]
-    assert list(items["n_observed"]) == [*observed[1:].sum(axis=1), 10]
+    assert list(items["n_observed"]) == [*observed[1:].sum(axis=1), observed[0].sum()]
 
     pairs = pd.read_parquet(analysis.out / "pairs.parquet")
     kept = observed[1:].astype(int)
     assert list(pairs["n_samples"]) == list((kept @ kept.T)[pairs["i"], pairs["j"]])
     assert len(pairs) == 59 * 58 // 2
-    assert (pairs["mi_bits"][pairs["i"] == 0] == 0).all()  # G02 tells nothing of any other
+    assert (pairs["mi_bits"][pairs["i"] == 0] < 1e-12).all()  # G02 tells nothing of any other
     table = pd.read_parquet(analysis.out / "network.parquet")
     assert table.drop(columns=["source", "target", "p_method"]).notna().all(axis=None)
+    if score != "mi":  # and rounding is not taken for a difference between its sources
+        assert (table[score][table["target"] == "G02"] == 0).all()
     assert "G01" not in set(table["source"]) | set(table["target"])
     counts = json.loads((analysis.out / "summary.json").read_text())["counts"]
     assert counts["genes_read"] == 60

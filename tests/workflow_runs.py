@@ -163,10 +163,10 @@ class Analysis:
         return self
 
     def chunk_files(self, stage: str) -> list[Path]:
-        return [self.out / stage / f"{chunk.name}.parquet" for chunk in self.plan.chunks]
+        return [self.out / stage / f"{planned.name}.parquet" for planned in self.plan.chunks]
 
     def compute(self, stage: str, names: Iterable[str] | None = None) -> Analysis:
-        for name in names or [chunk.name for chunk in self.plan.chunks]:
+        for name in names or [planned.name for planned in self.plan.chunks]:
             chunk(
                 self.section,
                 self.out / "plan.json",

@@ -12,6 +12,7 @@ checkpoint plan:
     threads: all_cores
     params:
         section=section_without(PRUNING),
+        version=VERSION,
         backend=CONFIG.backend,
         seed=CONFIG.seed,
     message:

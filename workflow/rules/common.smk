@@ -18,6 +18,7 @@ os.environ.update(
     )
 )
 
+from pairtile import __version__ as VERSION
 from pairtile.config import check_inputs_exist, load_config
 from pairtile.errors import ConfigError
 from pairtile.files import read_json

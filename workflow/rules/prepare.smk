@@ -14,6 +14,7 @@ rule prepare:
     threads: all_cores
     params:
         section=section_without(JUDGING, PRUNING, CUTTING),
+        version=VERSION,
     message:
         "{wildcards.analysis}: read and clean the input"
     script:

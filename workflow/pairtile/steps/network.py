@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pairtile.estimators.base import Merged, Section
@@ -62,6 +63,13 @@ def write_network(result: Network, items: pd.DataFrame, out: Path) -> None:
     table = result.edges.copy()
     for column in ("source", "target"):
         table[column] = names[table[column].to_numpy()].astype(object)
-    table = table.astype(dict.fromkeys(table.select_dtypes("float32").columns, np.float64))
+    kinds = dict.fromkeys(table.select_dtypes("float32").columns, np.float64)
+    if "support" in table:
+        kinds["support"] = np.int64
+    typed = pa.Table.from_pandas(table.astype(kinds), preserve_index=False)
+    # Without a single edge, text columns have no type of their own.
+    fields = [
+        pa.field(f.name, pa.string() if pa.types.is_null(f.type) else f.type) for f in typed.schema
+    ]
     with atomic_path(out) as temporary:
-        table.to_parquet(temporary, index=False)
+        pq.write_table(typed.cast(pa.schema(fields)), temporary)
