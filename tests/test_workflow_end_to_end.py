@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
 import networkx
 import pandas as pd
 import pytest
-from workflow_runs import ROOT, Run, run, write_config, write_data
+from workflow_runs import ROOT, Run, environment, run, write_config, write_data
 
 pytestmark = pytest.mark.workflow
 
@@ -193,9 +194,6 @@ def test_snakemakes_own_report_can_be_made(
 
 def test_the_report_needs_no_number_of_cores(finished: tuple[Path, Run], tmp_path: Path) -> None:
     """As a user would type it, in the folder of the results."""
-    import subprocess
-    import sys
-
     page = tmp_path / "report.zip"
     call = [sys.executable, "-m", "snakemake", "-s", str(ROOT / "Snakefile"), "--configfile"]
     done = subprocess.run(
@@ -203,7 +201,7 @@ def test_the_report_needs_no_number_of_cores(finished: tuple[Path, Run], tmp_pat
         cwd=finished[0],
         capture_output=True,
         text=True,
-        env=dict(os.environ),
+        env=environment(),
     )
     assert done.returncode == 0, done.stderr
     assert page.is_file()
@@ -216,8 +214,8 @@ def test_a_deleted_file_of_bootstraps_alone_is_computed_again(
     shutil.copytree(finished[0], folder)
     for name in ("bootstraps/00000-00003.parquet", "network.parquet"):
         (folder / "out/boot" / name).unlink()
-    again = run(folder, "-n", "out/boot/network.tsv")
-    assert again.rules == {"bootstrap", "network", "export"}
-    assert run(folder, "out/boot/network.tsv").code == 0
-    name = "out/boot/network.tsv"
+    name = "out/boot/network.parquet"
+    again = run(folder, name)
+    assert again.code == 0, again.text
+    assert again.rules == {"bootstrap", "network"}
     assert (folder / name).read_bytes() == (finished[0] / name).read_bytes()

@@ -122,7 +122,7 @@ class ChunkFile:
                     self.path,
                     "header",
                     f"chunk format {head['format_version']}",
-                    f"format {FORMAT_VERSION} (delete the file; it is computed again)",
+                    f"format {FORMAT_VERSION}",
                 )
             self._checksum = head.pop("checksum")
             self._head_text = json.dumps(head, sort_keys=True)
@@ -149,7 +149,7 @@ class ChunkFile:
             self.path,
             "",
             f"a damaged chunk file ({why_text})",
-            "a whole one (delete it and run again; it is computed again)",
+            "a whole one",
         )
 
     def read_tile(self, number: int, columns: Sequence[str] | None = None) -> pa.Table:
@@ -170,7 +170,7 @@ class ChunkFile:
                 self.path,
                 "header",
                 f"a chunk of another analysis ({self.header.fingerprint[:12]})",
-                f"one with fingerprint {fingerprint[:12]} (delete it; it is computed again)",
+                f"one with fingerprint {fingerprint[:12]}",
             )
         held = [n for n, _ in self.header.tiles]
         if tiles is not None and held != list(tiles):

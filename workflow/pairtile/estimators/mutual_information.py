@@ -25,15 +25,15 @@ from pairtile.estimators.base import (
 from pairtile.estimators.bspline_scorer import BsplineScorer, Weights
 from pairtile.estimators.permutation_null import permutation_null
 from pairtile.estimators.spline_values import marginal_entropies, scaled, spline_settings
+from pairtile.estimators.tile_sums import ScoredTile, histogram_sums, moment_sums
 from pairtile.inputs.expression import read_expression
 from pairtile.inputs.regulators import match_regulators, read_regulators
 from pairtile.network.block_scores import better_direction
 from pairtile.network.build import Network
 from pairtile.network.judge import judge, rank, score_histogram
-from pairtile.network.moments import FIXED_POINT_ONE, ExactMoments
+from pairtile.network.moments import ExactMoments
 from pairtile.network.significance import (
     Null,
-    class_pair_number,
     entropy_classes,
     permutations_needed,
 )
@@ -44,9 +44,6 @@ from pairtile.tiles import PairSpace, Tile
 
 RANKED_EDGES = 100_000
 """With a gold standard, the best so many edges are kept for evaluation, as DREAM5 asks."""
-
-HISTOGRAM_BINS = 2048
-"""Bins of the score histogram, from 0 to log2(bins) bits."""
 
 SLACK = 1e-6
 """Chunks keep this much (relative) below a threshold; the network step applies it exactly."""
@@ -212,8 +209,7 @@ class MutualInformation(Estimator):
             self._cache[key] = weights
         return self._cache[key]
 
-    def _scored(self, tile: Tile) -> tuple[Any, Any, Any, Any, Any]:
-        """Bits, samples, which cells are pairs, which of them are scored, statistic."""
+    def _scored(self, tile: Tile) -> ScoredTile:
         xp = self.device.xp
         rows = self._row_items(tile.row_begin, tile.row_end)
         columns = np.arange(tile.column_begin, tile.column_end)
@@ -235,131 +231,55 @@ class MutualInformation(Estimator):
             wanted = (r != c) & (~both | (r < c))
         if wanted is not None:
             scored = wanted if scored is None else wanted & scored
-        return bits, n_samples, wanted, scored, statistic
+        return ScoredTile(rows, columns, bits, n_samples, wanted, scored, statistic)
 
     def scan_tile(self, tile: Tile) -> Summaries:
-        bits, _, _, scored, _ = self._scored(tile)
-        xp = self.device.xp
-        if scored is not None:
-            bits = xp.where(scored, bits, 0)
-        exact = bits.astype(xp.float64)
-        rows = self._row_items(tile.row_begin, tile.row_end)
-        columns = np.arange(tile.column_begin, tile.column_end)
-        fixed = [
-            xp.rint(exact * FIXED_POINT_ONE).astype(xp.int64),
-            xp.rint(exact * exact * FIXED_POINT_ONE).astype(xp.int64),
-            xp.ones(exact.shape, dtype=xp.int64) if scored is None else scored.astype(xp.int64),
-        ]
-        both = None
-        if self.is_regulator is not None:
-            both = xp.asarray(self.is_regulator[columns])
-        total = ExactMoments.zeros(self.genes)
-        to_host = self.device.to_host
-        for name, value in zip(("sum", "squares", "count"), fixed, strict=True):
-            by_row, by_column = to_host(value.sum(axis=1)), to_host(value.sum(axis=0))
-            total.add("source", name, rows, by_row)
-            total.add("target", name, columns, by_column)
-            # The other direction: column gene as source, row gene as target.
-            if both is None:
-                total.add("source", name, columns, by_column)
-                total.add("target", name, rows, by_row)
-            else:
-                total.add("target", name, rows, to_host((value * both[None, :]).sum(axis=1)))
-                total.add("source", name, columns, to_host(both) * by_column)
-        return total.sums
+        return moment_sums(self._scored(tile), self.genes, self.is_regulator, self.device)
 
     def compute_tile(
         self, tile: Tile, selection: Selection, scan: State | None, cut: float
     ) -> tuple[Rows, Summaries]:
-        xp = self.device.xp
-        bits, n_samples, wanted, scored, statistic = self._scored(tile)
-        rows = self._row_items(tile.row_begin, tile.row_end)
-        columns = np.arange(tile.column_begin, tile.column_end)
-        score = self._ranking_score(bits, rows, columns, scan, selection)
-        classes = self.classes
-        keep = passed = selection.passed(
-            xp, statistic, xp.asarray(classes[rows]), xp.asarray(classes[columns]), score
+        xp, to_host = self.device.xp, self.device.to_host
+        scored = self._scored(tile)
+        score = self._ranking_score(scored, scan, selection)
+        row_class, column_class = (
+            xp.asarray(self.classes[items]) for items in (scored.rows, scored.columns)
         )
-        if selection.top:
-            keep = passed | (score >= cut)
-        if scored is not None:
-            keep = keep & scored
-        found_row, found_column = xp.nonzero(keep)
-        to_host = self.device.to_host
-        at_row, at_column = to_host(found_row), to_host(found_column)
-        count = at_row.size
-        full = np.full(count, self.state["z"].shape[1], dtype=np.int32)
-        result: dict[str, NDArray[Any]] = {
-            "i": rows[at_row].astype(np.int32),
-            "j": columns[at_column].astype(np.int32),
-            "mi_bits": to_host(bits[found_row, found_column]),
-            "n_samples": full if n_samples is None else to_host(n_samples[found_row, found_column]),
+        passed = selection.passed(xp, scored.statistic, row_class, column_class, score)
+        keep = passed | (score >= cut) if selection.top else passed
+        if scored.scored is not None:
+            keep = keep & scored.scored
+        found = xp.nonzero(keep)
+        at_row, at_column = (to_host(place) for place in found)
+        samples = int(self.state["z"].shape[1])
+        rows: dict[str, NDArray[Any]] = {
+            "i": scored.rows[at_row].astype(np.int32),
+            "j": scored.columns[at_column].astype(np.int32),
+            "mi_bits": to_host(scored.bits[found]),
+            "n_samples": np.full(at_row.size, samples, dtype=np.int32)
+            if scored.n_samples is None
+            else to_host(scored.n_samples[found]),
         }
         if selection.top:
-            result[RANK_SCORE] = to_host(score[found_row, found_column]).astype(np.float64)
-            result[PASSED] = to_host(passed[found_row, found_column])
-        return result, self._summaries((rows, columns), bits, n_samples, wanted, scored, statistic)
+            rows[RANK_SCORE] = to_host(score[found]).astype(np.float64)
+            rows[PASSED] = to_host(passed[found])
+        top_bits = max(1.0, float(np.log2(self.settings.bins)))
+        return rows, histogram_sums(scored, self.classes, samples, top_bits, self.device)
 
-    def _ranking_score(
-        self,
-        bits: Any,
-        rows: NDArray[np.int64],
-        columns: NDArray[np.int64],
-        scan: State | None,
-        selection: Selection,
-    ) -> Any:
+    def _ranking_score(self, scored: ScoredTile, scan: State | None, selection: Selection) -> Any:
         """The better of a pair's two directed scores; MI itself where ranking is by MI."""
         needed = selection.top > 0 or selection.min_score is not None
         if scan is None or not needed:
-            return bits
+            return scored.bits
         return better_direction(
             self.section["score"],
             self.device.xp,
-            bits,
-            rows,
-            columns,
+            scored.bits,
+            scored.rows,
+            scored.columns,
             ExactMoments.from_summaries(scan),
             self.is_regulator,
         )
-
-    def _summaries(
-        self,
-        tile_items: tuple[NDArray[Any], NDArray[Any]],
-        bits: Any,
-        n_samples: Any,
-        wanted: Any,
-        scored: Any,
-        statistic: Any,
-    ) -> Summaries:
-        xp, to_host = self.device.xp, self.device.to_host
-        top = max(1.0, float(np.log2(self.settings.bins)))
-        n_classes = int(self.classes.max(initial=0)) + 1
-
-        def bin_number(values: Any) -> Any:
-            flat = values.ravel() if scored is None else values[scored]
-            return xp.minimum(flat * (HISTOGRAM_BINS / top), HISTOGRAM_BINS - 1).astype(xp.int32)
-
-        mi_bins = bin_number(bits)
-        counts = xp.bincount(mi_bins, minlength=HISTOGRAM_BINS)
-        pairs = bits.size if wanted is None else int(wanted.sum())
-        result = {
-            "histogram": to_host(counts).astype(np.int64),
-            "pairs": np.array([pairs], dtype=np.int64),
-            "pairs_scored": np.array([int(mi_bins.size)], dtype=np.int64),
-        }
-        by_class = result["histogram"][None, :]
-        if n_classes > 1 or n_samples is not None:
-            rows, columns = (xp.asarray(self.classes[items]) for items in tile_items)
-            number = class_pair_number(rows[:, None], columns[None, :], n_classes, xp)
-            number = xp.broadcast_to(number, bits.shape)
-            flat = number.ravel() if scored is None else number[scored]
-            # The statistic in units of bits at complete observation.
-            place = flat * HISTOGRAM_BINS + bin_number(statistic / self.state["z"].shape[1])
-            n_pairs = n_classes * (n_classes + 1) // 2
-            by_class = to_host(xp.bincount(place, minlength=n_pairs * HISTOGRAM_BINS))
-            by_class = by_class.astype(np.int64).reshape(n_pairs, HISTOGRAM_BINS)
-        result["statistic_histogram"] = by_class
-        return result
 
     # --- consensus ------------------------------------------------------------------------------
 

@@ -63,7 +63,7 @@ def write_network(result: Network, items: pd.DataFrame, out: Path) -> None:
     table = result.edges.copy()
     for column in ("source", "target"):
         table[column] = names[table[column].to_numpy()].astype(object)
-    kinds = dict.fromkeys(table.select_dtypes("float32").columns, np.float64)
+    kinds: dict[str, type] = dict.fromkeys(table.select_dtypes("float32").columns, np.float64)
     if "support" in table:
         kinds["support"] = np.int64
     typed = pa.Table.from_pandas(table.astype(kinds), preserve_index=False)
