@@ -77,7 +77,7 @@ def test_answers_come_first_and_agree_with_the_tables(demo: Path) -> None:
     assert "AUPR 0.287, 14 times a random ranking" in text
     assert "936 of" in text
     assert "at least 0.213 bits (p ≤ 1e-5)" in text
-    assert "removed 624 of 936 edges (67%)" in text
+    assert "removed 624 of 936 pairs (67%)" in text
 
 
 def test_warnings_of_the_run_and_of_the_tables_are_shown(demo: Path) -> None:
