@@ -53,7 +53,7 @@ def cpu(samples: int = 266, genes: int = 1024) -> dict[str, Any]:
     reference = timed(lambda: numpy_reference(dense[:few]), repeats=9)
     result["numpy_reference_pairs_per_second"] = few * few / reference["seconds"]
     for precision in ("float64", "mixed"):
-        scorer = BsplineScorer(SplineSettings(BINS, ORDER, "clamped", precision), device)
+        scorer = BsplineScorer(SplineSettings(BINS, ORDER, "clamped", precision), device, True)
         weights = scorer.weights(z)
         run = timed(lambda s=scorer, w=weights: s.scores(w, w), repeats=5)
         result[precision] = run | {"pairs_per_second": genes * genes / run["seconds"]}

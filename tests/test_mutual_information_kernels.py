@@ -118,6 +118,30 @@ def test_too_little_gpu_memory_halves_the_block_and_goes_on():
     np.testing.assert_allclose(again, whole, atol=1e-12)
 
 
+@pytest.mark.parametrize(("bins", "order"), SETTINGS)
+@pytest.mark.parametrize("knots", ["clamped", "uniform"])
+def test_known_marginals_of_complete_genes_give_the_same_scores(bins, order, knots):
+    values = awkward(genes=70, samples=90)
+    values = values[~np.isnan(values).any(axis=1)]
+    expected = naive_mi_matrix(values, bins, order, knots == "uniform")
+    scorer = BsplineScorer(SplineSettings(bins, order, knots, "float64"), choose("cpu"), True)
+    z = scaled(values, scorer.settings, "none")
+    whole = None
+    for split in (len(z), 5, 33):
+        blocks = [scorer.weights(z[k : k + split]) for k in range(0, len(z), split)]
+        found = np.vstack([np.hstack([scorer.scores(a, b)[0] for b in blocks]) for a in blocks])
+        np.fill_diagonal(found, 0.0)
+        np.testing.assert_allclose(found, expected, atol=1e-10)
+        whole = found if whole is None else whole
+        assert np.array_equal(found, whole)
+
+
+def test_complete_analysis_refuses_missing_values():
+    scorer = BsplineScorer(SplineSettings(10, 3, "clamped", "float64"), choose("cpu"), True)
+    with pytest.raises(ValueError, match="missing"):
+        scorer.weights(np.array([[0.0, np.nan, 1.0]]))
+
+
 def test_result_does_not_depend_on_how_genes_are_blocked():
     values = awkward(genes=67, samples=50)
     whole = matrix(values, 10, 3)

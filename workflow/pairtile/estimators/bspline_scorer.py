@@ -19,6 +19,7 @@ from pairtile.kernels.bspline import bspline_weights, dense_weights, knot_vector
 from pairtile.kernels.mutual_information import (
     column_blocks,
     group_by_interval,
+    marginal_sums,
     mutual_information_tile,
 )
 
@@ -56,13 +57,19 @@ class Weights:
     """float32 (variables, samples) of ones and zeros, or None where nothing is missing."""
     rows: Any
     columns: Any
+    marginals: NDArray[np.float64] | None = None
+    """Of a complete analysis, on the CPU in float64: what ``marginal_sums`` gives."""
 
 
 class BsplineScorer:
     """Scores blocks of variables against each other."""
 
-    def __init__(self, settings: SplineSettings, device: Device) -> None:
+    def __init__(self, settings: SplineSettings, device: Device, complete: bool = False) -> None:
+        """``complete``: no variable of the analysis misses a sample. The CPU then takes marginals
+        from the variables instead of each joint table. It is said for the whole analysis, so that
+        a pair's last bits do not depend on which other pairs are in its block."""
         self.settings = settings
+        self.complete = complete
         self.device = device
         self._joint_bytes = JOINT_BYTES
         if device.backend == "cuda":
@@ -92,6 +99,8 @@ class BsplineScorer:
         """Weights of variables: scaled values, float64 (variables, samples), NaN where missing."""
         z = np.ascontiguousarray(z, dtype=np.float64)  # the kernels count on row-major order
         missing = np.isnan(z)
+        if self.complete and missing.any():
+            raise ValueError("z: found missing values; expected none in a complete analysis")
         if self.device.backend == "cuda":
             return self._weights_cuda(z, missing)
         s = self.settings
@@ -104,6 +113,8 @@ class BsplineScorer:
             observed,
             group_by_interval(first, weights, s.intervals),
             column_blocks(dense, np.float32 if half else np.float64),
+            # Weights in float16 do not sum to one exactly: their tables speak for themselves.
+            marginal_sums(dense) if self.complete and not half else None,
         )
 
     def scores(
@@ -128,6 +139,9 @@ class BsplineScorer:
                 self.settings.bins,
                 self.settings.order,
                 from_column,
+                None
+                if rows.marginals is None or columns.marginals is None
+                else (rows.marginals, columns.marginals),
             )
         return bits, self._n_samples(rows, columns)
 

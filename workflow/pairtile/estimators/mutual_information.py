@@ -57,7 +57,7 @@ class MutualInformation(Estimator):
     def __init__(self, section: Section, state: State, device: Any, precision: str) -> None:
         super().__init__(section, state, device, precision)
         self.settings = spline_settings(section, precision)
-        self.scorer = BsplineScorer(self.settings, device)
+        self.scorer = BsplineScorer(self.settings, device, not np.isnan(state["z"]).any())
         self.genes = int(state["z"].shape[0])
         self.is_regulator: NDArray[np.bool_] | None = None
         if state["regulators"].size:

@@ -12,7 +12,7 @@ import numpy as np
 from numba import get_num_threads, njit, prange
 from numpy.typing import NDArray
 
-BLOCK = 48
+BLOCK = 64
 """Genes y whose joint tables are computed together: long inner loops."""
 
 SAMPLE_CHUNK = 512
@@ -150,39 +150,71 @@ def _scores_of_row(joint, bins, first_column, out, scratch):  # type: ignore[no-
     width = joint.shape[1]
     logs, column_sums, column_logs, sums, sum_logs = scratch
     _x_log_x(joint.reshape(-1), logs)
+    # Whole rows at a time: the table's rows are added up before anything is added along a row.
     column_sums[:] = 0.0
     for a in range(bins):
         for q in range(width):
             column_sums[q] += joint[a, q]
     _x_log_x(column_sums, column_logs)
-    for gene in range(width // bins):
-        column = first_column + gene
-        if column >= out.shape[0]:
-            break
+    for q in range(width):
+        column_logs[q] = -column_logs[q]
+    for a in range(bins):
+        for q in range(width):
+            column_logs[q] += logs[a * width + q]
+    # Of each gene y: the table's row sums, then their total.
+    genes = width // bins
+    for gene in range(genes):
         total = 0.0
-        score = 0.0
         for a in range(bins):
             row_sum = 0.0
             for q in range(gene * bins, (gene + 1) * bins):
                 row_sum += joint[a, q]
-                score += logs[a * width + q]
-            sums[a] = row_sum
+            sums[gene * (bins + 1) + a] = row_sum
             total += row_sum
-        sums[bins] = total
-        _x_log_x(sums, sum_logs)
+        sums[gene * (bins + 1) + bins] = total
+    _x_log_x(sums, sum_logs)
+    for gene in range(min(genes, out.shape[0] - first_column)):
+        score = 0.0
         for q in range(gene * bins, (gene + 1) * bins):
-            score -= column_logs[q]
-        for a in range(bins):
+            score += column_logs[q]
+        last = gene * (bins + 1) + bins
+        for a in range(last - bins, last):
             score -= sum_logs[a]
-        score += sum_logs[bins]
+        score += sum_logs[last]
+        total = sums[last]
         bits = score / (total * 0.6931471805599453) if total > 0.0 else 0.0
-        out[column] = max(bits, 0.0)
+        out[first_column + gene] = max(bits, 0.0)
+
+
+@njit(cache=True, fastmath=_FAST, error_model="numpy")
+def _scores_of_complete_row(  # type: ignore[no-untyped-def]
+    joint, bins, first_column, total, of_row, of_columns, out, scratch
+):
+    """As ``_scores_of_row`` where nothing is missing, so that the marginals are known.
+
+    of_row, of_columns: sum of m ln m over the marginal m of gene x, and of each gene y.
+    """
+    width = joint.shape[1]
+    logs, folded = scratch[0], scratch[1]
+    _x_log_x(joint.reshape(-1), logs)
+    folded[:] = 0.0
+    for a in range(bins):
+        for q in range(width):
+            folded[q] += logs[a * width + q]
+    scale = 1.0 / (total * 0.6931471805599453)
+    known = total * np.log(total) - of_row
+    for gene in range(min(width // bins, out.shape[0] - first_column)):
+        score = known - of_columns[first_column + gene]
+        for q in range(gene * bins, (gene + 1) * bins):
+            score += folded[q]
+        out[first_column + gene] = max(score * scale, 0.0)
 
 
 @njit(cache=True, parallel=True, fastmath=_FAST, error_model="numpy")
 def _mutual_information(  # type: ignore[no-untyped-def]
-    order, bins, group, samples, start, weights, blocks, from_column, out
+    order, bins, group, samples, start, weights, blocks, of_rows, of_columns, from_column, out
 ):
+    complete = of_rows.shape[0] > 0
     rows = samples.shape[0]
     width = blocks.shape[2]
     genes = width // bins
@@ -194,8 +226,8 @@ def _mutual_information(  # type: ignore[no-untyped-def]
             np.empty(bins * width),
             np.empty(width),
             np.empty(width),
-            np.empty(bins + 1),
-            np.empty(bins + 1),
+            np.empty(genes * (bins + 1)),
+            np.empty(genes * (bins + 1)),
         )
         for b in range(blocks.shape[0]):
             if (b + 1) * genes <= from_column[first]:
@@ -212,7 +244,19 @@ def _mutual_information(  # type: ignore[no-untyped-def]
                         joint[row - first],
                     )
             for row in range(first, last):
-                _scores_of_row(joint[row - first], bins, b * genes, out[row], scratch)
+                if complete:
+                    _scores_of_complete_row(
+                        joint[row - first],
+                        bins,
+                        b * genes,
+                        float(samples.shape[1]),
+                        of_rows[row],
+                        of_columns,
+                        out[row],
+                        scratch,
+                    )
+                else:
+                    _scores_of_row(joint[row - first], bins, b * genes, out[row], scratch)
 
 
 def group_by_interval(
@@ -238,6 +282,13 @@ def group_by_interval(
     return samples, start.copy(), np.take_along_axis(weights, samples[..., None], axis=1)
 
 
+def marginal_sums(dense: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sum of m ln m over the marginal m (summed weights) of each gene: float64 (genes,)."""
+    marginal = dense.sum(axis=1)
+    logs = np.log(marginal, out=np.zeros_like(marginal), where=marginal > 0.0)
+    return np.asarray((marginal * logs).sum(axis=1))
+
+
 def column_blocks(dense: NDArray[np.float64], dtype: type) -> NDArray[np.floating]:
     """Lay out dense weights (genes, samples, bins) as (blocks, samples, genes a block * bins)."""
     genes, n_samples, bins = dense.shape
@@ -256,6 +307,7 @@ def mutual_information_tile(
     bins: int,
     order: int,
     from_column: NDArray[np.int64],
+    marginals: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
 ) -> NDArray[np.float64]:
     """Mutual information in bits of every row gene with every column gene.
 
@@ -270,16 +322,21 @@ def mutual_information_tile(
         Number of column genes (the last block may be padded).
     from_column : int64, shape (rows,)
         First column wanted in each row; blocks wholly before it are skipped and left 0.
+    marginals
+        ``marginal_sums`` of the row and of the column genes where none misses a sample. Without
+        them, marginals are the row and column sums of each joint table.
 
     Returns
     -------
-    float64, shape (rows, n_columns). Marginals are the row and column sums of each joint table,
-    so that missing samples (all-zero weights) are left out pairwise.
+    float64, shape (rows, n_columns). Missing samples (all-zero weights) are left out pairwise.
     """
     samples, start, weights = grouped
     out = np.zeros((samples.shape[0], n_columns), dtype=np.float64)
     weights = weights.astype(blocks.dtype)
     # Few rows are spread over all threads rather than grouped.
     group = max(1, min(ROW_GROUP, samples.shape[0] // (4 * get_num_threads())))
-    _mutual_information(order, bins, group, samples, start, weights, blocks, from_column, out)
+    of_rows, of_columns = marginals or (np.empty(0), np.empty(0))
+    _mutual_information(
+        order, bins, group, samples, start, weights, blocks, of_rows, of_columns, from_column, out
+    )
     return out
