@@ -16,12 +16,8 @@ from numpy.typing import NDArray
 from pairtile.device import Device
 from pairtile.errors import DeviceError
 from pairtile.kernels.bspline import bspline_weights, dense_weights, knot_vector
-from pairtile.kernels.mutual_information import (
-    column_blocks,
-    group_by_interval,
-    marginal_sums,
-    mutual_information_tile,
-)
+from pairtile.kernels.mutual_information import mutual_information_tile
+from pairtile.kernels.spline_layout import column_blocks, group_by_interval, marginal_sums
 
 JOINT_BYTES = 1 << 29
 """GPU memory for the joint tables of one matrix product. A constant, not a share of what is free,
