@@ -9,6 +9,7 @@ with job(snakemake):
 
     prepare(
         section=snakemake.params.section,
+        seed=snakemake.params.seed,
         inputs=dict(snakemake.input.items()),
         items=Path(snakemake.output.items_table),
         state=Path(snakemake.output.state),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pairtile import tiles
 from pairtile.steps import plan
 from workflow_runs import Analysis, write_data
 
@@ -18,7 +19,7 @@ FORMS = {
 @pytest.fixture
 def small_tiles(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """60 genes in tiles of 16 x 16: ten of them, or four with regulators."""
-    monkeypatch.setattr(plan, "TILE_EDGE", 16)
+    monkeypatch.setattr(tiles, "TILE_EDGE", 16)
     write_data(tmp_path)
     return tmp_path
 
@@ -44,7 +45,7 @@ def test_tiles_of_another_size_give_the_same_pairs(
     small_tiles: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = Analysis(small_tiles, {"keep": "all"}, name="small").pairs()
-    monkeypatch.setattr(plan, "TILE_EDGE", 1024)
+    monkeypatch.setattr(tiles, "TILE_EDGE", 1024)
     other = Analysis(small_tiles, {"keep": "all"}, name="large").pairs()
     assert len(other.plan.tiles) == 1
     name = "pairs.parquet"

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import psutil
 import pytest
+from pairtile import tiles
 from pairtile.errors import StoreError
 from pairtile.steps import chunk as chunk_step
-from pairtile.steps import plan
 from pairtile.steps.merge import remove_damaged_before_run
 from workflow_runs import (
     ROOT,
@@ -34,7 +34,7 @@ MANY = {"chunks": 3, "keep": {"p_value": 0.001}}
 @pytest.fixture
 def finished(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Analysis:
     """An analysis with three chunks, merged."""
-    monkeypatch.setattr(plan, "TILE_EDGE", 16)
+    monkeypatch.setattr(tiles, "TILE_EDGE", 16)
     write_data(tmp_path)
     return Analysis(tmp_path, MANY).pairs()
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 from pairtile.config import load_config
+from pairtile.config.model import model_of
 from pairtile.report import write_report
 from pairtile.simulate import Simulation, simulate_kinetic
 from pairtile.steps.bootstrap import bootstrap
@@ -25,6 +26,7 @@ from pairtile.steps.null import null
 from pairtile.steps.plan import Plan, plan, read_plan
 from pairtile.steps.prepare import prepare
 from pairtile.steps.summary import summary
+from pairtile.steps.tables import tables
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -61,7 +63,10 @@ def write_config(
 ) -> Path:
     """A configuration of sections as changes of ``BASE``; returns its path."""
     content = {"backend": "cpu", "seed": 3} | top
-    content["analyses"] = {key: BASE | dict(changes) for key, changes in analyses.items()}
+    content["analyses"] = {
+        key: dict(changes) if "method" in changes else BASE | dict(changes)
+        for key, changes in analyses.items()
+    }
     path = folder / name
     path.write_text(yaml.safe_dump(content, sort_keys=False))
     return path
@@ -131,13 +136,15 @@ class Analysis:
         self, folder: Path, changes: Mapping[str, Any], name: str = "net", seed: int = 3
     ) -> None:
         self.name, self.seed = name, seed
-        section = BASE | dict(changes)
-        for key in ("expression", "regulators", "gold_standard"):
+        section = dict(changes) if "method" in changes else BASE | dict(changes)
+        model = model_of(section)
+        for key in model.input_keys if model else ():
             if section.get(key):
                 section[key] = str(folder / section[key])
         config = load_config({"backend": "cpu", "seed": seed, "analyses": {name: section}})
-        self.section = config.analyses[name].model_dump(mode="json")
-        self.files = config.analyses[name].input_files()
+        self.model = config.analyses[name]
+        self.section = self.model.resolved()
+        self.files = self.model.input_files()
         self.out = folder / "results" / name
         self.out.mkdir(parents=True, exist_ok=True)
 
@@ -154,8 +161,10 @@ class Analysis:
 
     def prepare(self) -> Analysis:
         items = self.out / "items.parquet"
-        inputs = {key: path for key, path in self.files.items() if key != "gold_standard"}
-        prepare(self.section, inputs, items, self.out / "state", self.record("prepare"))
+        later = {"gold_standard", *self.model.table_inputs}
+        inputs = {key: path for key, path in self.files.items() if key not in later}
+        record = self.record("prepare")
+        prepare(self.section, self.seed, inputs, items, self.out / "state", record)
         state = self.out / "state"
         out = self.out / "plan.json"
         plan(self.section, "cpu", self.seed, state, out, self.record("plan"))
@@ -228,6 +237,18 @@ class Analysis:
 
     def results(self) -> Analysis:
         """Evaluation, exports, summary and report."""
+        if self.model.tables:
+            tables(
+                self.section,
+                self.out / "plan.json",
+                self.out / "state",
+                self.out / "items.parquet",
+                self.out / "null.npz",
+                self.out / "pairs.parquet",
+                self.out / "chunks.npz",
+                self.out,
+                self.record("tables"),
+            )
         if self.section["gold_standard"]:
             evaluate(
                 self.section,

@@ -16,7 +16,7 @@ import hashlib
 import json
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -239,6 +239,7 @@ def merge(
     band_of_tile: Sequence[int],
     sort_by: Sequence[str],
     top: int = 0,
+    reduce: Callable[[pa.Table], pa.Table] | None = None,
     verified: bool = False,
 ) -> MergeResult:
     """Join chunk files into one sorted Parquet file and add up their summaries.
@@ -257,6 +258,8 @@ def merge(
     top
         Keep rows that did not pass by themselves only while among the ``top`` best of all
         (``rank_score``; equal scores stay together). 0: chunks hold no ``rank_score`` column.
+    reduce
+        Makes the rows of one band, from all its tiles, those of the result.
     verified
         The caller has just verified every file; do not read them a second time for it.
 
@@ -288,7 +291,7 @@ def merge(
     rows = 0
     if out is not None:
         cut = _best_cut(files, top) if top else -np.inf
-        rows = _write_merged(files, Path(out), band_of_tile, sort_by, top, cut)
+        rows = _write_merged(files, Path(out), band_of_tile, sort_by, top, cut, reduce)
     records = {file.path.stem: file.header.record for file in files}
     for file in files:
         file.close()
@@ -302,6 +305,7 @@ def _write_merged(
     sort_by: Sequence[str],
     top: int,
     cut: float,
+    reduce: Callable[[pa.Table], pa.Table] | None,
 ) -> int:
     steering = {RANK_SCORE, PASSED} if top else set()
     fields = [f for f in files[0]._file.schema_arrow if f.name not in steering]
@@ -317,6 +321,8 @@ def _write_merged(
                 scores = table[RANK_SCORE].to_numpy()
                 keep = table[PASSED].to_numpy(zero_copy_only=False) | (scores >= cut)
                 table = table.filter(pa.array(keep)).select(schema.names)
+            if reduce is not None:
+                table = reduce(table)
             keys = [table[name].to_numpy() for name in reversed(sort_by)]
             table = table.take(pa.array(np.lexsort(keys))).replace_schema_metadata(None)
             rows += table.num_rows

@@ -55,20 +55,23 @@ class PairSpace:
         if self.kind == "triangle" and self.rows != self.columns:
             raise ValueError(f"a triangle of {self.rows} rows and {self.columns} columns")
 
-    def tiles(self, edge: int = TILE_EDGE) -> list[Tile]:
+    def tiles(self, row_edge: int = TILE_EDGE, column_edge: int | None = None) -> list[Tile]:
         """All tiles, band of rows by band of rows; those wholly below a triangle's diagonal are
-        left out."""
+        left out. ``column_edge`` is ``row_edge`` unless given."""
+        column_edge = column_edge or row_edge
+        if self.kind == "triangle" and column_edge != row_edge:
+            raise ValueError("tiles of a triangle are squares: its diagonal runs through corners")
         found: list[Tile] = []
-        for row in range(0, self.rows, edge):
+        for row in range(0, self.rows, row_edge):
             start = row if self.kind == "triangle" else 0
-            for column in range(start, self.columns, edge):
+            for column in range(start, self.columns, column_edge):
                 found.append(
                     Tile(
                         len(found),
                         row,
-                        min(row + edge, self.rows),
+                        min(row + row_edge, self.rows),
                         column,
-                        min(column + edge, self.columns),
+                        min(column + column_edge, self.columns),
                     )
                 )
         return found

@@ -11,7 +11,7 @@ checkpoint plan:
         ENVIRONMENT
     threads: all_cores
     params:
-        section=section_without(PRUNING),
+        section=section_for("plan"),
         version=VERSION,
         backend=CONFIG.backend,
         seed=CONFIG.seed,
@@ -36,7 +36,7 @@ rule null:
     resources:
         gpu=gpus,
     params:
-        section=section_without(PRUNING, CUTTING),
+        section=section_for("score"),
     message:
         "{wildcards.analysis}: null distribution"
     script:
@@ -62,7 +62,7 @@ rule chunk:
     resources:
         gpu=gpus,
     params:
-        section=section_without(PRUNING, CUTTING),
+        section=section_for("score"),
     message:
         "{wildcards.analysis}: {wildcards.stage} {wildcards.chunk}"
     script:
@@ -82,7 +82,7 @@ rule merge_scan:
     conda:
         ENVIRONMENT
     params:
-        section=section_without(PRUNING, CUTTING),
+        section=section_for("score"),
         stage="scan",
     message:
         "{wildcards.analysis}: add up the first pass"
@@ -105,7 +105,7 @@ rule merge:
     conda:
         ENVIRONMENT
     params:
-        section=section_without(PRUNING, CUTTING),
+        section=section_for("score"),
         stage="chunks",
     message:
         "{wildcards.analysis}: merge the chunks"

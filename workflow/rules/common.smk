@@ -34,15 +34,7 @@ ANALYSIS = f"{CONFIG.results}/{{analysis}}"
 LOGS = f"{ANALYSIS}/logs"
 STEPS = f"{ANALYSIS}/steps"
 ENVIRONMENT = f"{WORKFLOW_FOLDER}/../envs/pairtile.yaml"
-SECTIONS = {
-    name: section.model_dump(mode="json") for name, section in CONFIG.analyses.items()
-}
-
-# Keys that a step does not depend on: a change of them must not run it again.
-EXPORTING = {"export"}
-PRUNING = {"dpi"} | EXPORTING
-CUTTING = {"chunks", "bootstraps"}
-JUDGING = {"score", "null", "keep", "gold_standard"}
+SECTIONS = {name: section.resolved() for name, section in CONFIG.analyses.items()}
 
 
 wildcard_constraints:
@@ -76,14 +68,15 @@ def see_to_earlier_runs():
                 logger.warning(f"will be computed again: {message}")
 
 
-def section_without(*keys):
-    """A params function: the analysis' section without what the rule does not depend on."""
-    left_out = set().union(*keys)
-    return lambda wildcards: {
-        key: value
-        for key, value in SECTIONS[wildcards.analysis].items()
-        if key not in left_out
-    }
+def section_for(step):
+    """A params function: the analysis' section without the keys that a step does not depend on,
+    so that a change of them does not run it again."""
+    return lambda wildcards: CONFIG.analyses[wildcards.analysis].for_step(step)
+
+
+def preparation_seed(wildcards):
+    """The seed, where preparation draws with it; else another seed would prepare again."""
+    return CONFIG.seed if CONFIG.analyses[wildcards.analysis].draws_in_prepare else 0
 
 
 def all_cores(wildcards):

@@ -1,4 +1,6 @@
 # Which files the rules ask for: input functions, and the results of a run.
+import re
+
 # File names are network.<format>, but for two formats whose suffix says what the file is.
 SUFFIX = {"adjacency": "npz", "regulon": "regulon.tsv"}
 FORMAT = {suffix: name for name, suffix in SUFFIX.items()}
@@ -12,9 +14,38 @@ def all_results():
         names += ["summary.json", "report.html"]
         if SECTIONS[analysis].get("gold_standard"):
             names.append("evaluation.json")
+        names += CONFIG.analyses[analysis].tables
         files += [f"{CONFIG.results}/{analysis}/{name}" for name in names]
         files += export_files(analysis)
     return files
+
+
+def method_tables():
+    """The tables of their own that the methods of this run write, by method."""
+    return {
+        section.method: section.tables
+        for section in CONFIG.analyses.values()
+        if section.tables
+    }
+
+
+def analyses_of(method):
+    """A pattern of the names of a method's analyses."""
+    names = [n for n, section in SECTIONS.items() if section["method"] == method]
+    return "|".join(re.escape(name) for name in names)
+
+
+def table_files(wildcards):
+    """The tables of an analysis' own method."""
+    tables = CONFIG.analyses[wildcards.analysis].tables
+    return [f"{CONFIG.results}/{wildcards.analysis}/{table}" for table in tables]
+
+
+def table_inputs(wildcards):
+    """Input files that only the tables are made from."""
+    analysis = CONFIG.analyses[wildcards.analysis]
+    files = analysis.input_files()
+    return [files[key] for key in analysis.table_inputs if key in files]
 
 
 def export_files(analysis):
@@ -28,11 +59,14 @@ def export_files(analysis):
 def input_files(wildcards):
     """The files that decide an analysis' scores, by their key in the configuration.
 
-    Without the gold standard: the rule evaluate reads it, and another one must not score again.
+    Without those that only a later step reads: another gold standard must not score again.
     """
     see_to_earlier_runs()
-    files = CONFIG.analyses[wildcards.analysis].input_files()
-    return {key: path for key, path in files.items() if key != "gold_standard"}
+    analysis = CONFIG.analyses[wildcards.analysis]
+    later = {"gold_standard", *analysis.table_inputs}
+    return {
+        key: path for key, path in analysis.input_files().items() if key not in later
+    }
 
 
 def gold_standard_file(wildcards):
@@ -85,6 +119,8 @@ def step_records(wildcards):
         steps.insert(3, "merge_scan")
     if SECTIONS[wildcards.analysis].get("gold_standard"):
         steps.append("evaluate")
+    if table_files(wildcards):
+        steps.append("tables")
     return [
         f"{CONFIG.results}/{wildcards.analysis}/steps/{step}.json" for step in steps
     ]

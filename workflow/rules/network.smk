@@ -13,7 +13,7 @@ rule bootstrap:
     resources:
         gpu=gpus,
     params:
-        section=section_without(EXPORTING, {"chunks"}),
+        section=section_for("network"),
     message:
         "{wildcards.analysis}: bootstraps {wildcards.first} to {wildcards.last}"
     script:
@@ -44,7 +44,7 @@ rule network:
     resources:
         gpu=gpus,
     params:
-        section=section_without(EXPORTING, {"chunks"}),
+        section=section_for("network"),
     message:
         "{wildcards.analysis}: significance, DPI, network"
     script:
@@ -67,7 +67,7 @@ rule evaluate:
     conda:
         ENVIRONMENT
     params:
-        section=section_without(EXPORTING, CUTTING),
+        section=section_for("evaluate"),
     message:
         "{wildcards.analysis}: compare with the gold standard"
     script:

@@ -13,7 +13,8 @@ rule prepare:
         ENVIRONMENT
     threads: all_cores
     params:
-        section=section_without(JUDGING, PRUNING, CUTTING),
+        section=section_for("prepare"),
+        seed=preparation_seed,
         version=VERSION,
     message:
         "{wildcards.analysis}: read and clean the input"

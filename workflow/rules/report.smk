@@ -9,7 +9,7 @@ rule summary:
     conda:
         ENVIRONMENT
     params:
-        section=section_without(),
+        section=lambda wildcards: SECTIONS[wildcards.analysis],
         seed=CONFIG.seed,
     message:
         "{wildcards.analysis}: summary"
@@ -24,6 +24,7 @@ rule report:
         items_table=f"{ANALYSIS}/items.parquet",
         scores=f"{ANALYSIS}/scores.npz",
         evaluation=evaluation_file,
+        tables=table_files,
     output:
         page=report(
             f"{ANALYSIS}/report.html",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
@@ -17,6 +18,9 @@ from pairtile.config.network import (
 from pairtile.config.preprocess import ExpressionAnalysis
 from pairtile.config.section import Section
 from pairtile.config.values import Choice, Text, Whole, refusal
+
+JUDGING = frozenset({"plan", "score", "network", "evaluate"})
+"""Steps that depend on what makes an edge: all but the preparation."""
 
 _NO_BOOTSTRAPS: Any = 0  # the short form; the section makes Bootstraps(number=0) of it
 
@@ -179,3 +183,10 @@ class MutualInformation(ExpressionAnalysis):
     )
 
     input_keys: ClassVar[tuple[str, ...]] = ("expression", "regulators", "gold_standard")
+    used_by: ClassVar[Mapping[str, frozenset[str]]] = {
+        **dict.fromkeys(("score", "null", "keep", "gold_standard"), JUDGING),
+        "dpi": frozenset({"network"}),
+        "bootstraps": frozenset({"plan", "network"}),
+        "chunks": frozenset({"plan"}),
+        "export": frozenset(),
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, get_args
 
 from pydantic import BaseModel, ConfigDict
@@ -23,6 +24,28 @@ class Analysis(Section):
 
     input_folders: ClassVar[tuple[str, ...]] = ()
     """Those of ``input_keys`` that may name a folder."""
+
+    tables: ClassVar[tuple[str, ...]] = ()
+    """Result files of this method beside those that every method has (rule ``tables``)."""
+
+    table_inputs: ClassVar[tuple[str, ...]] = ()
+    """Those of ``input_keys`` that only the tables are made from."""
+
+    draws_in_prepare: ClassVar[bool] = False
+    """Whether preparation draws at random: then another seed runs it again."""
+
+    used_by: ClassVar[Mapping[str, frozenset[str]]] = {}
+    """The steps that depend on a key: a change of it runs no other again. Keys that are not named
+    here matter to every step. Steps: prepare, plan, score (null, chunks, merge), network (and
+    bootstraps), evaluate, tables."""
+
+    def for_step(self, step: str) -> dict[str, Any]:
+        """The section, every default filled in, without the keys that ``step`` does not use."""
+        return {
+            key: value
+            for key, value in self.resolved().items()
+            if key not in self.used_by or step in self.used_by[key]
+        }
 
     def input_files(self) -> dict[str, str]:
         """The files (or folders) this analysis reads: key -> path, keys without one left out."""

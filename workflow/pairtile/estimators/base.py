@@ -17,12 +17,15 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pairtile import tiles
 from pairtile.device import Device
 from pairtile.selection import Selection
 from pairtile.store import Rows, Summaries
 from pairtile.tiles import PairSpace, Tile
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pairtile.network.build import Network
 
 State = Mapping[str, NDArray[Any]]
@@ -32,7 +35,11 @@ Section = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class PreparedInput:
-    """What ``prepare`` makes of the input files."""
+    """What ``prepare`` makes of the input files.
+
+    ``parameters``: keys of the section as they were decided (``log2: auto`` -> true), nested as
+    there; ``summary.json`` shows them in place of what was asked.
+    """
 
     items: pd.DataFrame
     state: dict[str, NDArray[Any]]
@@ -71,6 +78,8 @@ class Estimator(ABC):
 
     method: ClassVar[str]
     sort_by: ClassVar[tuple[str, ...]] = ("i", "j")
+    work_unit: ClassVar[str] = "pairs"
+    """What ``work`` counts."""
 
     def __init__(self, section: Section, state: State, device: Device, precision: str) -> None:
         self.section = section
@@ -80,7 +89,7 @@ class Estimator(ABC):
 
     @classmethod
     @abstractmethod
-    def prepare(cls, section: Section) -> PreparedInput:
+    def prepare(cls, section: Section, seed: int) -> PreparedInput:
         """Read and clean the input files that ``section`` names; compute the state."""
 
     @classmethod
@@ -89,9 +98,20 @@ class Estimator(ABC):
         """The shape of the pairs to score."""
 
     @classmethod
+    def tile_edges(cls, state: State) -> tuple[int, int]:
+        """Rows and columns of a tile."""
+        return tiles.TILE_EDGE, tiles.TILE_EDGE
+
+    @classmethod
+    def work(cls, state: State, tile: Tile) -> int:
+        """How much there is to do in a tile, in ``work_unit``: its cost, and what progress
+        counts."""
+        return cls.space(state).pairs_in(tile)
+
+    @classmethod
     @abstractmethod
-    def pairs_per_second(cls, section: Section, state: State, backend: str, threads: int) -> float:
-        """Cost model: how fast tiles go. An order of magnitude is enough."""
+    def work_per_second(cls, section: Section, state: State, backend: str, threads: int) -> float:
+        """Cost model: ``work`` done in a second. An order of magnitude is enough."""
 
     @classmethod
     @abstractmethod
@@ -112,13 +132,13 @@ class Estimator(ABC):
     def schema(self) -> pa.Schema:
         """Columns of ``pairs.parquet``."""
 
-    @abstractmethod
     def null(self, seed: int) -> dict[str, NDArray[Any]]:
         """Arrays that describe the null distribution (empty where the method has none)."""
+        return {}
 
-    @abstractmethod
     def selection(self, null: State) -> Selection:
         """Which rows chunks write, from the section and the null."""
+        return Selection(everything=True)
 
     @abstractmethod
     def network(self, merged: Merged) -> Network:
@@ -132,9 +152,22 @@ class Estimator(ABC):
     def score_histogram(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
         """Arrays of ``scores.npz``: how scores and null are distributed, for the report."""
 
-    @abstractmethod
     def scan_tile(self, tile: Tile) -> Summaries:
-        """First pass: a tile's sums only."""
+        """First pass: a tile's sums only. For methods that say ``needs_scan``."""
+        raise NotImplementedError(f"{self.method} has no first pass")
+
+    def reduce_band(self, rows: pa.Table) -> pa.Table:
+        """Merge: the rows of all tiles of one band, joined in order, to those of the result.
+
+        For methods whose tiles each bring candidates for the same item (the best so many of each
+        row); must give the same for any order of the rows.
+        """
+        return rows
+
+    def write_tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> dict[str, int]:
+        """Write the files that the section's model names as ``tables`` into ``folder``, each whole
+        or not at all. Returns counts for the summary."""
+        raise NotImplementedError(f"{self.method} has no tables of its own")
 
     @abstractmethod
     def compute_tile(

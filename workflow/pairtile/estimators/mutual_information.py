@@ -72,7 +72,7 @@ class MutualInformation(Estimator):
     # --- what the plan needs --------------------------------------------------------------------
 
     @classmethod
-    def prepare(cls, section: Section) -> PreparedInput:
+    def prepare(cls, section: Section, seed: int) -> PreparedInput:
         expression = read_expression(
             section["expression"], section["orientation"], section.get("layer")
         )
@@ -104,7 +104,8 @@ class MutualInformation(Estimator):
                 "transform: rank makes them alike where ties are few"
             )
         state: dict[str, NDArray[Any]] = {"z": z, "entropy_bits": entropy, "regulators": regulators}
-        return PreparedInput(items, state, counts, notes, warnings, prepared.parameters)
+        parameters = {"preprocess": prepared.parameters}
+        return PreparedInput(items, state, counts, notes, warnings, parameters)
 
     @classmethod
     def space(cls, state: State) -> PairSpace:
@@ -114,7 +115,7 @@ class MutualInformation(Estimator):
         return PairSpace("triangle", genes, genes)
 
     @classmethod
-    def pairs_per_second(cls, section: Section, state: State, backend: str, threads: int) -> float:
+    def work_per_second(cls, section: Section, state: State, backend: str, threads: int) -> float:
         # Measured: docs/scaling.md. The work of a pair grows with samples x order x bins.
         bins, order = section["estimator"]["bins"], section["estimator"]["order"]
         samples = int(state["z"].shape[1])

@@ -51,6 +51,7 @@ class Network:
     threshold: dict[str, Any] = field(default_factory=dict)
     """How edges were chosen, for ``summary.json``."""
     notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
 
 def p_values(pairs: Pairs, null: Null) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

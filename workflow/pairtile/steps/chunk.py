@@ -54,7 +54,8 @@ def chunk(
         opened = plan.open_estimator(section, state)
         todo = plan.chunk(name)
         tiles = plan.tiles[todo.first : todo.last + 1]
-        progress = Progress(sum(plan.space.pairs_in(t) for t in tiles), "pairs")
+        work = {tile: opened.work(opened.state, tile) for tile in tiles}
+        progress = Progress(sum(work.values()), opened.work_unit)
         summaries: Summaries = {}
         header = ChunkHeader(plan.stage_fingerprint(stage), [], summaries)
 
@@ -63,7 +64,7 @@ def chunk(
             def scanned() -> Iterator[tuple[int, Rows]]:
                 for tile in tiles:
                     add_summaries(summaries, opened.scan_tile(tile))
-                    progress.advance(plan.space.pairs_in(tile))
+                    progress.advance(work[tile])
                     yield tile.number, {"i": np.empty(0, dtype=np.int32)}
                 _finish(step, opened.device, header)
 
@@ -83,7 +84,7 @@ def chunk(
             for tile in tiles:
                 rows, sums_of_tile = opened.compute_tile(tile, selection, sums, best.cut)
                 add_summaries(summaries, sums_of_tile)
-                progress.advance(plan.space.pairs_in(tile))
+                progress.advance(work[tile])
                 if not selection.top:
                     yield tile.number, rows
                     continue

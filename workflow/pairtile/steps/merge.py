@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from pairtile.device import choose
 from pairtile.errors import StoreError
 from pairtile.estimators import estimator
 from pairtile.estimators.base import Section
@@ -36,13 +37,11 @@ def merge(
         plan = read_plan(plan_file)
         method = estimator(plan.method)
         fingerprint = plan.stage_fingerprint(stage)
-        top = 0
+        top, reduce = 0, None
         if null is not None:
-            from pairtile.device import choose
-
             # The rules only; nothing is computed, so any machine will do.
             opened = method(section, open_state(state), choose("cpu"), plan.precision)
-            top = opened.selection(read_arrays(null)).top
+            top, reduce = opened.selection(read_arrays(null)).top, opened.reduce_band
         damaged = remove_damaged(chunks, fingerprint)
         if damaged:
             raise StoreError(
@@ -56,6 +55,7 @@ def merge(
             band_of_tile=plan.band_of_tile,
             sort_by=method.sort_by,
             top=top,
+            reduce=reduce,
             verified=True,
         )
         write_arrays(summaries, result.summaries)

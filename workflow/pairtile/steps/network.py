@@ -38,23 +38,36 @@ def network(
     """
     with recorded("network", record) as step:
         opened = read_plan(plan_file).open_estimator(section, state)
-        merged = Merged(
-            pq.read_table(pairs).to_pandas(),
-            read_arrays(summaries),
-            read_arrays(null),
-            None if scan is None else read_arrays(scan),
-            pd.concat(map(pd.read_parquet, bootstraps), ignore_index=True) if bootstraps else None,
-        )
+        merged = read_merged(pairs, summaries, null, scan, bootstraps)
         result = opened.network(merged)
         step.device = opened.device.name
         step.peak_gpu_memory_bytes = opened.device.peak_bytes()
         step.count(**result.counts)
         for note in result.notes:
             step.note(note)
+        for warning in result.warnings:
+            step.warn(warning)
         step.details["threshold"] = result.threshold
         step.details["directed"] = result.directed
         write_network(result, pd.read_parquet(items), out)
         write_arrays(scores, opened.score_histogram(merged, result))
+
+
+def read_merged(
+    pairs: Path,
+    summaries: Path,
+    null: Path,
+    scan: Path | None = None,
+    bootstraps: Sequence[Path] = (),
+) -> Merged:
+    """What the chunks of an analysis left, from its files."""
+    return Merged(
+        pq.read_table(pairs).to_pandas(),
+        read_arrays(summaries),
+        read_arrays(null),
+        None if scan is None else read_arrays(scan),
+        pd.concat(map(pd.read_parquet, bootstraps), ignore_index=True) if bootstraps else None,
+    )
 
 
 def write_network(result: Network, items: pd.DataFrame, out: Path) -> None:

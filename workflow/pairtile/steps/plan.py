@@ -19,7 +19,7 @@ from pairtile.files import json_digest, read_json, write_json
 from pairtile.record import recorded
 from pairtile.state import open_state, state_digest
 from pairtile.store import FORMAT_VERSION
-from pairtile.tiles import TILE_EDGE, Chunk, PairSpace, Tile, plan_chunks
+from pairtile.tiles import Chunk, PairSpace, Tile, plan_chunks
 
 BOOTSTRAP_SECONDS = 60.0
 """Work aimed at in one job of bootstraps."""
@@ -36,7 +36,7 @@ class Plan:
     precision: str
     seed: int
     space: PairSpace
-    tile_edge: int
+    tile_edges: tuple[int, int]
     chunks: list[Chunk]
     scan: bool
     bootstraps: list[tuple[int, int]]
@@ -45,7 +45,7 @@ class Plan:
     @property
     def tiles(self) -> list[Tile]:
         """All tiles of the space."""
-        return self.space.tiles(self.tile_edge)
+        return self.space.tiles(*self.tile_edges)
 
     @property
     def band_of_tile(self) -> list[int]:
@@ -59,9 +59,12 @@ class Plan:
                 return chunk
         raise StoreError(f"plan: found no chunk {name}; expected one of {len(self.chunks)}")
 
-    def open_estimator(self, section: Section, state_folder: Path) -> Estimator:
-        """The estimator on the planned backend, in the planned precision."""
-        device = choose(self.backend)
+    def open_estimator(
+        self, section: Section, state_folder: Path, backend: str | None = None
+    ) -> Estimator:
+        """The estimator in the planned precision, on the planned backend (or another, for a step
+        that computes no tile)."""
+        device = choose(backend or self.backend)
         return estimator(self.method)(section, open_state(state_folder), device, self.precision)
 
     def stage_fingerprint(self, stage: str) -> str:
@@ -80,7 +83,7 @@ def read_plan(path: Path) -> Plan:
         precision=raw["precision"],
         seed=raw["seed"],
         space=PairSpace(**raw["space"]),
-        tile_edge=raw["tile_edge"],
+        tile_edges=(raw["tile_edges"][0], raw["tile_edges"][1]),
         chunks=[Chunk(c["first_tile"], c["last_tile"], c["seconds"]) for c in raw["chunks"]],
         scan=raw["scan"],
         bootstraps=[(b["first"], b["last"]) for b in raw["bootstraps"]],
@@ -100,9 +103,11 @@ def plan(
         state = open_state(state_folder)
         space = method.space(state)
         precision = method.resolve_precision(section, device.backend)
-        rate = method.pairs_per_second(section, state, device.backend, threads())
-        tiles = space.tiles(TILE_EDGE)
-        seconds = [space.pairs_in(tile) / rate for tile in tiles]
+        rate = method.work_per_second(section, state, device.backend, threads())
+        edges = method.tile_edges(state)
+        tiles = space.tiles(*edges)
+        work = [method.work(state, tile) for tile in tiles]
+        seconds = [amount / rate for amount in work]
         chunks = plan_chunks(seconds, section["chunks"])
         content: dict[str, Any] = {
             "format_version": FORMAT_VERSION,
@@ -113,8 +118,10 @@ def plan(
             "precision": precision,
             "seed": seed,
             "space": {"kind": space.kind, "rows": space.rows, "columns": space.columns},
-            "tile_edge": TILE_EDGE,
+            "tile_edges": list(edges),
             "tiles": len(tiles),
+            "work": sum(work),
+            "work_unit": method.work_unit,
             "scan": method.needs_scan(section),
             "estimated_seconds": round(sum(seconds), 3),
             "chunks": [
@@ -140,7 +147,7 @@ def plan(
                         "precision",
                         "seed",
                         "space",
-                        "tile_edge",
+                        "tile_edges",
                     )
                 },
             }
@@ -150,6 +157,10 @@ def plan(
         step.details["reason"] = device.reason
         step.count(tiles=len(tiles), chunks=len(chunks))
         step.note(f"backend {device.backend} ({device.name}), {precision}: {device.reason}")
+        step.note(
+            f"{sum(work):,} {method.work_unit} in {len(chunks)} "
+            f"{'chunk' if len(chunks) == 1 else 'chunks'}, about {sum(seconds):.3g} s in all"
+        )
         if chunks and chunks[0].first == 0 and section["chunks"] != "auto":
             asked = int(section["chunks"])
             if asked > len(chunks):

@@ -13,6 +13,7 @@ from pairtile.state import write_state
 
 def prepare(
     section: Section,
+    seed: int,
     inputs: dict[str, str],
     items: Path,
     state: Path,
@@ -24,6 +25,8 @@ def prepare(
     ----------
     section
         The analysis' section of the configuration, every default filled in.
+    seed
+        Of the run, for methods that draw their null here.
     inputs
         Configuration key -> path of each input file, for their checksums.
     items, state, record
@@ -35,7 +38,7 @@ def prepare(
         If an input cannot be read or used.
     """
     with recorded("prepare", record) as step:
-        prepared = estimator(section["method"]).prepare(section)
+        prepared = estimator(section["method"]).prepare(section, seed)
         step.count(**prepared.counts)
         for note in prepared.notes:
             step.note(note)

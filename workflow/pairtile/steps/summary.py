@@ -69,9 +69,10 @@ def _joined(
         details = step["details"]
         content["inputs"] |= details.get("inputs", {})
         content["threshold"] |= details.get("threshold", {})
-        if "parameters" in details:
-            asked = content["parameters"]["preprocess"]
-            content["parameters"]["preprocess"] = asked | details["parameters"]
+        for key, decided in details.get("parameters", {}).items():
+            asked = content["parameters"].get(key)
+            both = isinstance(asked, dict) and isinstance(decided, dict)
+            content["parameters"][key] = asked | decided if both else decided
         if "chunks" in details:
             key = "chunks" if step["step"] == "merge" else "scan"
             content["steps"][key] = _chunks(details["chunks"])

@@ -1,0 +1,30 @@
+"""Rules ``tables_METHOD``: the tables that a method has beside the network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from pairtile.estimators.base import Section
+from pairtile.record import recorded
+from pairtile.steps.network import read_merged
+from pairtile.steps.plan import read_plan
+
+
+def tables(
+    section: Section,
+    plan_file: Path,
+    state: Path,
+    items: Path,
+    null: Path,
+    pairs: Path,
+    summaries: Path,
+    folder: Path,
+    record: Path,
+) -> None:
+    """Write a method's own tables into ``folder``, the folder of the analysis' results."""
+    with recorded("tables", record) as step:
+        opened = read_plan(plan_file).open_estimator(section, state, backend="cpu")
+        merged = read_merged(pairs, summaries, null)
+        step.count(**opened.write_tables(merged, pd.read_parquet(items), folder))
