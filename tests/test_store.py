@@ -15,7 +15,6 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pairtile import store
 from pairtile.errors import StoreError
 from pairtile.store import ChunkFile, ChunkHeader, merge, write_chunk
 
@@ -106,7 +105,7 @@ def test_best_rows_are_the_best_of_all_with_ties(tmp_path):
 
 
 def test_row_groups_are_streamed_in_fixed_sizes(tmp_path, monkeypatch):
-    monkeypatch.setattr(store, "MERGED_ROW_GROUP", 7)
+    monkeypatch.setattr("pairtile.store.merging.MERGED_ROW_GROUP", 7)
     for name, lengths in (("a", [16]), ("b", [1, 2, 3, 4, 6])):
         (tmp_path / name).mkdir()
         merged(write(tmp_path / name, cut(lengths)), tmp_path / f"{name}.parquet")
@@ -145,7 +144,7 @@ def test_chunk_of_another_analysis_is_never_merged(tmp_path):
 
 def test_older_format_is_named(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(store, "FORMAT_VERSION", 0)
+        patch.setattr("pairtile.store.chunk_file.FORMAT_VERSION", 0)
         paths = write(tmp_path, cut([16]))
     with pytest.raises(StoreError, match="chunk format 0; expected format 1"):
         merged(paths, tmp_path / "out.parquet")
@@ -270,3 +269,28 @@ def test_merge_needs_far_less_memory_than_the_table(tmp_path):
         peaks[bands] = int(done.stdout)
     grown = 22 * rows * 16 / 2**20  # MiB that the larger table has more
     assert peaks[24] - peaks[2] < 0.25 * grown
+
+
+# --- columns of text ----------------------------------------------------------------------------
+
+TEXTS = pa.schema([("i", pa.int32()), ("j", pa.int32()), ("text", pa.string())])
+
+
+def write_texts(path, texts):
+    rows = {"i": np.zeros(len(texts), dtype=np.int32), "j": np.arange(len(texts), dtype=np.int32)}
+    rows["text"] = np.array(texts, dtype=object)
+    write_chunk(path, TEXTS, [(0, rows)], ChunkHeader(PRINT, [], {}))
+
+
+def test_columns_of_text_are_read_back_and_covered_by_the_checksum(tmp_path):
+    path, other = tmp_path / "tiles-000000-000000.parquet", tmp_path / "other.parquet"
+    texts = ["5' UGAG 3'", "", "|||:| \u00b5", "x"]
+    write_texts(path, texts)
+    file = ChunkFile(path)
+    file.verify(PRINT)
+    assert file.read_tile(0)["text"].to_pylist() == texts
+    merged([path], tmp_path / "out.parquet", band_of_tile=[0])
+    assert pq.read_table(tmp_path / "out.parquet")["text"].to_pylist() == texts
+    # The same letters, divided otherwise, are another table.
+    write_texts(other, ["5' UGAG 3'", "", "|||:| \u00b5x", ""])
+    assert file._checksum != ChunkFile(other)._checksum

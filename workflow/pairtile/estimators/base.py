@@ -9,12 +9,15 @@ a tile; names the *schema* of its table; and computes *one tile* on the CPU or t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from pairtile import tiles
@@ -24,8 +27,6 @@ from pairtile.store import Rows, Summaries
 from pairtile.tiles import PairSpace, Tile
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pairtile.network.build import Network
 
 State = Mapping[str, NDArray[Any]]
@@ -53,15 +54,33 @@ class PreparedInput:
 class Merged:
     """What the chunks of an analysis leave after the merge.
 
-    pairs : the merged table. sums, scan : summed summaries of the second and the first pass.
-    null : arrays of the null. bootstraps : edges of all bootstraps (bootstrap, i, j), or None.
+    table : the merged table, or its file; ``pairs`` gives it whole, ``batches`` a part at a time.
+    sums, scan : summed summaries of the second and the first pass. null : arrays of the null.
+    bootstraps : edges of all bootstraps (bootstrap, i, j), or None.
     """
 
-    pairs: pd.DataFrame
+    table: pd.DataFrame | Path
     sums: State
     null: State
     scan: State | None = None
     bootstraps: pd.DataFrame | None = None
+
+    @cached_property
+    def pairs(self) -> pd.DataFrame:
+        """The whole merged table."""
+        if isinstance(self.table, pd.DataFrame):
+            return self.table
+        return pq.read_table(self.table).to_pandas()
+
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+        """The merged table in order, as many rows at a time as fit into memory well."""
+        if isinstance(self.table, pd.DataFrame):
+            part = self.table if columns is None else self.table[list(columns)]
+            yield pa.Table.from_pandas(part, preserve_index=False)
+            return
+        with pq.ParquetFile(self.table) as file:
+            for group in range(file.num_row_groups):
+                yield file.read_row_group(group, columns=columns)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
-import pyarrow.parquet as pq
 
 from pairtile.device import choose
 from pairtile.errors import InputError
@@ -38,9 +37,7 @@ def evaluate(
     with recorded("evaluate", record) as step:
         # Nothing is computed here but scores of stored pairs: any machine will do.
         opened = estimator(section["method"])(section, open_state(state), choose("cpu"), "float64")
-        merged = Merged(
-            pq.read_table(pairs).to_pandas(), {}, {}, None if scan is None else read_arrays(scan)
-        )
+        merged = Merged(pairs, {}, {}, None if scan is None else read_arrays(scan))
         ranking = opened.ranking(merged)
         table = pd.read_parquet(items)
         table = table[table["kept"]]

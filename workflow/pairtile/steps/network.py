@@ -62,7 +62,7 @@ def read_merged(
 ) -> Merged:
     """What the chunks of an analysis left, from its files."""
     return Merged(
-        pq.read_table(pairs).to_pandas(),
+        pairs,
         read_arrays(summaries),
         read_arrays(null),
         None if scan is None else read_arrays(scan),

@@ -1,4 +1,4 @@
-"""Chunk files: written whole or not at all, verified when read, merged into one sorted table.
+"""Chunk files: written whole or not at all, verified when read.
 
 A chunk file is Parquet, one row group for each tile that has rows. Its metadata entry
 ``pairtile`` is a JSON header: format version, fingerprint of the analysis, the tiles it holds with
@@ -16,13 +16,14 @@ import hashlib
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -31,7 +32,6 @@ from pairtile.files import atomic_path
 
 FORMAT_VERSION = 1
 HEADER_KEY = b"pairtile"
-MERGED_ROW_GROUP = 1 << 20
 RANK_SCORE = "rank_score"
 PASSED = "passed"
 
@@ -65,7 +65,21 @@ def _table_hash(digest: Any, table: pa.Table) -> None:
     digest.update(table.schema.to_string(show_schema_metadata=False).encode())
     for name in table.column_names:
         column = table[name].combine_chunks()
-        digest.update(np.ascontiguousarray(column.to_numpy(zero_copy_only=False)).tobytes())
+        if pa.types.is_string(column.type):
+            lengths = pc.binary_length(column).to_numpy(zero_copy_only=False)
+            digest.update(np.ascontiguousarray(lengths, dtype=np.int32).tobytes())
+            digest.update(_letters(column))
+        else:
+            digest.update(np.ascontiguousarray(column.to_numpy(zero_copy_only=False)).tobytes())
+
+
+def _letters(column: pa.Array) -> bytes:
+    """All letters of a column of texts, one text after the other."""
+    _, offsets, letters = column.buffers()
+    if not len(column) or letters is None:
+        return b""
+    places = np.frombuffer(offsets, dtype=np.int32)[column.offset :][: len(column) + 1]
+    return memoryview(letters)[int(places[0]) : int(places[-1])].tobytes()
 
 
 def write_chunk(
@@ -197,141 +211,3 @@ def add_summaries(total: Summaries, part: Mapping[str, NDArray[np.int64]]) -> No
             total[name] = total[name] + values
         else:
             total[name] = values.copy()
-
-
-@dataclass(frozen=True)
-class MergeResult:
-    """What the merge found: rows written, summed summaries, the chunks' records by file name."""
-
-    rows: int
-    summaries: Summaries
-    records: dict[str, dict[str, Any]]
-
-
-def _best_cut(files: Sequence[ChunkFile], top: int) -> float:
-    """The ``top``-th best rank score of all chunks; -inf where there are not as many rows."""
-    best = np.empty(0)
-    for file in files:
-        for number, _ in file.header.tiles:
-            scores = file.read_tile(number, [RANK_SCORE])[RANK_SCORE].to_numpy()
-            best = np.concatenate([best, scores])
-            if best.size > 2 * top:
-                best = -np.partition(-best, top - 1)[:top]
-    return float(-np.partition(-best, top - 1)[top - 1]) if best.size >= top else -np.inf
-
-
-def _bands(files: Sequence[ChunkFile], band_of_tile: Sequence[int]) -> Iterator[pa.Table]:
-    """The rows of one band of tiles after the other."""
-    where = {number: file for file in files for number, _ in file.header.tiles}
-    parts: list[pa.Table] = []
-    for number, band in enumerate(band_of_tile):
-        parts.append(where[number].read_tile(number))
-        if number + 1 == len(band_of_tile) or band_of_tile[number + 1] != band:
-            yield pa.concat_tables(parts)
-            parts = []
-
-
-def merge(
-    paths: Sequence[str | os.PathLike[str]],
-    out: str | os.PathLike[str] | None,
-    *,
-    fingerprint: str,
-    band_of_tile: Sequence[int],
-    sort_by: Sequence[str],
-    top: int = 0,
-    reduce: Callable[[pa.Table], pa.Table] | None = None,
-    verified: bool = False,
-) -> MergeResult:
-    """Join chunk files into one sorted Parquet file and add up their summaries.
-
-    Parameters
-    ----------
-    paths
-        The chunk files, in any order.
-    out
-        The merged table; None where only summaries are wanted.
-    band_of_tile
-        For each planned tile, in order, which band of rows it belongs to. Rows of different bands
-        never interleave in ``sort_by`` order, so that one band at a time is held in memory.
-    sort_by
-        Columns that order the merged table; together unique.
-    top
-        Keep rows that did not pass by themselves only while among the ``top`` best of all
-        (``rank_score``; equal scores stay together). 0: chunks hold no ``rank_score`` column.
-    reduce
-        Makes the rows of one band, from all its tiles, those of the result.
-    verified
-        The caller has just verified every file; do not read them a second time for it.
-
-    Raises
-    ------
-    StoreError
-        If a chunk is damaged, of another analysis, or a tile is missing or there twice.
-    """
-    files = [ChunkFile(path) for path in paths]
-    seen: dict[int, Path] = {}
-    for file in files:
-        if not verified:
-            file.verify(fingerprint)
-        for number, _ in file.header.tiles:
-            if number in seen:
-                raise StoreError.at(
-                    file.path, f"tile {number}", f"it also in {seen[number]}", "each tile once"
-                )
-            seen[number] = file.path
-    missing = sorted(set(range(len(band_of_tile))) - set(seen))
-    if missing or len(seen) != len(band_of_tile):
-        raise StoreError(
-            f"merge: found {len(seen)} tiles in {len(files)} chunk files, "
-            f"missing {missing[:5]}; expected the {len(band_of_tile)} tiles of the plan"
-        )
-    summaries: Summaries = {}
-    for file in sorted(files, key=lambda f: f.header.tiles[0][0] if f.header.tiles else -1):
-        add_summaries(summaries, file.header.summaries)
-    rows = 0
-    if out is not None:
-        cut = _best_cut(files, top) if top else -np.inf
-        rows = _write_merged(files, Path(out), band_of_tile, sort_by, top, cut, reduce)
-    records = {file.path.stem: file.header.record for file in files}
-    for file in files:
-        file.close()
-    return MergeResult(rows, summaries, records)
-
-
-def _write_merged(
-    files: Sequence[ChunkFile],
-    out: Path,
-    band_of_tile: Sequence[int],
-    sort_by: Sequence[str],
-    top: int,
-    cut: float,
-    reduce: Callable[[pa.Table], pa.Table] | None,
-) -> int:
-    steering = {RANK_SCORE, PASSED} if top else set()
-    fields = [f for f in files[0]._file.schema_arrow if f.name not in steering]
-    schema = pa.schema(fields)
-    rows = 0
-    waiting: list[pa.Table] = []
-    with (
-        atomic_path(out) as temporary,
-        pq.ParquetWriter(temporary, schema, compression="zstd") as writer,
-    ):
-        for table in _bands(files, band_of_tile):
-            if top:
-                scores = table[RANK_SCORE].to_numpy()
-                keep = table[PASSED].to_numpy(zero_copy_only=False) | (scores >= cut)
-                table = table.filter(pa.array(keep)).select(schema.names)
-            if reduce is not None:
-                table = reduce(table)
-            keys = [table[name].to_numpy() for name in reversed(sort_by)]
-            table = table.take(pa.array(np.lexsort(keys))).replace_schema_metadata(None)
-            rows += table.num_rows
-            waiting.append(table)
-            # Row groups of a fixed size, so that the file's bytes depend on its rows alone.
-            joined = pa.concat_tables(waiting).combine_chunks()
-            full = joined.num_rows // MERGED_ROW_GROUP * MERGED_ROW_GROUP
-            if full:
-                writer.write_table(joined.slice(0, full), row_group_size=MERGED_ROW_GROUP)
-            waiting = [joined.slice(full)]
-        writer.write_table(waiting[0], row_group_size=MERGED_ROW_GROUP)
-    return rows
