@@ -52,8 +52,8 @@ class Preprocess(Section):
         default=20,
         description=(
             "Least number of samples. Genes observed in fewer samples are dropped, and pairs of "
-            "genes observed together in fewer get no score. Mutual information from few samples is "
-            "biased upwards: go below 20 only if you must."
+            "genes observed together in fewer get no score. Scores from few samples come out too "
+            "good by chance: go below 20 only if you must."
         ),
     )
     drop_constant: Annotated[bool, Switch()] = Field(
@@ -65,15 +65,12 @@ class Preprocess(Section):
     )
 
 
-class ExpressionAnalysis(Analysis):
-    """Keys of every method that reads an expression table."""
+class TableAnalysis(Analysis):
+    """Keys of every method that reads a table of genes and samples, an expression table mostly."""
 
-    expression: Annotated[str, Text("a path")] = Field(
-        description=(
-            "The expression table, genes x samples. Formats, by suffix: `.tsv`, `.tab`, `.csv`, "
-            "`.txt` and `.gct` (each also `.gz`), `.parquet`, `.h5ad` (AnnData), or a 10x folder "
-            "with `matrix.mtx`. A relative path starts at the working directory, not at this file."
-        ),
+    expression: Annotated[str | None, Text("a path", optional=True)] = Field(
+        default=None,
+        description="The expression table, genes x samples, where the method can do without one.",
     )
     orientation: Annotated[Orientation, Choice()] = Field(
         default="genes_in_rows",
@@ -98,8 +95,25 @@ class ExpressionAnalysis(Analysis):
     input_keys: ClassVar[tuple[str, ...]] = ("expression",)
     input_folders: ClassVar[tuple[str, ...]] = ("expression",)
 
+    def table_path(self) -> str | None:
+        """The table that ``orientation`` and ``layer`` speak of."""
+        return self.expression
+
     @model_validator(mode="after")
     def _layer_fits_the_format(self) -> Self:
-        if self.layer is not None and not self.expression.lower().endswith(".h5ad"):
+        path = self.table_path()
+        if self.layer is not None and path is not None and not path.lower().endswith(".h5ad"):
             raise refusal("null, since only .h5ad files have layers", key="layer")
         return self
+
+
+class ExpressionAnalysis(TableAnalysis):
+    """Keys of every method that needs an expression table."""
+
+    expression: Annotated[str, Text("a path")] = Field(
+        description=(
+            "The expression table, genes x samples. Formats, by suffix: `.tsv`, `.tab`, `.csv`, "
+            "`.txt` and `.gct` (each also `.gz`), `.parquet`, `.h5ad` (AnnData), or a 10x folder "
+            "with `matrix.mtx`. A relative path starts at the working directory, not at this file."
+        )
+    )

@@ -71,6 +71,8 @@ def _problem(error: dict[str, Any], raw: Any) -> tuple[Path, str]:
     if context.get("key"):
         path = (*path, context["key"])
         value = value.get(context["key"], _MISSING) if isinstance(value, dict) else _MISSING
+        if value is _MISSING:  # the input of this error is the whole section, no default
+            return path, f"found no such key; expected {context['expected']}"
     if kind == "extra_forbidden":
         return path, f"found an unknown key; expected {_known_keys(path, raw)}"
     if kind == "missing":

@@ -1,4 +1,4 @@
-"""Lists of regulators, and where they stand in a table."""
+"""Lists of regulators (or of targets), and where they stand in a table."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from pairtile.inputs.text_file import open_lines
 _SHOWN = 3
 
 
-def read_regulators(path: str | PathLike[str]) -> list[str]:
+def read_regulators(path: str | PathLike[str], kind: str = "regulator") -> list[str]:
     """Read names, one a line, in file order; repeated names are taken once.
 
     Blank lines and what follows a ``#`` at the start of a line are passed over. Plain or gzip.
+    ``kind``: what they are, in the words of messages.
 
     Raises:
         InputError: file missing or damaged, a line of several fields, or no name at all.
@@ -33,17 +34,21 @@ def read_regulators(path: str | PathLike[str]) -> list[str]:
                 )
             names[_unquoted(name)] = None
     if not names:
-        raise InputError.at(path, "", "no names", "one regulator a line")
+        raise InputError.at(path, "", "no names", f"one {kind} a line")
     return list(names)
 
 
 def match_regulators(
-    regulators: Sequence[str], genes: Sequence[str], source: str | PathLike[str]
+    regulators: Sequence[str],
+    genes: Sequence[str],
+    source: str | PathLike[str],
+    kind: str = "regulator",
 ) -> tuple[np.ndarray, list[str]]:
     """Find regulators among the genes.
 
     Returns their positions in ``genes`` (int32, ascending, each once) and the names that are not
-    there, in the order given. ``source`` is the list's file, for the message.
+    there, in the order given. ``source`` is the list's file and ``kind`` says what it lists, for
+    the message.
 
     Raises:
         InputError: none of them is there.
@@ -57,7 +62,7 @@ def match_regulators(
             "",
             f"none of its {len(missing)} names ({_some(missing)}) among the {len(genes)} genes "
             f"({_some(genes)}){_hint(missing, genes)}",
-            "regulators named as in the expression table (does its orientation fit?)",
+            f"{kind}s named as in the table (does its orientation fit?)",
         )
     return np.array(sorted(rows), dtype=np.int32), missing
 

@@ -1,17 +1,8 @@
-"""Expression networks with known truth, for the demonstration and the tests.
-
-``python -m pairtile.simulate --genes 200 --samples 300 --seed 1 --out FOLDER`` writes an expression
-table, the list of regulators and the true edges.
-"""
+"""Expression networks with known truth, for the demonstration and the tests."""
 
 from __future__ import annotations
 
-import argparse
-import gzip
 import math
-import shlex
-import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pairtile.files import atomic_path
+from pairtile.simulate.files import write_files
+from pairtile.simulate.streams import stream
 
 _LEAK = (0.02, 0.2)  # expression left when an activator is absent or a repressor abounds
 _HILL = (1.0, 4.0)  # cooperativity
@@ -112,21 +104,21 @@ def simulate_kinetic(
     settings |= {"seed": seed, "noise": noise, "dropout": dropout, "spread": spread}
     _check(settings)
     # Genes are numbered in the order in which they depend on each other: regulators, then others.
-    edges = _Edges(*_network(n_genes, n_regulators, _stream(seed, "network")))
-    edges.draw_kinetics(_stream(seed, "kinetics"))
-    basal = _BASAL * np.exp(_stream(seed, "basal").normal(0, 1, n_genes))
+    edges = _Edges(*_network(n_genes, n_regulators, stream(seed, "network")))
+    edges.draw_kinetics(stream(seed, "kinetics"))
+    basal = _BASAL * np.exp(stream(seed, "basal").normal(0, 1, n_genes))
     # Half levels lie near the regulator's usual (unperturbed) level, where regulation matters.
     _steady_state(basal[:, None], edges, set_half_levels=True)
     production = basal[:, None] * _perturbations(n_genes, n_samples, n_regulators, seed, spread)
     levels = _steady_state(production, edges)
 
-    draws = _stream(seed, "noise").normal(size=(n_samples, n_genes)).T
+    draws = stream(seed, "noise").normal(size=(n_samples, n_genes)).T
     values = levels * np.exp(noise * draws)
-    chance = _stream(seed, "dropout").random((n_samples, n_genes)).T
+    chance = stream(seed, "dropout").random((n_samples, n_genes)).T
     values[chance < dropout] = 0.0
 
     # Names and rows must not tell who regulates whom.
-    row = _stream(seed, "rows").permutation(n_genes)
+    row = stream(seed, "rows").permutation(n_genes)
     order = np.argsort(row)
     edge = np.lexsort((row[edges.target], row[edges.source]))
     genes = [f"G{k:0{len(str(n_genes))}d}" for k in range(1, n_genes + 1)]
@@ -152,44 +144,17 @@ def simulate_kinetic(
 def write_simulation(simulation: Simulation, folder: Path, command: str) -> None:
     """Write ``expression.tsv.gz`` (6 significant digits), ``regulators.txt``,
     ``gold_standard.tsv`` (source, target) and a ``README.md`` that names seed and ``command``."""
-    folder.mkdir(parents=True, exist_ok=True)
     table = pd.DataFrame(simulation.values, index=simulation.genes, columns=simulation.samples)
-    text = table.to_csv(sep="\t", float_format="%.6g", index_label="gene", lineterminator="\n")
-    with (
-        atomic_path(folder / "expression.tsv.gz") as temporary,
-        temporary.open("wb") as raw,
-        # Neither time nor file name in the header: equal tables are equal files.
-        gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed,
-    ):
-        packed.write(text.encode())
     edges = simulation.edges[["source", "target"]]
-    for name, content in {
+    contents = {
+        "expression.tsv.gz": table.to_csv(
+            sep="\t", float_format="%.6g", index_label="gene", lineterminator="\n"
+        ),
         "regulators.txt": "".join(f"{name}\n" for name in simulation.regulators),
         "gold_standard.tsv": edges.to_csv(sep="\t", index=False, lineterminator="\n"),
         "README.md": _readme(simulation, command),
-    }.items():
-        with atomic_path(folder / name) as temporary:
-            temporary.write_text(content, encoding="utf-8")
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Command line: simulate and write a folder."""
-    parser = argparse.ArgumentParser(prog="python -m pairtile.simulate", description=__doc__)
-    parser.add_argument("--genes", dest="n_genes", type=int, default=200)
-    parser.add_argument("--samples", dest="n_samples", type=int, default=300)
-    parser.add_argument("--regulators", dest="n_regulators", type=int, help="a tenth of the genes")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--noise", type=float, default=0.2, help="sd of ln(value)")
-    parser.add_argument("--dropout", type=float, default=0.0, help="share of values lost")
-    parser.add_argument("--out", type=Path, required=True, help="folder to write into")
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    options = vars(parser.parse_args(given))
-    folder = options.pop("out")
-    try:
-        simulation = simulate_kinetic(**options)
-    except ValueError as error:
-        parser.error(str(error))
-    write_simulation(simulation, folder, f"{parser.prog} {shlex.join(given)}")
+    }
+    write_files(folder, contents)
 
 
 @dataclass
@@ -231,11 +196,6 @@ def _check(settings: dict[str, Any]) -> None:
         raise ValueError(f"dropout is {settings['dropout']}; expected 0 to below 1")
 
 
-def _stream(seed: int, purpose: str) -> np.random.Generator:
-    key = int.from_bytes(purpose.encode(), "big")
-    return np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, key])))
-
-
 def _network(
     n_genes: int, n_regulators: int, random: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -262,9 +222,9 @@ def _perturbations(
     n_genes: int, n_samples: int, n_regulators: int, seed: int, spread: float
 ) -> np.ndarray:
     """What the production of each gene is multiplied by in each sample, (genes, samples)."""
-    factors = np.exp(spread * _stream(seed, "production").normal(size=(n_samples, n_genes)))
+    factors = np.exp(spread * stream(seed, "production").normal(size=(n_samples, n_genes)))
     chance, left = _KNOCK_DOWN
-    draws = _stream(seed, "knock-down").random((n_samples, 2))
+    draws = stream(seed, "knock-down").random((n_samples, 2))
     hit = np.flatnonzero(draws[:, 0] < chance)
     factors[hit, (draws[hit, 1] * n_regulators).astype(int)] *= left
     return factors.T
@@ -297,7 +257,3 @@ seed {settings["seed"]}. Made by
 `expression.tsv.gz`: genes in rows, linear scale, 6 significant digits. `regulators.txt`: one gene
 a line. `gold_standard.tsv`: source, target. How: `pairtile.simulate.simulate_kinetic`.
 """
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,24 @@
+"""Experiments with known truth, for the demonstration and the tests.
+
+``simulate_kinetic``: expression levels as steady states of a kinetic network. ``simulate_boolean``:
+time series of a Boolean network. From the command line:
+
+    python -m pairtile.simulate --genes 200 --samples 300 --seed 1 --out FOLDER
+    python -m pairtile.simulate boolean --genes 60 --steps 50 --seed 1 --out FOLDER
+"""
+
+from __future__ import annotations
+
+from pairtile.simulate.boolean import BooleanSimulation, simulate_boolean, write_boolean
+from pairtile.simulate.command import main
+from pairtile.simulate.kinetic import Simulation, simulate_kinetic, write_simulation
+
+__all__ = [
+    "BooleanSimulation",
+    "Simulation",
+    "main",
+    "simulate_boolean",
+    "simulate_kinetic",
+    "write_boolean",
+    "write_simulation",
+]

@@ -1,0 +1,7 @@
+"""``python -m pairtile.simulate``."""
+
+from __future__ import annotations
+
+from pairtile.simulate.command import main
+
+main()

@@ -1,0 +1,246 @@
+"""Boolean networks with known truth: time series of levels, for the search for predictors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pairtile.simulate.boolean_network import (
+    TOPOLOGIES,
+    draw_functions,
+    draw_predictors,
+    function_name,
+    trajectories,
+)
+from pairtile.simulate.files import write_files
+from pairtile.simulate.streams import stream
+
+MAX_LEVELS = 4
+MAX_PREDICTORS = 4
+
+
+@dataclass(frozen=True)
+class BooleanSimulation:
+    """Simulated time series of levels, and the network behind them.
+
+    ``levels``: int8 (genes, samples), 0 to levels - 1, as measured (with noise flips). ``series``:
+    for each sample the name of its time series; samples of a series stand together, in order of
+    time. ``truth``: one row for each gene, in row order: ``target``, ``predictor_1``,
+    ``predictor_2``, ... (names, in row order), ``outputs`` (the target's next level for every
+    combination of the predictors' levels, the last predictor changing fastest: ``0110`` is XOR)
+    and ``function`` (its name; the outputs again where it has none). ``edges``: columns ``source``,
+    ``target``. ``parameters`` holds ``settings`` (the arguments) and ``true_levels`` (int8, without
+    noise flips).
+    """
+
+    levels: NDArray[np.int8]
+    genes: list[str]
+    samples: list[str]
+    series: list[str]
+    truth: pd.DataFrame
+    edges: pd.DataFrame
+    parameters: dict[str, Any]
+
+
+def simulate_boolean(
+    n_genes: int = 60,
+    n_steps: int = 50,
+    n_series: int = 1,
+    *,
+    topology: str = "erdos_renyi",
+    n_predictors: int = 2,
+    levels: int = 2,
+    xor_share: float | None = None,
+    noise: float = 0.0,
+    perturbation: float = 0.0,
+    seed: int = 1,
+) -> BooleanSimulation:
+    """Simulate time series of a random Boolean network (or one with more levels).
+
+    Every gene has ``n_predictors`` predictors among the other genes and a function of their levels
+    that depends on each of them. All genes change at once (synchronous update): levels at t + 1
+    are the functions' outputs for the levels at t.
+
+    A network of so few inputs soon repeats itself: from the first state that occurred before, a
+    trajectory goes round in a circle (often of one state) and tells nothing new. So a series ends
+    with that state, and another one starts from random levels, until there are ``n_series`` x
+    ``n_steps`` samples (the last series may be a step longer); ``series`` tells them apart. With
+    ``perturbation`` trajectories leave such circles by themselves, and every series has
+    ``n_steps`` samples.
+
+    Parameters
+    ----------
+    n_genes : int
+        At least ``n_predictors`` + 1.
+    n_steps : int
+        Samples of a series, at least 2.
+    n_series : int
+        At least 1.
+    topology : str
+        ``erdos_renyi``: each gene chooses its predictors among all others with equal chance.
+        ``barabasi_albert``: the chance to be chosen grows with a gene's degree in a Barabasi-Albert
+        graph (preferential attachment): a few hubs, and many genes with few targets or none.
+    n_predictors : int
+        Of each gene, 1 to 4.
+    levels : int
+        2 to 4.
+    xor_share : float, optional
+        Share of the genes (to the nearest whole number) whose function is (sum of levels +
+        constant) modulo ``levels``, which is XOR or XNOR for two predictors of two levels: one
+        predictor alone tells nothing. The others then have functions that are not of that kind. By
+        default all functions have the same chance.
+    noise : float
+        Chance that a sample's level is measured wrongly, as one of the others; 0 to 1. It does not
+        act on later levels.
+    perturbation : float
+        Chance that a gene takes a random level in place of its function's output; 0 to 1. It acts
+        on later levels.
+    seed : int
+        Not negative. Topology, functions, starts, noise and perturbation have streams of their own.
+
+    Raises
+    ------
+    ValueError
+        An argument outside its range; the message names it and what is allowed.
+
+    Notes
+    -----
+    After the artificial gene networks (AGN) of Lopes, Cesar & Costa 2011, J Comput Biol 18:1353,
+    where genes follow random Boolean functions on Erdos-Renyi and Barabasi-Albert topologies.
+    """
+    settings: dict[str, Any] = {
+        "n_genes": n_genes,
+        "n_steps": n_steps,
+        "n_series": n_series,
+        "topology": topology,
+        "n_predictors": n_predictors,
+        "levels": levels,
+        "xor_share": xor_share,
+        "noise": noise,
+        "perturbation": perturbation,
+        "seed": seed,
+    }
+    _check(settings)
+    predictors = draw_predictors(n_genes, n_predictors, topology, stream(seed, "topology"))
+    outputs = draw_functions(n_genes, n_predictors, levels, xor_share, stream(seed, "functions"))
+    courses = trajectories(settings, predictors, outputs)
+    true_levels = np.ascontiguousarray(np.concatenate(courses).T)
+    measured = _measured(true_levels, levels, noise, stream(seed, "noise"))
+
+    width, digits = len(str(n_genes)), len(str(n_steps))
+    genes = [f"G{k:0{width}d}" for k in range(1, n_genes + 1)]
+    series = [f"series{k}" for k, course in enumerate(courses, start=1) for _ in course]
+    samples = [
+        f"S{k}T{t:0{digits}d}"
+        for k, course in enumerate(courses, start=1)
+        for t in range(len(course))
+    ]
+    truth = _truth(genes, predictors, outputs, levels)
+    edges = pd.DataFrame(
+        {
+            "source": [genes[p] for row in predictors.tolist() for p in row],
+            "target": np.repeat(np.array(genes, dtype=object), n_predictors),
+        }
+    )
+    parameters = {"settings": settings, "true_levels": true_levels}
+    return BooleanSimulation(measured, genes, samples, series, truth, edges, parameters)
+
+
+def write_boolean(simulation: BooleanSimulation, folder: Path, command: str) -> None:
+    """Write ``levels.tsv.gz``, ``series.tsv`` (sample, series), ``truth.tsv``,
+    ``gold_standard.tsv`` (source, target) and a ``README.md`` that names seed and ``command``."""
+    levels = pd.DataFrame(simulation.levels, index=simulation.genes, columns=simulation.samples)
+    series = pd.DataFrame({"sample": simulation.samples, "series": simulation.series})
+    tables = {
+        "series.tsv": series,
+        "truth.tsv": simulation.truth,
+        "gold_standard.tsv": simulation.edges,
+    }
+    contents = {
+        "levels.tsv.gz": levels.to_csv(sep="\t", index_label="gene", lineterminator="\n"),
+        **{
+            name: table.to_csv(sep="\t", index=False, lineterminator="\n")
+            for name, table in tables.items()
+        },
+        "README.md": _readme(simulation, command),
+    }
+    write_files(folder, contents)
+
+
+def _check(settings: dict[str, Any]) -> None:
+    least = {"n_steps": 2, "n_series": 1, "n_predictors": 1, "levels": 2, "seed": 0}
+    most = {"n_predictors": MAX_PREDICTORS, "levels": MAX_LEVELS}
+    for name, low in least.items():
+        _check_whole(name, settings[name], low, most.get(name))
+    _check_whole("n_genes", settings["n_genes"], settings["n_predictors"] + 1, None)
+    if settings["topology"] not in TOPOLOGIES:
+        raise ValueError(
+            f"topology is {settings['topology']!r}; expected {' or '.join(TOPOLOGIES)}"
+        )
+    for name in ("noise", "perturbation", "xor_share"):
+        value = settings[name]
+        if not (value is None and name == "xor_share") and not 0 <= value <= 1:
+            raise ValueError(f"{name} is {value}; expected 0 to 1")
+    if (
+        settings["xor_share"] not in (None, 1)
+        and settings["levels"] ** settings["n_predictors"] == 2
+    ):
+        raise ValueError(
+            "xor_share is for 2 predictors or more; a single one has no other function"
+        )
+
+
+def _check_whole(name: str, value: Any, low: int, high: int | None) -> None:
+    fits = isinstance(value, int | np.integer) and not isinstance(value, bool) and low <= value
+    if not fits or (high is not None and value > high):
+        allowed = f"{low} or more" if high is None else f"{low} to {high}"
+        raise ValueError(f"{name} is {value}; expected a whole number, {allowed}")
+
+
+def _measured(
+    levels: NDArray[np.int8], q: int, noise: float, random: np.random.Generator
+) -> NDArray[np.int8]:
+    # Sample by sample, so that the first samples are the same whatever their number.
+    shape = levels.shape[::-1]
+    draws = random.random((*shape, 2))
+    flipped = draws[..., 0] < noise
+    step = 1 + np.minimum((draws[..., 1] * (q - 1)).astype(np.int8), q - 2)
+    result = np.where(flipped, (levels.T + step) % q, levels.T).astype(np.int8)
+    return np.ascontiguousarray(result.T)
+
+
+def _truth(
+    genes: list[str], predictors: NDArray[np.int64], outputs: NDArray[np.int8], q: int
+) -> pd.DataFrame:
+    names = np.array(genes, dtype=object)
+    digits = ["".join(str(level) for level in row) for row in outputs.tolist()]
+    return pd.DataFrame(
+        {
+            "target": names,
+            **{f"predictor_{k + 1}": names[column] for k, column in enumerate(predictors.T)},
+            "function": [function_name(text) if q == 2 else text for text in digits],
+            "outputs": digits,
+        }
+    )
+
+
+def _readme(simulation: BooleanSimulation, command: str) -> str:
+    settings = simulation.parameters["settings"]
+    n_samples, n_series = len(simulation.samples), len(set(simulation.series))
+    size = f"{settings['n_genes']} genes, {n_samples} samples in {n_series} series"
+    return f"""# Simulated Boolean network with known truth
+
+{size}, {settings["levels"]} levels, {settings["n_predictors"]} predictors of each gene \
+({settings["topology"]}); seed {settings["seed"]}. Made by
+
+    {command}
+
+`levels.tsv.gz`: genes in rows, samples in order of time. `series.tsv`: the time series of each
+sample. `truth.tsv`: predictors and function of each gene. `gold_standard.tsv`: source, target. How:
+`pairtile.simulate.simulate_boolean`.
+"""
