@@ -110,7 +110,8 @@ def test_example_of_each_method_shows_every_key(method: type[Analysis]) -> None:
     raw = yaml.safe_load(path.read_text())
     assert set(raw) == set(Config.model_fields)
     (section,) = raw["analyses"].values()
-    section["null"] = section.pop(None, section.get("null"))
+    if None in section:  # YAML's bare `null:`
+        section["null"] = section.pop(None)
     assert_complete(section, method)
 
 
@@ -149,7 +150,7 @@ def test_a_later_method_needs_one_model_and_its_registration(
         assert config.analyses["a"].input_files() == {}
         with pytest.raises(Exception, match=r"config: analyses\.a\.windw: .*did you mean window"):
             load_config({"analyses": {"a": {"method": "later", "windw": 5}}})
-        with pytest.raises(Exception, match="expected mutual_information or later"):
+        with pytest.raises(Exception, match="expected mutual_information, .* or later"):
             load_config({"analyses": {"a": {"method": "none"}}})
     finally:
         monkeypatch.undo()

@@ -15,9 +15,9 @@ import yaml
 from conftest import ROOT
 from pairtile import __version__
 from pairtile.config import load_config
-from pairtile.config.model import Config
-from pairtile.config.mutual_information import MutualInformation
-from pairtile.config.section import sections_in
+from pairtile.config.model import METHODS, Config, method_name
+from pairtile.config.section import Analysis, sections_in
+from pairtile.errors import ConfigError
 from pairtile.export.formats import EXPORTERS
 from pairtile.report.pictures import MAKERS
 from pairtile.simulate import simulate_kinetic, write_simulation
@@ -104,38 +104,62 @@ def test_configurations_shown_are_valid(block, tmp_path):
     load_config(path)
 
 
-def keys_by_section() -> dict[str, tuple[str, ...]]:
+LEAST: dict[str, dict[str, Any]] = {
+    "mutual_information": {"expression": "e.tsv"},
+    "predictor_pairs": {"expression": "e.tsv"},
+    "mirna_targets": {"mirnas": "m.fa", "transcripts": "t.fa"},
+}
+"""What an analysis cannot do without."""
+
+
+def keys_by_section(method: type[Analysis]) -> dict[str, tuple[str, ...]]:
     """Every key of a configuration and the keys that lead to it."""
     found: dict[str, tuple[str, ...]] = {}
-    for key, field in MutualInformation.model_fields.items():
+    for key, field in method.model_fields.items():
         found[key] = (key,)
         for section in sections_in(field.annotation):
             for inner in section.model_fields:
                 # `score` is a key of its own and of `keep`: the outer one is meant.
                 found.setdefault(inner, (key, inner))
-    return found | dict.fromkeys(Config.model_fields, ())
+    return found | {key: (key,) for key in Config.model_fields}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_settings_named_in_the_text_are_valid(page):
-    places = keys_by_section()
     for code in inline_code(page):
         key, colon, rest = code.partition(": ")
         placeholder = re.search(r"(?<!\w)[a-zA-Z](?!\w)|\.\.\.|NAME|/", rest)
-        if not colon or key not in places or placeholder:
+        if not colon or placeholder:
             continue
-        value = yaml.safe_load(rest)
-        analysis: dict[str, Any] = {"method": "mutual_information", "expression": "e.tsv"}
-        top: dict[str, Any] = {"analyses": {"a": analysis}}
-        if not places[key]:
-            top[key] = value
-        elif len(places[key]) == 1:
-            analysis[key] = value
-        else:
-            analysis[places[key][0]] = {key: value}
-            if places[key][0] == "bootstraps":
-                analysis["bootstraps"]["number"] = 2
+        faults = [
+            setting_fault(method, places[key], yaml.safe_load(rest))
+            for method in METHODS
+            if key in (places := keys_by_section(method))
+        ]
+        # Several methods may have the key; the text means one of them.
+        assert not faults or None in faults, faults
+
+
+def setting_fault(method: type[Analysis], place: tuple[str, ...], value: Any) -> str | None:
+    """Why a method refuses ``value`` at ``place``."""
+    name = method_name(method)
+    analysis: dict[str, Any] = {"method": name, **LEAST[name]}
+    top: dict[str, Any] = {"analyses": {"a": analysis}}
+    if place[0] in Config.model_fields:
+        top[place[0]] = value
+    elif len(place) == 1:
+        analysis[place[0]] = value
+    else:
+        analysis[place[0]] = {place[1]: value}
+        if place[0] == "bootstraps":
+            analysis["bootstraps"]["number"] = 2
+        if place[0] == "quantize" and value == "thresholds":
+            analysis["quantize"]["thresholds"] = [1, 2]
+    try:
         load_config(top)
+    except ConfigError as error:
+        return str(error)
+    return None
 
 
 # --- results ------------------------------------------------------------------------------------
@@ -196,7 +220,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     section = load_config({"analyses": {"a": analysis}}).resolved("a")
     steps, state = top / "steps", top / "state"
     items, plan_file = top / "items.parquet", top / "plan.json"
-    prepare(section, inputs, items, state, steps / "prepare.json")
+    prepare(section, 1, inputs, items, state, steps / "prepare.json")
     plan(section, "cpu", 1, state, plan_file, steps / "plan.json")
     null(section, plan_file, state, top / "null.npz", steps / "null.json")
     [planned] = read_plan(plan_file).chunks

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from pairtile.kernels import cuda
+from pairtile.kernels.duplex_tables import OFFSETS
 
 nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="needs the package cuda-bindings")
 
@@ -20,6 +21,7 @@ VARIANTS = {
         {"REAL": "float", "WEIGHT": "__half", "BINS": 1, "ORDER": 1},
         {"REAL": "double", "WEIGHT": "double", "BINS": 64, "ORDER": 8},
     ],
+    "duplex_energy": [OFFSETS],
     "dpi": [{"REAL": "float"}, {"REAL": "double"}],
 }
 """Compile-time settings that stand for what users can ask for."""

@@ -17,7 +17,7 @@ SCRIPTS = sorted((ROOT / "scripts").glob("*.py"))
 RULE_FILES = sorted((ROOT / "workflow/rules").glob("*.smk"))
 
 CONDA_NAMES = {"snakemake": "snakemake-minimal", "igraph": "python-igraph"}
-CONDA_NAMES |= {"matplotlib": "matplotlib-base"}
+CONDA_NAMES |= {"matplotlib": "matplotlib-base", "ViennaRNA": "viennarna"}
 """PyPI name -> name of the same package on conda-forge or bioconda."""
 
 

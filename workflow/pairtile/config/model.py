@@ -13,11 +13,13 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import AfterValidator, Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
+from pairtile.config.mirna_targets import MirnaTargets
 from pairtile.config.mutual_information import MutualInformation
+from pairtile.config.predictor_pairs import PredictorPairs
 from pairtile.config.section import Analysis, Section
 from pairtile.config.values import Choice, Form, Text, Whole, listed, refusal
 
-METHODS: tuple[type[Analysis], ...] = (MutualInformation,)
+METHODS: tuple[type[Analysis], ...] = (MutualInformation, PredictorPairs, MirnaTargets)
 """The model of each method: the one place where a method is registered."""
 
 METHOD_ERROR = "method"

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from pairtile.estimators.base import Estimator
+
+METHODS = {
+    "mutual_information": "MutualInformation",
+    "predictor_pairs": "PredictorPairs",
+    "mirna_targets": "MirnaTargets",
+}
+"""Method -> its class, in the module of the method's name; imported when first asked for."""
 
 
 def estimator(method: str) -> type[Estimator]:
@@ -13,8 +22,6 @@ def estimator(method: str) -> type[Estimator]:
     KeyError
         For a method that does not exist (the configuration's schema refuses it earlier).
     """
-    if method == "mutual_information":
-        from pairtile.estimators.mutual_information import MutualInformation
-
-        return MutualInformation
-    raise KeyError(method)
+    name = METHODS[method]
+    found: type[Estimator] = getattr(import_module(f"pairtile.estimators.{method}"), name)
+    return found

@@ -92,6 +92,14 @@ class Ranking:
     """Whether a row stands for source -> target only, or for both directions."""
 
 
+@dataclass(frozen=True)
+class Written:
+    """What a method says of the tables it wrote, for the summary."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+
 class Estimator(ABC):
     """One method, opened on the state of one analysis."""
 
@@ -183,9 +191,9 @@ class Estimator(ABC):
         """
         return rows
 
-    def write_tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> dict[str, int]:
+    def write_tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
         """Write the files that the section's model names as ``tables`` into ``folder``, each whole
-        or not at all. Returns counts for the summary."""
+        or not at all."""
         raise NotImplementedError(f"{self.method} has no tables of its own")
 
     @abstractmethod

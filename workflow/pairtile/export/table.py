@@ -12,7 +12,7 @@ import pandas as pd
 
 from pairtile.errors import InputError
 
-VALUE_COLUMNS = ("mi_bits", "mi_nats", "correlation")
+VALUE_COLUMNS = ("mi_bits", "mi_nats", "correlation", "score")
 """What an edge is worth in its own unit; the first that a network has is its value."""
 
 SCORE_COLUMNS = ("target_z", "clr", *VALUE_COLUMNS)

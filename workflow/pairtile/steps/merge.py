@@ -37,11 +37,12 @@ def merge(
         plan = read_plan(plan_file)
         method = estimator(plan.method)
         fingerprint = plan.stage_fingerprint(stage)
-        top, reduce = 0, None
+        top, reduce, schema = 0, None, None
         if null is not None:
             # The rules only; nothing is computed, so any machine will do.
             opened = method(section, open_state(state), choose("cpu"), plan.precision)
             top, reduce = opened.selection(read_arrays(null)).top, opened.reduce_band
+            schema = opened.schema()
         damaged = remove_damaged(chunks, fingerprint)
         if damaged:
             raise StoreError(
@@ -56,6 +57,7 @@ def merge(
             sort_by=method.sort_by,
             top=top,
             reduce=reduce,
+            schema=schema,
             verified=True,
         )
         write_arrays(summaries, result.summaries)

@@ -27,4 +27,7 @@ def tables(
     with recorded("tables", record) as step:
         opened = read_plan(plan_file).open_estimator(section, state, backend="cpu")
         merged = read_merged(pairs, summaries, null)
-        step.count(**opened.write_tables(merged, pd.read_parquet(items), folder))
+        written = opened.write_tables(merged, pd.read_parquet(items), folder)
+        step.count(**written.counts)
+        for warning in written.warnings:
+            step.warn(warning)

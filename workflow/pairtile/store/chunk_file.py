@@ -166,6 +166,11 @@ class ChunkFile:
             "a whole one",
         )
 
+    @property
+    def schema(self) -> pa.Schema:
+        """Columns of the table."""
+        return self._file.schema_arrow
+
     def read_tile(self, number: int, columns: Sequence[str] | None = None) -> pa.Table:
         """Rows of one tile."""
         try:

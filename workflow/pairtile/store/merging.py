@@ -60,6 +60,7 @@ def merge(
     sort_by: Sequence[str],
     top: int = 0,
     reduce: Callable[[pa.Table], pa.Table] | None = None,
+    schema: pa.Schema | None = None,
     verified: bool = False,
 ) -> MergeResult:
     """Join chunk files into one sorted Parquet file and add up their summaries.
@@ -80,6 +81,8 @@ def merge(
         (``rank_score``; equal scores stay together). 0: chunks hold no ``rank_score`` column.
     reduce
         Makes the rows of one band, from all its tiles, those of the result.
+    schema
+        Columns of the merged table where there is no chunk, because there was nothing to score.
     verified
         The caller has just verified every file; do not read them a second time for it.
 
@@ -111,7 +114,7 @@ def merge(
     rows = 0
     if out is not None:
         cut = _best_cut(files, top) if top else -np.inf
-        rows = _write_merged(files, Path(out), band_of_tile, sort_by, top, cut, reduce)
+        rows = _write_merged(files, Path(out), band_of_tile, sort_by, top, cut, reduce, schema)
     records = {file.path.stem: file.header.record for file in files}
     for file in files:
         file.close()
@@ -126,12 +129,15 @@ def _write_merged(
     top: int,
     cut: float,
     reduce: Callable[[pa.Table], pa.Table] | None,
+    schema: pa.Schema | None,
 ) -> int:
-    steering = {RANK_SCORE, PASSED} if top else set()
-    fields = [f for f in files[0]._file.schema_arrow if f.name not in steering]
-    schema = pa.schema(fields)
+    if files:
+        steering = {RANK_SCORE, PASSED} if top else set()
+        schema = pa.schema([f for f in files[0].schema if f.name not in steering])
+    elif schema is None:
+        raise ValueError("found no chunk file and no schema; expected one of both")
     rows = 0
-    waiting: list[pa.Table] = []
+    waiting: list[pa.Table] = [schema.empty_table()]
     with (
         atomic_path(out) as temporary,
         pq.ParquetWriter(temporary, schema, compression="zstd") as writer,

@@ -1,0 +1,232 @@
+"""The section of ``method: mirna_targets``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+from pydantic_core import CoreSchema, core_schema
+
+from pairtile.config.network import ExportList
+from pairtile.config.section import Analysis, Section
+from pairtile.config.values import Choice, Number, Switch, Text, Whole
+
+TABLES = ("hits.tsv", "hits.parquet", "hits.bed", "hits.gff3", "targets.tsv", "miranda.txt")
+"""Result files of this method beside the network."""
+
+MAX_TRIM = 2**31 - 1  # positions are int32
+
+
+@dataclass(frozen=True)
+class _WholeOrNull(Whole):
+    """An integer from ``low`` to ``high``, or null for none."""
+
+    def allowed(self, annotation: Any) -> str:
+        return f"{super().allowed(annotation)}, or null"
+
+    def schema(self, annotation: Any) -> CoreSchema:
+        return core_schema.nullable_schema(super().schema(annotation))
+
+
+class TargetEstimator(Section):
+    """How miRNAs are aligned to transcripts and which sites are hits: the rules and defaults of
+    miRanda 3.3a (Enright et al. 2003), and the same results."""
+
+    score: Annotated[float, Number(above=0, high=1e6)] = Field(
+        default=140.0,
+        description=(
+            "Least alignment score of a hit (miRanda's `-sc`). A pair A-U or G-C gives 5, G-U 1, "
+            "a mismatch -3, all times `scale` at miRNA positions 2 to 8, the seed: a perfect seed "
+            "alone gives 140."
+        ),
+    )
+    energy: Annotated[float, Number()] = Field(
+        default=1.0,
+        description=(
+            "A hit's energy must be below this, in kcal/mol (miRanda's `-en`). Stronger binding "
+            "is more negative: -20 keeps strong duplexes only, 1 keeps all that bind at all."
+        ),
+    )
+    scale: Annotated[float, Number(low=0, high=1000)] = Field(
+        default=4.0,
+        description=(
+            "How much more the seed counts than the rest of the miRNA: scores and gap penalties "
+            "at miRNA positions 2 to 8 are multiplied by this (miRanda's `-scale`). 1: no more."
+        ),
+    )
+    gap_open: Annotated[float, Number(low=-10_000, high=0)] = Field(
+        default=-9.0,
+        description="Score of the first base of a gap, 0 or negative (miRanda's `-go`).",
+    )
+    gap_extend: Annotated[float, Number(low=-10_000, high=0)] = Field(
+        default=-4.0,
+        description=(
+            "Score of each further base of a gap, 0 or negative (miRanda's `-ge`). With 0 a gap "
+            "may have any length, and long transcripts take longer."
+        ),
+    )
+    strict: Annotated[bool, Switch()] = Field(
+        default=False,
+        description=(
+            "Demand a perfect seed: miRNA positions 2 to 8 all paired by A-U or G-C, without a "
+            "gap (miRanda's `-strict`)."
+        ),
+    )
+    energies: Annotated[bool, Switch()] = Field(
+        default=True,
+        description=(
+            "Compute the free energy of each hit's duplex. `false`: it stands as 0 and decides "
+            "nothing (miRanda's `-noenergy`)."
+        ),
+    )
+    trim: Annotated[int | None, _WholeOrNull(1, MAX_TRIM)] = Field(
+        default=None,
+        description=(
+            "Use only so many letters from the start of each transcript (miRanda's `-trim`). "
+            "null: all."
+        ),
+    )
+
+
+class MirandaText(Section):
+    """The form of `miranda.txt`, the text that miRanda 3.3a prints, byte for byte (without its
+    banner and list of settings)."""
+
+    quiet: Annotated[bool, Switch()] = Field(
+        default=True,
+        description=(
+            "Write pairs with hits only, as miRanda does with `-quiet`. `false`: a few lines for "
+            "each pair scanned (large: one miRNA and one transcript without a hit take 200 bytes)."
+        ),
+    )
+    keyval: Annotated[bool, Switch()] = Field(
+        default=False,
+        description="Write hits in the form key and value, as miRanda does with `-keyval`.",
+    )
+
+
+class Extras(Section):
+    """Columns of the hits' tables that newer tools tell, from ViennaRNA. They decide nothing about
+    which sites are hits, and they cost time for each hit."""
+
+    duplex_energy: Annotated[bool, Switch()] = Field(
+        default=False,
+        description=(
+            "Add the duplex energy by ViennaRNA's current model (RNAduplex: Turner 2004 at 37 °C, "
+            "kcal/mol) beside that of miRanda. About 0.3 ms a hit, on one core."
+        ),
+    )
+    accessibility: Annotated[bool, Switch()] = Field(
+        default=False,
+        description=(
+            "Add the probability that the whole aligned site is free of base pairs within its "
+            "transcript (RNAplfold). An open site is easier to bind. Slow: some 0.2 ms for each "
+            "letter of the transcripts that have hits, on one core."
+        ),
+    )
+
+
+class MirnaTargets(Analysis):
+    """Targets of miRNAs: each miRNA aligned to each transcript, and the same hits, scores and
+    energies as miRanda 3.3a; tables of hits and of pairs, BED and GFF3, and the network of miRNA
+    to transcript edges."""
+
+    method: Annotated[Literal["mirna_targets"], Choice()] = Field(
+        description="Which method this analysis runs."
+    )
+    mirnas: Annotated[str, Text("a path")] = Field(
+        description=(
+            "Mature miRNAs, FASTA, plain or `.gz`: 5' to 3', T or U, either case, IUPAC letters "
+            "allowed. A relative path starts at the working directory, not at this file."
+        ),
+    )
+    transcripts: Annotated[str, Text("a path")] = Field(
+        description=(
+            "Transcripts (or their 3' UTRs) to search, FASTA, plain or `.gz`, the strand that is "
+            "transcribed, 5' to 3'. Names end at the first white space. A relative path starts at "
+            "the working directory."
+        ),
+    )
+    restrict: Annotated[str | None, Text("a path", optional=True)] = Field(
+        default=None,
+        description=(
+            "A list of the pairs to look at, miRNA and transcript in each line, names as in the "
+            "FASTA files (miRanda's `-restrict`). null: every miRNA with every transcript. A "
+            "relative path starts at the working directory."
+        ),
+    )
+    annotation: Annotated[str | None, Text("a path", optional=True)] = Field(
+        default=None,
+        description=(
+            "Where the transcripts lie in the genome: a GTF file (exons with `transcript_id`) or a "
+            "BED12 file, plain or `.gz`. Then `hits.bed` and `hits.gff3` have genome coordinates "
+            "for the transcripts that it holds, by name (with or without version, also between the "
+            "`|` of a longer name). Needs FASTA sequences that are the whole spliced transcripts, "
+            "from the first exon's first base: a transcript of another length is left in its own "
+            "coordinates. null: all stay in transcript coordinates. A relative path starts at the "
+            "working directory."
+        ),
+    )
+    gold_standard: Annotated[str | None, Text("a path", optional=True)] = Field(
+        default=None,
+        description=(
+            "A table of known targets, columns miRNA and transcript, to judge the network by: adds "
+            "`evaluation.json` and its part of the report. null: no evaluation. It does not change "
+            "the network. A relative path starts at the working directory."
+        ),
+    )
+    on_bad_record: Annotated[Literal["error", "skip"], Choice()] = Field(
+        default="error",
+        description=(
+            "What to do about records of a FASTA file that cannot be used (no name, no letters, "
+            "illegal characters, a file cut short). `error`: stop before any work, with a list of "
+            "them all. `skip`: go on without them and list them in `items.parquet` and "
+            "`summary.json`."
+        ),
+    )
+    estimator: TargetEstimator = Field(
+        default=TargetEstimator(), description="How sites are aligned, and which are hits."
+    )
+    miranda_text: MirandaText = Field(
+        default=MirandaText(), description="The form of `miranda.txt`."
+    )
+    extras: Extras = Field(
+        default=Extras(), description="Further columns of `hits.tsv` and `hits.parquet`."
+    )
+    chunks: Annotated[Literal["auto"] | int, Whole(1, 100_000, word="auto")] = Field(
+        default="auto",
+        description=(
+            "Into how many jobs the pairs are split. `auto` makes jobs of one to five minutes, and "
+            "one job of a small problem. Results are the same for any number. A few thousand jobs "
+            "are as many as Snakemake likes."
+        ),
+    )
+    export: ExportList = Field(
+        default=("tsv", "graphml"),
+        description=(
+            "Formats in which the network of miRNA to transcript edges is written, beside "
+            "`network.parquet` and the files of hits, which are always written. `tsv`: table; "
+            "`parquet`: the same, typed; `graphml`: Cytoscape, igraph, networkx; `gexf`: Gephi; "
+            "`sif`: plain Cytoscape; `cx2`: Cytoscape Web and NDEx; `adjacency`: sparse matrix "
+            "(`.npz`); `h5ad`: AnnData with the network in `varp`; `regulon`: table for VIPER and "
+            "decoupler; `html`: a page with the network drawn."
+        ),
+    )
+
+    input_keys: ClassVar[tuple[str, ...]] = (
+        "mirnas",
+        "transcripts",
+        "restrict",
+        "annotation",
+        "gold_standard",
+    )
+    tables: ClassVar[tuple[str, ...]] = TABLES
+    table_inputs: ClassVar[tuple[str, ...]] = ("annotation",)
+    used_by: ClassVar[Mapping[str, frozenset[str]]] = {
+        **dict.fromkeys(("annotation", "miranda_text", "extras"), frozenset({"tables"})),
+        "gold_standard": frozenset({"evaluate"}),
+        "chunks": frozenset({"plan"}),
+        "export": frozenset(),
+    }

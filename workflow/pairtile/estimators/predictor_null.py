@@ -1,0 +1,169 @@
+"""Targets that no gene can predict: what the best of all predictor sets scores by chance.
+
+The search itself is repeated on shuffled targets, so that a p-value counts the choice of the best
+among millions of sets, not only the luck of the one that was chosen. Under permutation the mean
+conditional entropy of a shuffled target depends on how often each level occurs and on nothing
+else, hence all targets of one composition share their draws.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+CONSTANT = -1
+"""Class of targets that have one level only: every set predicts them, none is tested."""
+
+MOST_DRAWS = 1000
+LEAST_DRAWS = 100
+CHEAP_SETS = 5_000_000_000
+"""So many sets (of predictors, times targets) are scored in seconds; ``auto`` may spend them."""
+
+AUTO_SHIFTS = 99
+
+
+@dataclass(frozen=True)
+class NullTargets:
+    """Shuffled targets, and which class of targets each stands for.
+
+    levels : int8 (draws, samples). of_class : int32 (draws,). exclude : int32 (draws,), the target
+    (row of the targets) that must not predict its own shifted self, -1 where there is none.
+    target_class : int32 (targets,), ``CONSTANT`` where there is nothing to test.
+    """
+
+    levels: NDArray[np.int8]
+    of_class: NDArray[np.int32]
+    exclude: NDArray[np.int32]
+    target_class: NDArray[np.int32]
+
+
+def compositions(
+    targets: NDArray[np.int8], levels: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """How often levels occur in each target, whichever they are, and the class of each target.
+
+    Parameters
+    ----------
+    targets : int8 (targets, samples), -1 where missing.
+    levels
+        Number of levels q.
+
+    Returns
+    -------
+    int64 (classes, levels + 1): occurrences in descending order, then the missing samples; and
+    int32 (targets,): the class of each target, ``CONSTANT`` for a target with one level or none.
+    """
+    seen = np.stack([(targets == level).sum(axis=1) for level in range(levels)], axis=1)
+    seen = -np.sort(-seen, axis=1)
+    table = np.concatenate([seen, (targets < 0).sum(axis=1)[:, None]], axis=1).astype(np.int64)
+    varied = table[:, 1] > 0
+    of_target = np.full(len(targets), CONSTANT, dtype=np.int32)
+    if not varied.any():
+        return np.empty((0, levels + 1), dtype=np.int64), of_target
+    classes, inverse = np.unique(table[varied], axis=0, return_inverse=True)
+    of_target[varied] = inverse.reshape(-1)
+    return classes, of_target
+
+
+def permutations_for(classes: int, targets: int, sets: int) -> int:
+    """``permutations: auto``: as many draws for each class as cost no more than the search itself,
+    or than some seconds; from 100 to 1,000."""
+    if classes == 0 or sets == 0:
+        return 0
+    affordable = max(targets * sets, CHEAP_SETS) // (classes * sets)
+    return int(min(max(affordable, LEAST_DRAWS), MOST_DRAWS))
+
+
+def permuted_targets(
+    targets: NDArray[np.int8], levels: int, permutations: int | None, sets: int, seed: int
+) -> NullTargets:
+    """``permutations`` random orders of each composition; None for ``auto``.
+
+    Each draw is keyed on (seed, composition, draw): other genes in the table do not change it.
+    """
+    classes, of_target = compositions(targets, levels)
+    if permutations is None:
+        permutations = permutations_for(len(classes), len(targets), sets)
+    drawn = np.empty((len(classes) * permutations, targets.shape[1]), dtype=np.int8)
+    symbols = np.array([*range(levels), -1], dtype=np.int8)
+    row = 0
+    for composition in classes:
+        ordered = np.repeat(symbols, composition)
+        packed = [0, *(int(n) for n in composition), 0, 0][: levels + 2]
+        for draw in range(permutations):
+            # SeedSequence mixes what is drawn into the key; the order of draws has no part in it.
+            key = np.random.SeedSequence([seed, 0x7065726D, *packed, draw])
+            drawn[row] = np.random.Generator(np.random.Philox(key)).permutation(ordered)
+            row += 1
+    number = np.repeat(np.arange(len(classes), dtype=np.int32), permutations)
+    nobody = np.full(len(drawn), -1, dtype=np.int32)
+    return NullTargets(drawn, number, nobody, of_target)
+
+
+def shifted_targets(
+    targets: NDArray[np.int8], series: NDArray[np.integer], shifts: int | None, seed: int
+) -> NullTargets:
+    """Each target against itself at another time: circular shifts within each series.
+
+    Keeps the autocorrelation of every series, which permutation destroys. With one series of S
+    samples there are S - 1 shifts, and no more are taken; None for ``auto``, 99 or all there are.
+
+    series : int (samples,), the series of each sample; samples of one in the order of time.
+    """
+    segments = [np.flatnonzero(series == name) for name in np.unique(series)]
+    lengths = np.array([segment.size for segment in segments])
+    available = int(min(float(np.prod(lengths.astype(np.float64))) - 1.0, 2.0**31))
+    wanted = min(AUTO_SHIFTS if shifts is None else shifts, available)
+    constant = np.array([np.unique(row[row >= 0]).size < 2 for row in targets])
+    of_target = np.where(constant, CONSTANT, np.arange(len(targets))).astype(np.int32)
+    tested = np.flatnonzero(~constant)
+    drawn = np.empty((tested.size * wanted, targets.shape[1]), dtype=np.int8)
+    for k, target in enumerate(tested):
+        key = np.random.SeedSequence([seed, 0x73686966, int(target)])
+        random = np.random.Generator(np.random.Philox(key))
+        for draw, offsets in enumerate(_offsets(lengths, wanted, random)):
+            shifted = drawn[k * wanted + draw]
+            for segment, offset in zip(segments, offsets, strict=True):
+                shifted[segment] = np.roll(targets[target, segment], offset)
+    number = np.repeat(tested.astype(np.int32), wanted)
+    return NullTargets(drawn, number, number, of_target)
+
+
+def _offsets(
+    lengths: NDArray[np.int64], wanted: int, random: np.random.Generator
+) -> list[tuple[int, ...]]:
+    """``wanted`` distinct sets of shifts, one for each series, never all of them 0."""
+    if lengths.size == 1:
+        every = np.arange(1, lengths[0])
+        return [(int(k),) for k in np.sort(random.permutation(every)[:wanted])]
+    found: dict[tuple[int, ...], None] = {}
+    while len(found) < wanted:
+        offsets = tuple(int(random.integers(length)) for length in lengths)
+        if any(offsets):
+            found[offsets] = None
+    return list(found)
+
+
+def search_p_values(
+    keys: NDArray[np.int64],
+    key_class: NDArray[np.int32],
+    null_keys: NDArray[np.int64],
+    null_class: NDArray[np.int32],
+) -> NDArray[np.float64]:
+    """p of a set: how often the best set of a shuffled target is as good or better.
+
+    (1 + draws of the class with a key at most this) / (1 + draws); 1 for constant targets; NaN
+    where a class has no draw.
+    """
+    p = np.full(keys.size, np.nan)
+    p[key_class == CONSTANT] = 1.0
+    order = np.lexsort((null_keys, null_class))
+    sorted_keys, sorted_class = null_keys[order], null_class[order]
+    for number in np.unique(sorted_class):
+        begin, end = np.searchsorted(sorted_class, [number, number + 1])
+        here = key_class == number
+        at_most = np.searchsorted(sorted_keys[begin:end], keys[here], side="right")
+        p[here] = (1 + at_most) / (1 + end - begin)
+    return p

@@ -1,0 +1,107 @@
+"""Restrict lists: the pairs of a miRNA and a transcript that are to be looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+
+import numpy as np
+
+from pairtile.errors import InputError
+from pairtile.inputs.text_file import open_lines
+
+_FIRST_HEADERS = {"mirna", "mirnas", "microrna", "query", "source", "regulator", "from"}
+_SECOND_HEADERS = {"transcript", "transcripts", "reference", "target", "gene", "to", "utr"}
+_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Restriction:
+    """The pairs of a restrict list, as row numbers.
+
+    pairs : int32 (n, 2), row of the miRNA and row of the transcript, sorted, each once.
+    n_rows : pairs in the file. missing : those of which a name is not there, in file order.
+    """
+
+    pairs: np.ndarray
+    n_rows: int
+    missing: list[tuple[str, str]]
+
+
+def read_restrict(path: str | PathLike[str]) -> list[tuple[str, str]]:
+    """Read pairs of names, miRNA and transcript, in file order, each pair once.
+
+    Two fields a line, with tabs or blanks between them (names in FASTA files have neither). Blank
+    lines and lines that start with ``#`` are passed over, and so is a header such as ``miRNA
+    transcript``.
+
+    Raises
+    ------
+    InputError
+        File missing or damaged, a line with another number of fields, or no pair at all.
+    """
+    pairs: dict[tuple[str, str], None] = {}
+    first = True
+    with open_lines(path) as lines:
+        for number, line in lines:
+            fields = line.split()
+            if not fields or fields[0].startswith("#"):
+                continue
+            if len(fields) != 2:
+                found = f"{len(fields)} field{'s' if len(fields) > 1 else ''}"
+                raise InputError.at(path, f"line {number}", found, "2: miRNA and transcript")
+            if not (first and _is_header(fields)):
+                pairs[(fields[0], fields[1])] = None
+            first = False
+    if not pairs:
+        raise InputError.at(path, "", "no pairs", "miRNA and transcript in each line")
+    return list(pairs)
+
+
+def match_restrict(
+    pairs: Sequence[tuple[str, str]],
+    mirnas: Sequence[str],
+    transcripts: Sequence[str],
+    source: str | PathLike[str],
+) -> Restriction:
+    """Find pairs of names among the miRNAs and transcripts.
+
+    A name that several records have stands for all of them. ``source``: the list's file, for the
+    message.
+
+    Raises
+    ------
+    InputError
+        No pair of the list is there although there are miRNAs and transcripts.
+    """
+    mirna_rows, transcript_rows = _rows(mirnas), _rows(transcripts)
+    rows: set[tuple[int, int]] = set()
+    missing = []
+    for mirna, transcript in pairs:
+        if mirna in mirna_rows and transcript in transcript_rows:
+            rows |= {(i, j) for i in mirna_rows[mirna] for j in transcript_rows[transcript]}
+        else:
+            missing.append((mirna, transcript))
+    if not rows and mirnas and transcripts:
+        shown = ", ".join(f"{a} {b}" for a, b in missing[:_SHOWN])
+        dots = ", ..." if len(missing) > _SHOWN else ""
+        raise InputError.at(
+            source,
+            "",
+            f"none of its {len(missing)} pairs ({shown}{dots}) in the two FASTA files",
+            f"pairs such as {mirnas[0]} {transcripts[0]}, the miRNA first",
+        )
+    found = np.array(sorted(rows), dtype=np.int32).reshape(-1, 2)
+    return Restriction(found, len(pairs), missing)
+
+
+def _is_header(fields: Sequence[str]) -> bool:
+    return fields[0].lower() in _FIRST_HEADERS and fields[1].lower() in _SECOND_HEADERS
+
+
+def _rows(names: Sequence[str]) -> dict[str, list[int]]:
+    rows: dict[str, list[int]] = {}
+    for k, name in enumerate(names):
+        rows.setdefault(name, []).append(k)
+    return rows
