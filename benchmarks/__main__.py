@@ -7,7 +7,13 @@ import json
 
 from pairtile.device import choose
 
-from benchmarks import bench_dpi, bench_mutual_information, bench_workflow
+from benchmarks import (
+    bench_dpi,
+    bench_mirna_targets,
+    bench_mutual_information,
+    bench_predictor_pairs,
+    bench_workflow,
+)
 from benchmarks.machine import write
 
 # Table sizes of the workflow benchmark: genes, samples, null draws.
@@ -20,13 +26,17 @@ WORKFLOWS = {
 def main() -> None:
     """Run all, or those named."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help="mutual_information dpi workflow (default: all)")
+    parser.add_argument("names", nargs="*", help="such as dpi (default: all)")
     parser.add_argument("--backend", choices=["auto", "cpu", "cuda"], default="auto")
     args = parser.parse_args()
     backend = choose(args.backend).backend
     benchmarks = {
         "mutual_information": lambda: bench_mutual_information.run(backend),
         "dpi": lambda: bench_dpi.run(backend),
+        "predictor_pairs": lambda: bench_predictor_pairs.run(backend),
+        "mirna_targets": lambda: bench_mirna_targets.run(backend),
+        "workflow_predictor_pairs": lambda: bench_workflow.run_predictor_pairs(backend),
+        "workflow_mirna_targets": lambda: bench_workflow.run_mirna_targets(backend),
         "workflow": lambda: {
             f"{genes} genes x {samples} samples": bench_workflow.run(genes, samples, backend, draws)
             for genes, samples, draws in WORKFLOWS[backend]

@@ -62,7 +62,7 @@ def aupr(data: str, score: str, estimator: dict[str, Any] | None) -> float:
             }
         ).resolved("q")
         state, plan_file = out / "state", out / "plan.json"
-        prepare(section, {}, out / "items.parquet", state, out / "prepare.json")
+        prepare(section, 1, {}, out / "items.parquet", state, out / "prepare.json")
         plan(section, "cpu", 1, state, plan_file, out / "plan-record.json")
         null(section, plan_file, state, out / "null.npz", out / "null.json")
         planned = read_plan(plan_file)

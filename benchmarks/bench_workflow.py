@@ -1,7 +1,12 @@
-"""The whole workflow, from a table on disk to the DPI network, timed from outside."""
+"""Whole workflows, from files on disk to the network and the report, timed from outside.
+
+Inputs are public data where they lie in ``../shared/data``, else simulated ones of the same size.
+"""
 
 from __future__ import annotations
 
+import gzip
+import itertools
 import json
 import os
 import shutil
@@ -9,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +22,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
+from benchmarks.bench_mirna_targets import random_sequences
+
 ROOT = Path(__file__).resolve().parent.parent
+DATA = ROOT.parent / "shared/data"
 
 
 def expression(genes: int, samples: int, seed: int = 1) -> np.ndarray:
@@ -36,23 +45,77 @@ def write_table(path: Path, values: np.ndarray) -> None:
 
 
 def run(genes: int, samples: int, backend: str, permutations: float) -> dict[str, Any]:
-    """Run Snakemake on a table of this size in a new folder; returns seconds and memory."""
+    """The network of a table of this size by mutual information."""
+
+    def inputs(folder: Path) -> dict[str, Any]:
+        write_table(folder / "expression.tsv", expression(genes, samples))
+        return {
+            "method": "mutual_information",
+            "expression": "expression.tsv",
+            "keep": {"p_value": 1e-5},
+            "null": {"permutations": int(permutations)},
+            "dpi": {"tolerance": 0.0},
+            "export": ["tsv"],
+        }
+
+    return {"genes": genes, "samples": samples} | run_section(inputs, backend)
+
+
+def run_predictor_pairs(backend: str) -> dict[str, Any]:
+    """All 5,188 genes of the malaria parasite's cycle: ternary, 21 time points, lag 1."""
+    public = DATA / "pf3d7/levels_ternary.tsv.gz"
+
+    def inputs(folder: Path) -> dict[str, Any]:
+        table = folder / "levels.tsv.gz"
+        if public.is_file():
+            shutil.copy(public, table)
+        else:
+            levels = np.random.default_rng(1).integers(0, 3, (5188, 21))
+            lines = ["\t".join(["gene", *(f"t{n}" for n in range(21))])]
+            lines += ["\t".join([f"gene{n}", *map(str, row)]) for n, row in enumerate(levels)]
+            table.write_bytes(gzip.compress("\n".join(lines).encode() + b"\n", mtime=0))
+        return {"method": "predictor_pairs", "levels": "levels.tsv.gz", "export": ["tsv"]}
+
+    return {"public_data": public.is_file()} | run_section(inputs, backend)
+
+
+def run_mirna_targets(backend: str) -> dict[str, Any]:
+    """All 1,921 human miRNAs on 918 transcripts, with energies."""
+    public = DATA / "mirna"
+
+    def inputs(folder: Path) -> dict[str, Any]:
+        files = ("human_mature_mirna.fa", "human_chr22_transcripts.fa.gz")
+        if public.is_dir():
+            for name in files:
+                shutil.copy(public / name, folder / name)
+        else:
+            for name, letters in zip(files, random_sequences(1921, 918), strict=True):
+                text = letters.text.tobytes().decode()
+                ends = letters.offsets.tolist()
+                parts = [text[a:b] for a, b in itertools.pairwise(ends)]
+                records = "".join(f">s{n}\n{part}\n" for n, part in enumerate(parts)).encode()
+                data = gzip.compress(records, mtime=0) if name.endswith("gz") else records
+                (folder / name).write_bytes(data)
+        return {
+            "method": "mirna_targets",
+            "mirnas": files[0],
+            "transcripts": files[1],
+            "export": ["tsv"],
+        }
+
+    return {"public_data": public.is_dir()} | run_section(inputs, backend)
+
+
+def run_section(write_inputs: Callable[[Path], dict[str, Any]], backend: str) -> dict[str, Any]:
+    """Run Snakemake in a new folder; returns seconds and memory.
+
+    ``write_inputs`` puts the input files into a folder and gives the analysis' section.
+    """
     folder = Path(tempfile.mkdtemp(prefix="pairtile-bench-"))
     try:
-        write_table(folder / "expression.tsv", expression(genes, samples))
-        config = {
-            "backend": backend,
-            "analyses": {
-                "bench": {
-                    "method": "mutual_information",
-                    "expression": "expression.tsv",
-                    "keep": {"p_value": 1e-5},
-                    "null": {"permutations": int(permutations)},
-                    "dpi": {"tolerance": 0.0},
-                    "export": ["tsv"],
-                }
-            },
-        }
+        section = write_inputs(folder)
+        input_bytes = sum(path.stat().st_size for path in folder.iterdir())
+        config = {"backend": backend, "analyses": {"bench": section}}
         (folder / "config.yaml").write_text(json.dumps(config))
         command = [sys.executable, "-m", "snakemake", "-s", str(ROOT / "Snakefile")]
         command += ["--cores", str(len(os.sched_getaffinity(0))), "--directory", str(folder)]
@@ -69,9 +132,7 @@ def run(genes: int, samples: int, backend: str, permutations: float) -> dict[str
         begun = (folder / "config.yaml").stat().st_mtime
         steps = summary["steps"]
         return {
-            "genes": genes,
-            "samples": samples,
-            "table_bytes": (folder / "expression.tsv").stat().st_size,
+            "input_bytes": input_bytes,
             "seconds_to_network": network - begun,
             "seconds_to_report": seconds,
             "peak_host_bytes": max(s["peak_memory_bytes"] for s in steps.values()),

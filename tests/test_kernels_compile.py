@@ -22,6 +22,14 @@ VARIANTS = {
         {"REAL": "double", "WEIGHT": "double", "BINS": 64, "ORDER": 8},
     ],
     "duplex_energy": [OFFSETS],
+    "miranda_alignment": [
+        {},
+        {"ROWS": 9, "TRACKED": 4},
+        {"ROWS": 19, "TRACKED": 4},
+        {"ROWS": 25, "TRACKED": 8},
+        {"ROWS": 49, "TRACKED": 49},
+    ],
+    "miranda_traceback": [{}],
     "dpi": [{"REAL": "float"}, {"REAL": "double"}],
 }
 """Compile-time settings that stand for what users can ask for."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import fields
 
 import naive_miranda as naive
 import numpy as np
 import pytest
 from pairtile.device import choose
 from pairtile.errors import DeviceError
-from pairtile.estimators import target_search_cuda
+from pairtile.estimators import target_screen_cuda, target_search_cuda
 from pairtile.estimators import target_search_plan as plan
 from pairtile.estimators.target_alignment import Alignments, align
 from pairtile.estimators.target_hits import Letters
@@ -179,7 +179,7 @@ def test_gpu_finds_what_the_cpu_finds_wherever_it_cuts(settings, window_blocks, 
 def test_gpu_grows_its_lists(monkeypatch):
     mirnas, references = random_problem(5, 60, [4000, 3000])
     inputs = coded(mirnas), coded(references), Scoring.of(60, 4, -9, -4)
-    monkeypatch.setattr(target_search_cuda, "FREE_SHARE", 2**50)
+    monkeypatch.setattr(target_screen_cuda, "FREE_SHARE", 2**50)
     found = on_gpu()(*inputs)
     assert len(found) > 10_000  # lists begin with 1024 places
     assert_equal(found, miranda_alignment.candidates(*inputs))
@@ -189,13 +189,13 @@ def test_gpu_grows_its_lists(monkeypatch):
 def blocks_searched(monkeypatch) -> list[int]:
     """Grows by the number of miRNAs of each block that a search begins with."""
     begun = []
-    search = target_search_cuda._Search
+    search = target_search_cuda.BlockSearch
 
     def counted(*arguments):
         begun.append(len(arguments[1]))
         return search(*arguments)
 
-    monkeypatch.setattr(target_search_cuda, "_Search", counted)
+    monkeypatch.setattr(target_search_cuda, "BlockSearch", counted)
     counted.candidates, counted.alignments = search.candidates, search.alignments
     return begun
 
@@ -232,7 +232,7 @@ def test_gpu_sorts_candidates_that_no_number_holds():
     rows[:3, ::2] = rows[:3, :1]  # ties
     i, j, row, column, score = rows
     order = np.lexsort([row, column, -score, j, i])
-    ordered = cupy.asnumpy(target_search_cuda._sorted(cupy, cupy.asarray(rows)))
+    ordered = cupy.asnumpy(target_screen_cuda._sorted(cupy, cupy.asarray(rows)))
     np.testing.assert_array_equal(ordered, rows[:, order])
 
 
@@ -327,51 +327,3 @@ def read_fasta(path) -> list[str]:
 def assert_equal(found: Candidates, wanted: Candidates) -> None:
     for field in fields(Candidates):
         np.testing.assert_array_equal(getattr(found, field.name), getattr(wanted, field.name))
-
-
-def test_groups_hold_each_mirna_that_can_reach_the_threshold_once():
-    lengths = np.array([3, 8, 12, 22, 22, 23, 30, 51, 52, 53, 200])
-    groups, plain = plan.groups(lengths, np.arange(11), Scoring.of(140, 4, -9, -4))
-    assert sorted(np.concatenate([g.mirnas for g in groups]).tolist()) == [2, 3, 4, 5, 6, 7, 8]
-    assert plain.tolist() == [9, 10]
-    for group in groups:
-        assert lengths[group.mirnas].max() - 3 <= group.rows
-        assert 1 <= group.tracked <= group.rows
-
-
-def test_scores_beyond_half_precision_go_to_the_plain_kernel():
-    lengths = np.array([22])
-    at_limit = Scoring.of(140, 56.78, -9, -4)  # 12 rows of 5, 7 of 283: 2041
-    assert at_limit.highest_score(22) <= plan.MAX_SCORE
-    assert len(plan.groups(lengths, np.array([0]), at_limit)[0]) == 1
-    beyond = Scoring.of(140, 57, -9, -4)
-    assert beyond.highest_score(22) > plan.MAX_SCORE
-    assert plan.groups(lengths, np.array([0]), beyond)[1].tolist() == [0]
-    free_gaps = replace(at_limit, extend=np.array([0, 0], dtype=np.int32))
-    assert plan.groups(lengths, np.array([0]), free_gaps)[1].tolist() == [0]
-
-
-def test_profiles_hold_the_scores_of_each_row():
-    mirnas, _ = random_problem(8, 12, [])
-    sequences, scoring = coded(mirnas), Scoring.of(60, 3, -9, -4)
-    for group in plan.groups(np.diff(sequences.offsets), np.arange(12), scoring)[0]:
-        found = plan.profiles(sequences, group, scoring)
-        assert len(found) % 2 == 0
-        for place, k in enumerate(group.mirnas):
-            codes = sequences.codes[sequences.offsets[k] : sequences.offsets[k + 1]]
-            scores = scoring.row_pair_scores(codes)[:-1][-group.rows :]
-            missing = group.rows - len(scores)
-            assert not found[place, :, :missing].any()
-            np.testing.assert_array_equal(
-                found[place, : plan.BETWEEN, missing : group.rows], scores.T
-            )
-            real = max(0, len(codes) - 3)
-            assert (found[place, plan.BETWEEN, group.rows - real : group.rows] < -2000).all()
-
-
-@pytest.mark.parametrize("columns", [1, 100, 16 * 64, 16 * 64 + 1, 10**6, 10**9])
-@pytest.mark.parametrize("n_pairs", [1, 1000])
-def test_windows_cover_the_text(columns, n_pairs):
-    n_groups, window_blocks = plan.windows(columns, 3, n_pairs, 132 * 1024)
-    assert 1 <= window_blocks <= plan.MAX_WINDOW_BLOCKS
-    assert n_groups * plan.THREADS * window_blocks >= plan.blocks(columns)

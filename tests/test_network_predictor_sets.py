@@ -56,6 +56,13 @@ def test_edges_point_from_each_predictor_and_take_the_best_set_that_holds_them()
     assert edges.loc[(2, 6), "rank"] == 1
     assert edges.loc[(2, 6), "gain_bits"] == 0.3
     assert edges.loc[(3, 6), "gain_bits"] == 0.5
+
+
+def test_edges_of_best_sets_come_first_then_what_adds_most() -> None:
+    edges = edges_of_sets(kept_sets(sets(), {"p_value": 1.0}))
+    order = list(zip(edges["rank"], -edges["gain_bits"], strict=True))
+    assert order == sorted(order)
+    assert edges["rank"].tolist() == [1, 1, 1, 1, 2, 2]
     assert edges["score"].is_monotonic_decreasing
 
 

@@ -74,8 +74,8 @@ def test_spread_keeps_the_sets_and_covers_the_targets(n_targets, busy):
     blocks = all_blocks(pairs(120), 0, 120)
     parts, tile = spread(blocks, n_targets, 256, busy)
     assert sets_in(parts, pairs(120)) == sets_in(blocks, pairs(120))
-    assert tile % 8 == 0
-    assert 8 <= tile <= 256
+    assert tile % 16 == 0
+    assert 16 <= tile <= 256
     tiles = -(-n_targets // tile)
     smallest = parts[:, 2].max() <= 2 and parts[:, 3].max() <= 32 and tile <= 32
     assert len(parts) * tiles >= busy or smallest

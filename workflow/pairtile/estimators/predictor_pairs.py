@@ -1,11 +1,6 @@
 """Predictor sets of least mean conditional entropy (Borelli et al. 2013), as one estimator.
 
-State: ``levels`` int8 (genes, samples), -1 where missing; ``source_samples``, ``target_samples``
-int32 (transitions,), the samples of the predictors and of their target; ``predictors``,
-``targets`` int32, item numbers of the candidates and of the genes to explain; ``cardinality``
-int32 (1,), size of the sets that tiles search (pairs, where triples come by SFFS); ``n_levels``
-int32 (1,);
-``null_levels``, ``null_class``, ``null_exclude``, ``target_class``: see ``predictor_null``.
+The state is described in ``predictor_state``.
 
 Rows of the pair space are the targets and, below them, the shuffled targets of the null; a column
 is the first predictor of all sets that begin with it.
@@ -30,29 +25,27 @@ from pairtile.estimators.base import (
     State,
     Written,
 )
-from pairtile.estimators.predictor_null import NullTargets, permuted_targets, shifted_targets
 from pairtile.estimators.predictor_search import Best, PredictorSearch, SearchSettings, reduce_best
+from pairtile.estimators.predictor_state import search_input
 from pairtile.estimators.predictor_tables import judged_sets, write_predictor_tables
 from pairtile.kernels.mean_conditional_entropy import NO_KEY
 from pairtile.network.build import Network
 from pairtile.network.predictor_sets import (
     edges_of_sets,
     kept_sets,
+    lacking_warnings,
     set_counts,
     set_warnings,
+    threshold_warnings,
     threshold_words,
 )
-from pairtile.prepare.predictors import PreparedPredictors, prepare_predictors
+from pairtile.prepare.predictors import prepare_predictors
 from pairtile.selection import Selection
 from pairtile.store import Rows, Summaries
 from pairtile.tiles import PairSpace, Tile
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-EXHAUSTIVE_TRIPLES = 200_000_000_000
-"""``search: auto`` scores every triple of predictors up to so many (times targets): an hour on a
-few cores. The same limit on every machine, because it decides the result."""
 
 EVERYTHING = NO_KEY - 1
 
@@ -81,47 +74,7 @@ class PredictorPairs(Estimator):
 
     @classmethod
     def prepare(cls, section: Section, seed: int) -> PreparedInput:
-        prepared = prepare_predictors(section)
-        asked = section["estimator"]["cardinality"]
-        sets = comb(int(prepared.predictors.size), asked)
-        search = section["estimator"]["search"]
-        if asked < 3:
-            search = "exhaustive"
-        elif search == "auto":
-            affordable = sets * int(prepared.targets.size) <= EXHAUSTIVE_TRIPLES
-            search = "exhaustive" if affordable else "sffs"
-        notes = list(prepared.notes)
-        if asked == 3:
-            work = f"{sets * int(prepared.targets.size):,} triples of predictors times targets"
-            notes.append(
-                f"Every one of {work} is scored."
-                if search == "exhaustive"
-                else f"{work} are too many to score: triples are grown from the best pairs by "
-                "sequential floating forward selection (sffs) and may miss the best."
-            )
-        cardinality = asked if search == "exhaustive" else 2
-        targets = prepared.levels[np.ix_(prepared.targets, prepared.target_samples)]
-        n_sets = comb(int(prepared.predictors.size), cardinality)
-        null = _null(section, prepared, targets, n_sets, seed)
-        state: dict[str, NDArray[Any]] = {
-            "levels": prepared.levels,
-            "source_samples": prepared.source_samples,
-            "target_samples": prepared.target_samples,
-            "predictors": prepared.predictors,
-            "targets": prepared.targets,
-            "cardinality": np.array([cardinality], dtype=np.int32),
-            "n_levels": np.array([prepared.n_levels], dtype=np.int32),
-            "null_levels": null.levels,
-            "null_class": null.of_class,
-            "null_exclude": null.exclude,
-            "target_class": null.target_class,
-        }
-        parameters = dict(prepared.parameters)
-        parameters["estimator"] = dict(parameters.get("estimator", {})) | {"search": search}
-        counts = dict(prepared.counts) | {"null_draws": len(null.levels)}
-        return PreparedInput(
-            prepared.items, state, counts, notes, list(prepared.warnings), parameters
-        )
+        return search_input(section, prepare_predictors(section), seed)
 
     @classmethod
     def space(cls, state: State) -> PairSpace:
@@ -309,8 +262,22 @@ class PredictorPairs(Estimator):
             directed=True,
             counts=set_counts(sets, kept, edges),
             threshold=threshold_words(sets, kept, self.section["keep"]),
-            warnings=set_warnings(sets, self.section),
+            warnings=self.cautions(sets),
         )
+
+    def cautions(self, sets: pd.DataFrame) -> list[str]:
+        """In plain words: what ties leave open, and what too few samples or draws keep out."""
+        wanted = int(self.section["estimator"]["cardinality"])
+        itself = (self.excluded(slice(0, self.n_targets)) >= 0).astype(int)
+        enough = int((self.state["predictors"].size - itself >= wanted).sum())
+        least = int(self.section["preprocess"]["min_samples"])
+        of_class = np.asarray(self.state["null_class"])
+        draws = int(np.bincount(of_class).max()) if of_class.size else 0
+        return [
+            *set_warnings(sets, self.section),
+            *lacking_warnings(sets, enough, wanted, least),
+            *threshold_warnings(self.section["keep"], draws),
+        ]
 
     def ranking(self, merged: Merged) -> Ranking:
         sets = judged_sets(self, merged)
@@ -333,17 +300,6 @@ class PredictorPairs(Estimator):
     def write_tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
         sets = judged_sets(self, merged)
         return write_predictor_tables(sets, kept_sets(sets, self.section["keep"]), items, folder)
-
-
-def _null(
-    section: Section, prepared: PreparedPredictors, targets: NDArray[np.int8], sets: int, seed: int
-) -> NullTargets:
-    """The shuffled targets that the section asks for."""
-    asked = section["null"]["permutations"]
-    number = None if asked == "auto" else int(asked)
-    if section["null"]["kind"] == "circular_shift":
-        return shifted_targets(targets, prepared.transitions.series, number, seed)
-    return permuted_targets(targets, prepared.n_levels, number, sets, seed)
 
 
 def _with_keys(known: NDArray[np.int64], best: Best) -> NDArray[np.int64]:

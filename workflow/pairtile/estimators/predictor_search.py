@@ -22,6 +22,7 @@ from pairtile.kernels.mean_conditional_entropy import (
     n_log_n_table,
     poor_entropy_bits,
 )
+from pairtile.kernels.mean_conditional_entropy_screens import bound_coefficients
 from pairtile.kernels.mean_conditional_entropy_tables import cell_entropies
 
 __all__ = ["Best", "PredictorSearch", "SearchSettings", "reduce_best"]
@@ -154,7 +155,7 @@ class PredictorSearch:
 
     @property
     def score_arguments(self) -> tuple[NDArray[np.float64], int, float, float]:
-        """What ``mean_conditional_entropy`` takes after the counts: table, penalty, its constants."""
+        """Table, penalty, alpha and poor, as kernels take them."""
         settings = self.settings
         return (
             self.log_table,
@@ -162,6 +163,12 @@ class PredictorSearch:
             float(settings.alpha),
             float(settings.poor_bits),
         )
+
+    @cached_property
+    def bound_coefficients(self) -> NDArray[np.float32]:
+        """Coefficients of a lower bound; see ``mean_conditional_entropy_screens``."""
+        _, penalty, alpha, _ = self.score_arguments
+        return bound_coefficients(self.n_samples, penalty, alpha)
 
     @cached_property
     def cell_entropies(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -61,7 +61,7 @@ def batches(blocks: Blocks, done: int, first: int, growth: int) -> Iterator[Bloc
     same, so that the first batches are a fair sample of all.
     """
     blocks = blocks[np.random.default_rng(0).permutation(len(blocks))]
-    if not done and len(blocks):
+    if not done and len(blocks) and n_sets(blocks[:1]).sum() > first:
         fine = split(blocks[:1], LEAST_LEFTS, LEAST_RIGHTS)
         blocks = np.concatenate([fine, blocks[1:]])
     ends = np.cumsum(n_sets(blocks))
@@ -77,15 +77,18 @@ def batches(blocks: Blocks, done: int, first: int, growth: int) -> Iterator[Bloc
 def spread(blocks: Blocks, n_targets: int, tile_targets: int, busy: int) -> tuple[Blocks, int]:
     """Blocks and targets of a tile made smaller until there are ``busy`` of both together.
 
-    tile_targets : largest number of targets of a tile, a multiple of 8; the one returned is too,
-    and divides the targets evenly.
+    tile_targets : largest number of targets of a tile, a multiple of 16; the one returned is
+    too, and divides the targets evenly.
     """
     lefts, rights = BLOCK_LEFTS, BLOCK_RIGHTS
+    width, height = blocks[:, 2], blocks[:, 3]
 
-    def tiles() -> int:
-        return -(-n_targets // tile_targets)
+    def number() -> int:
+        return int((-(-width // lefts) * -(-height // rights)).sum()) * -(
+            -n_targets // tile_targets
+        )
 
-    while len(blocks) * tiles() < busy:
+    while number() < busy:
         if rights > LEAST_RIGHTS:
             rights //= 2
         elif lefts > LEAST_LEFTS:
@@ -94,6 +97,5 @@ def spread(blocks: Blocks, n_targets: int, tile_targets: int, busy: int) -> tupl
             tile_targets //= 2
         else:
             break
-        blocks = split(blocks, lefts, rights)
-    even = -(-n_targets // tiles())
-    return blocks, -(-even // 8) * 8
+    even = -(-n_targets // -(-n_targets // tile_targets))
+    return split(blocks, lefts, rights), -(-even // 16) * 16

@@ -19,7 +19,7 @@ from pairtile.kernels.mean_conditional_entropy_sets import search_sets
 if TYPE_CHECKING:
     from pairtile.estimators.predictor_search import PredictorSearch
 
-MIN_CHUNK, MAX_CHUNK = 128, 512
+MIN_CHUNK, MAX_CHUNK = 128, 1024
 """Targets that a thread screens together: enough to outweigh the work done once for a set, few
 enough for their bit planes and counts to stay in its cache."""
 
@@ -45,7 +45,7 @@ def best_cpu(
     planes = bit_planes(targets, settings.levels)
     worst = np.tile(cut, n_slabs)
     kernel: Any = search_sets
-    more: tuple[Any, ...] = (settings.min_samples,)
+    more: tuple[Any, ...] = (complete, settings.min_samples)
     if complete and settings.cardinality == 2 and settings.levels <= 3:
         kernel, more = search_pairs, search.cell_entropies
 
@@ -60,6 +60,7 @@ def best_cpu(
             task.first_begin,
             task.first_end,
             *search.score_arguments,
+            search.bound_coefficients,
             *more,
             worst[rows],
             *(values[rows] for values in lists),

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.errors import DeviceError
+from pairtile.estimators.predictor_best import Best
 from pairtile.estimators.predictor_search_blocks import Blocks, all_blocks, batches, n_sets, spread
 from pairtile.estimators.predictor_search_planes import (
     CODE_BITS,
@@ -29,12 +30,18 @@ from pairtile.kernels.bit_planes import bit_planes
 from pairtile.kernels.mean_conditional_entropy import NO_KEY, NO_OBS, POOR_OBS
 
 if TYPE_CHECKING:
-    from pairtile.estimators.predictor_search import Best, PredictorSearch
+    from pairtile.estimators.predictor_search import PredictorSearch
 
-GROWTH = 8
+MARGIN_BITS, MARGIN_BITS_OF_CELL = 1e-5, 3e-7
+"""More than the rounding error of the screen in bits of MCE, constant and for each cell."""
+
+GROWTH = 16
 """Sets of a batch over sets before it. The candidates of a batch are about ``top`` times this."""
 
-ROOM = 16
+KNOWN_SHARE = 64
+"""Where all cuts are known, the first batch is so small a part: only ties may be too many."""
+
+ROOM = 32
 LEAST_ROOM = 1000
 """Room for candidates, in multiples of ``top`` and at least."""
 
@@ -126,7 +133,11 @@ class _TargetSearch:
         self.best_ties = xp.zeros(n, dtype=np.uint64)
         self.cut_keys = xp.array(cut)
         self.cut_codes = xp.full(n, np.iinfo(np.int64).max)
-        self.done = 0 if (cut >= NO_KEY - 1).any() else 1 << 62
+        self.cut_is_known = bool((cut < NO_KEY - 1).all())
+        self.done = 0
+        cells = settings.levels**settings.cardinality
+        self.margin_bits = MARGIN_BITS + MARGIN_BITS_OF_CELL * cells
+        self.zero_is_exact = complete and self._zero_is_exact(cells)
 
     def _special_weights(self, targets: NDArray[np.int8], complete: bool) -> NDArray[np.float32]:
         """Factor of each target for what cells not observed, or seen once, add to the bound."""
@@ -140,6 +151,17 @@ class _TargetSearch:
             weights[:] = -(shares * np.log2(np.where(shares > 0, shares, 1.0))).sum(axis=0)
         return weights
 
+    def _zero_is_exact(self, cells: int) -> bool:
+        """Whether a bound that is not 0 is always more than its margin."""
+        settings, n = self.predictors.settings, self.predictors.n_samples
+        least, weight = 2.0, float(n)  # a cell with two levels of the target has 2 bits or more
+        if settings.penalty_code == POOR_OBS and settings.poor_bits > 0:
+            least = min(least, settings.poor_bits)
+        if settings.penalty_code == NO_OBS and settings.alpha > 0:
+            least = min(least, settings.alpha * np.log2(n) / n)  # the least entropy of a target
+            weight += settings.alpha * cells
+        return bool(least > 4 * self.margin_bits * weight)
+
     def run(self, first_begin: int, first_end: int) -> None:
         """Search all sets whose first predictor is in the range."""
         predictors = self.predictors
@@ -148,8 +170,10 @@ class _TargetSearch:
         rights = (first_begin, first_end) if single else (0, n_predictors)
         for lefts in predictors.lefts(first_begin, first_end):
             blocks = all_blocks(lefts.last, *rights)
-            room = self.row_length - predictors.settings.top
-            for batch in batches(blocks, self.done, room, GROWTH):
+            first = self.row_length - predictors.settings.top
+            if self.cut_is_known:
+                first = max(first, int(n_sets(blocks).sum()) // KNOWN_SHARE)
+            for batch in batches(blocks, self.done, first, GROWTH):
                 self._search(lefts, batch, rights[1])
                 self.done += int(n_sets(batch).sum())
 
@@ -184,7 +208,8 @@ class _TargetSearch:
                     np.int32(settings.min_samples),
                     np.float64(settings.alpha),
                     np.float64(settings.poor_bits),
-                    np.float64(1e-5 + 3e-7 * settings.levels**settings.cardinality),
+                    np.float64(self.margin_bits),
+                    np.int32(self.zero_is_exact),
                     self.cut_keys,
                     self.cut_codes,
                     np.int32(self.row_length - settings.top),
@@ -233,8 +258,6 @@ def _row_length(top: int) -> int:
 
 def _table(parts: list[tuple[NDArray[Any], ...]], cardinality: int) -> Best:
     """One table of the best sets of all targets."""
-    from pairtile.estimators.predictor_search import Best
-
     if not parts:
         empty = np.empty(0, dtype=np.int32)
         no_sets = np.empty((0, cardinality), dtype=np.int32)

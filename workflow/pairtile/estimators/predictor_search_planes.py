@@ -24,6 +24,11 @@ THREADS = 128
 QUEUE_BYTES = 8 * THREADS
 SHARED_BYTES = 40 * 1024
 MOST_TILE_TARGETS = 512
+TILE_STEP = 16
+"""Targets of a tile come in multiples of this."""
+
+TIGHT_SAMPLES = 6
+"""Samples for each cell from which on the closer bound pays: the other passes ever more sets."""
 
 MOST_LEFT_BYTES = 1 << 28
 """Planes of the first two of three predictors that are made at a time, where memory allows."""
@@ -83,8 +88,9 @@ class CudaPredictors:
         levels = self.settings.levels
         classes = levels if count_all else levels - 1
         plane_bytes = -(-classes // 2) * self.chunks * 128 // (8 if classes == 1 else 4)
-        tile = (SHARED_BYTES - QUEUE_BYTES) // (16 + plane_bytes) // 8 * 8
-        shared = tile >= 8
+        tile = (SHARED_BYTES - QUEUE_BYTES) // (16 + plane_bytes) // TILE_STEP * TILE_STEP
+        shared = tile > 0
+        cells = levels**self.settings.cardinality
         module = cuda.load(
             "mean_conditional_entropy",
             {
@@ -93,6 +99,7 @@ class CudaPredictors:
                 "PENALTY": self.settings.penalty_code,
                 "WORDS": self.words,
                 "COUNT_ALL": int(count_all),
+                "TIGHT": int(levels > 2 and self.n_samples >= TIGHT_SAMPLES * cells),
                 "SHARED": int(shared),
             },
         )

@@ -112,6 +112,8 @@ def extend_sets(
     pair_target, pairs = _check_rows(search.predictors, targets, pair_target, pairs)
     if pairs.shape[1] != 2:
         raise ValueError(f"pairs have {pairs.shape[1]} columns; expected 2")
+    if np.any(pairs[:, 0] == pairs[:, 1]):
+        raise ValueError("a pair holds the same predictor twice; expected two predictors")
     order = np.argsort(pair_target, kind="stable")
     begin = np.searchsorted(pair_target[order], np.arange(len(targets) + 1))
     lists = empty_lists(len(targets), settings.top, 3)

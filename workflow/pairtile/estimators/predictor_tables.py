@@ -45,8 +45,9 @@ def write_predictor_tables(
 ) -> Written:
     """Write ``predictors.tsv`` (every reported set) and ``hyperedges.tsv`` (those of the
     network)."""
-    table = _named(sets, items)
-    edges = _named(kept, items)
+    names = items["name"].to_numpy()
+    table = named_sets(sets, names)
+    edges = named_sets(kept, names)
     edges.insert(0, "hyperedge", np.arange(1, len(edges) + 1))
     for name, frame in (("predictors.tsv", table), ("hyperedges.tsv", edges)):
         with atomic_path(folder / name) as temporary:
@@ -54,9 +55,9 @@ def write_predictor_tables(
     return Written({"predictor_rows": len(table), "hyperedges": len(edges)})
 
 
-def _named(sets: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
-    """The columns of the contract, with names, then what is told beyond it."""
-    names = np.append(items["name"].to_numpy().astype(object), "")
+def named_sets(sets: pd.DataFrame, names: NDArray[Any]) -> pd.DataFrame:
+    """The columns of ``predictors.tsv``, with names in place of item numbers."""
+    names = np.append(names.astype(object), "")
     columns = {"target": names[sets["target"].to_numpy()], "rank": sets["rank"].to_numpy()}
     for column in members(sets):
         columns[column] = names[sets[column].to_numpy()]

@@ -170,7 +170,9 @@ class _Pairs:
             states,
         )
         kept = np.flatnonzero(accepted)
-        return self._written(
+        return written(
+            self.mirnas,
+            self.transcripts,
             Candidates(*(getattr(found, field.name)[kept] for field in fields(found))),
             begin_row[kept],
             begin_column[kept],
@@ -179,55 +181,63 @@ class _Pairs:
             kept,
         )
 
-    def _written(
-        self,
-        cells: Candidates,
-        begin_row: NDArray[np.int32],
-        begin_column: NDArray[np.int32],
-        state_count: NDArray[np.int32],
-        states: NDArray[np.uint8],
-        states_row: NDArray[np.int64],
-    ) -> Alignments:
-        count = len(cells)
-        n = self.mirnas.lengths[cells.i]
-        size = begin_row + state_count + n - cells.row
-        place = np.cumsum(size) - size
-        text = np.empty((3, int(size.sum())), dtype=np.uint8)
-        identical, similar = (np.empty(count, dtype=np.int32) for _ in range(2))
-        seed_is_perfect = np.empty(count, dtype=np.bool_)
-        write_alignments(
-            *sequences_of(self.mirnas, self.transcripts, cells.i, cells.j),
-            begin_row,
-            begin_column,
-            cells.row,
-            cells.column,
-            states,
-            states_row,
-            state_count,
-            place,
-            text,
-            identical,
-            similar,
-            seed_is_perfect,
-        )
-        return Alignments(
-            mirnas=self.mirnas,
-            transcripts=self.transcripts,
-            i=cells.i,
-            j=cells.j,
-            begin_row=begin_row,
-            begin_column=begin_column,
-            end_row=cells.row,
-            end_column=cells.column,
-            score=cells.score,
-            state_count=state_count,
-            size=size,
-            place=place,
-            text=text,
-            identical=identical,
-            similar=similar,
-            seed_is_perfect=seed_is_perfect,
-        )
+
+def written(
+    mirnas: Letters,
+    transcripts: Letters,
+    cells: Candidates,
+    begin_row: NDArray[np.int32],
+    begin_column: NDArray[np.int32],
+    state_count: NDArray[np.int32],
+    states: NDArray[np.uint8],
+    states_row: NDArray[np.int64],
+) -> Alignments:
+    """Write the letters of alignments that were traced back, on whichever device.
+
+    cells            the last aligned cell of each
+    states           uint8 (rows, longest): state of each column, the last one first
+    states_row       int64: the row of ``states`` of each alignment
+    """
+    count = len(cells)
+    n = mirnas.lengths[cells.i]
+    size = begin_row + state_count + n - cells.row
+    place = np.cumsum(size) - size
+    text = np.empty((3, int(size.sum())), dtype=np.uint8)
+    identical, similar = (np.empty(count, dtype=np.int32) for _ in range(2))
+    seed_is_perfect = np.empty(count, dtype=np.bool_)
+    write_alignments(
+        *sequences_of(mirnas, transcripts, cells.i, cells.j),
+        begin_row,
+        begin_column,
+        cells.row,
+        cells.column,
+        states,
+        states_row,
+        state_count,
+        place,
+        text,
+        identical,
+        similar,
+        seed_is_perfect,
+    )
+    return Alignments(
+        mirnas=mirnas,
+        transcripts=transcripts,
+        i=cells.i,
+        j=cells.j,
+        begin_row=begin_row,
+        begin_column=begin_column,
+        end_row=cells.row,
+        end_column=cells.column,
+        score=cells.score,
+        state_count=state_count,
+        size=size,
+        place=place,
+        text=text,
+        identical=identical,
+        similar=similar,
+        seed_is_perfect=seed_is_perfect,
+    )
 
 
 def sequences_of(

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.estimators.target_alignment import Alignments, align
+from pairtile.estimators.target_alignment import Alignments, align, written
 from pairtile.estimators.target_hits import AlignmentSettings, Hits, Letters
 from pairtile.kernels import miranda_alignment
-from pairtile.kernels.miranda_scoring import Candidates, CodedSequences, Scoring
+from pairtile.kernels.miranda_scoring import Scoring
 
 if TYPE_CHECKING:
     from pairtile.device import Device
@@ -61,8 +61,7 @@ class TargetSearch:
             allowed = allowed[:, np.argsort(transcript_rows)]
         mirnas = self.mirnas.block(np.arange(mirna_begin, mirna_end))
         transcripts = self.transcripts.block(rows, self.settings.trim)
-        found = self._candidates(mirnas.coded(), transcripts.coded(), allowed)
-        aligned = align(found, mirnas, transcripts, self.scoring)
+        aligned = self._aligned(mirnas, transcripts, allowed)
         if self.settings.strict:
             aligned = aligned.taken(np.flatnonzero(aligned.seed_is_perfect))
         energy = np.zeros(len(aligned), dtype=np.float32)
@@ -72,18 +71,26 @@ class TargetSearch:
             aligned, energy = aligned.taken(passed), energy[passed]
         return _hits(aligned, energy, mirna_begin, rows)
 
-    def _candidates(
-        self,
-        mirnas: CodedSequences,
-        transcripts: CodedSequences,
-        allowed: NDArray[np.bool_] | None,
-    ) -> Candidates:
+    def _aligned(
+        self, mirnas: Letters, transcripts: Letters, allowed: NDArray[np.bool_] | None
+    ) -> Alignments:
+        """Score pass, both filters and traceback."""
+        coded = (mirnas.coded(), transcripts.coded(), self.scoring, allowed)
         if self.device.backend == "cpu":
-            return miranda_alignment.candidates(mirnas, transcripts, self.scoring, allowed)
-        from pairtile.estimators import target_search_cuda
+            found = miranda_alignment.candidates(*coded)
+            return align(found, mirnas, transcripts, self.scoring)
+        from pairtile.estimators.target_search_cuda import alignments
 
-        return target_search_cuda.candidates(
-            mirnas, transcripts, self.scoring, allowed, device=self.device
+        traced = alignments(*coded, device=self.device)
+        return written(
+            mirnas,
+            transcripts,
+            traced.cells,
+            traced.begin_row,
+            traced.begin_column,
+            traced.state_count,
+            traced.states,
+            np.arange(len(traced.cells)),
         )
 
 

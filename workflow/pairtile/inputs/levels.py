@@ -51,7 +51,16 @@ def read_levels(
             ``n_levels`` - 1, with its line where the file is text, its gene and its sample.
         ConfigError: as ``read_expression``.
     """
-    table = read_expression(path, orientation, layer)
+    return levels_of(read_expression(path, orientation, layer), orientation, n_levels)
+
+
+def levels_of(
+    table: Expression, orientation: str = "genes_in_rows", n_levels: int | None = None
+) -> Levels:
+    """Take a table of numbers for levels; ``n_levels`` and what is raised as ``read_levels``.
+
+    ``orientation``: of the file that the table was read from, for the line that a message names.
+    """
     most = MAX_LEVELS if n_levels is None else n_levels
     values = table.values
     missing = np.isnan(values)

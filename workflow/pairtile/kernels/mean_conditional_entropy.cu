@@ -8,6 +8,7 @@
 //   WORDS        32-bit words of samples
 //   COUNT_ALL    0 where no level is missing: cells then have one size for all targets.
 //                1 counts every level of the target, cell sizes set by set
+//   TIGHT        1 for the closer of two bounds: with three and four levels and many samples
 //   SHARED       1 to keep the targets' planes in shared memory, 0 to read them where they are
 // Plain CUDA C++: no headers.
 //
@@ -19,8 +20,12 @@
 // t = lane % 4): two cells of set g, and two levels of target t or, with one level to count, two
 // targets.
 //
-// The counts give a lower bound of the score in float32 (see mean_conditional_entropy_lanes.py).
-// Sets that it cannot rule out go into a queue of their warp; 32 at a time are scored exactly.
+// The counts give a lower bound of the score in float32. Of any distribution p of up to four levels
+// the entropy is at least 4 e2(p) bits, and at least 4 e2(p) + K3 e3(p) + K4 e4(p) (TIGHT), where
+// e2, e3 and e4 are the sums of products of 2, 3 and 4 different p; K3 = 27 (log2(3) - 4/3) and
+// K4 = 256 (1/2 - K3 / 16) make the second an equality where three or four levels are equally
+// frequent. (4 e2 is 4 p (1 - p) for two levels and 2 (1 - sum p^2) for any number.) Sets that the
+// bound cannot rule out go into a queue of their warp; 32 at a time are scored exactly.
 
 #define CHUNKS ((WORDS + 3) / 4)
 #define STRIDE (4 * CHUNKS)  // words of a plane: whole chunks of 128 samples
@@ -42,7 +47,10 @@ constexpr int ROW_TILES = (CELLS + 1) / 2;
 constexpr int COLUMN_TILES = (CLASSES + 1) / 2;
 constexpr int LANE_TARGETS = CLASSES == 1 ? 2 : 1;
 constexpr int GROUP = 4 * LANE_TARGETS;  // targets of a column tile
+// Lefts and groups of targets that are taken together, to have enough independent instructions.
 constexpr int LEFTS = LEVELS == 2 && CARDINALITY == 2 && !COUNT_ALL && CHUNKS <= 2 ? 2 : 1;
+constexpr int GROUPS = CELLS <= 9 && CHUNKS <= 4 && !COUNT_ALL ? 2 : 1;
+constexpr int SCORES = LEFTS * GROUPS * LANE_TARGETS;  // of a lane at a time
 constexpr bool RESIDENT = (LEFT_CELLS + LEVELS) * CHUNKS <= 48;  // planes fit in registers
 constexpr bool COLUMNS_RESIDENT = COLUMN_TILES * CHUNKS <= 16;
 constexpr int UNROLL = CHUNKS <= 16 ? CHUNKS : 4;
@@ -52,6 +60,8 @@ constexpr unsigned ALL = 0xffffffffu;
 constexpr int MAGIC = 0x4b000000;  // bits of 2^23; plus a count, they are those of 2^23 + count
 constexpr float MAGIC_VALUE = 8388608.0f;
 constexpr float NO_LIMIT = 1e30f;
+constexpr float THIRD = 1.698496f;   // K3 / 4
+constexpr float FOURTH = 1.672177f;  // 4 K4 / K3^2
 
 struct Search {
     const unsigned *left_planes, *right_planes, *target_planes;
@@ -60,7 +70,7 @@ struct Search {
     const double *log_table;
     const long long *cut_keys, *cut_codes;
     double alpha, poor_bits;
-    int min_samples, first_left, first_right;
+    int min_samples, zero_is_exact, first_left, first_right;
     unsigned capacity;
     int row_length;
     double *scores;
@@ -93,6 +103,22 @@ __device__ __forceinline__ void count(int (&counts)[4], unsigned low, unsigned h
             counts[3] += __popc(row_high & odd);
         }
     }
+#endif
+}
+
+// The same for two chunks.
+__device__ __forceinline__ void count_two(int (&counts)[4], unsigned low, unsigned high,
+                                          unsigned next_low, unsigned next_high, unsigned column,
+                                          unsigned next_column, int words)
+{
+#if BINARY_TENSOR_CORES
+    asm("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc "
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+r"(counts[0]), "+r"(counts[1]), "+r"(counts[2]), "+r"(counts[3])
+        : "r"(low), "r"(high), "r"(next_low), "r"(next_high), "r"(column), "r"(next_column));
+#else
+    count(counts, low, high, column, words);
+    count(counts, next_low, next_high, next_column, words - 4);
 #endif
 }
 
@@ -171,15 +197,17 @@ __device__ __noinline__ void judge(const Search &search, const int *columns, uns
     for (int c = 0; c < CARDINALITY; c++)
         if ((int)((code >> (c * CODE_BITS)) & ((1 << CODE_BITS) - 1)) == excluded)
             return;
-    const double mce = mean_conditional_entropy(
-        search,
-        search.left_planes + (long long)left * LEFT_CELLS * STRIDE,
-        search.right_planes + (long long)right * LEVELS * STRIDE,
-        search.target_planes + (long long)target * LEVELS * STRIDE);
+    const long long cut = search.cut_keys[target];
+    double mce = 0.0;
+    if (!(search.zero_is_exact && cut == 0))
+        mce = mean_conditional_entropy(
+            search,
+            search.left_planes + (long long)left * LEFT_CELLS * STRIDE,
+            search.right_planes + (long long)right * LEVELS * STRIDE,
+            search.target_planes + (long long)target * LEVELS * STRIDE);
     if (mce < 0.0)
         return;
     const long long key = __double2ll_rn(__dmul_rn(mce, 1e9));
-    const long long cut = search.cut_keys[target];
     if (key > cut)
         return;
     if (key == cut) {
@@ -195,11 +223,82 @@ __device__ __noinline__ void judge(const Search &search, const int *columns, uns
     }
 }
 
-// Lower bound of S MCE (no_obs: (S + alpha M) MCE) of a set by cell sizes that all targets share.
+__device__ __forceinline__ float reciprocal(float x)
+{
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
+// What the bound takes from the cells of a set, where they have one size for all targets.
 struct Bound {
     float size[CELLS];    // two levels: 4 w, else n
     float weight[CELLS];  // 4 w / n
-    float special;        // what cells that are not (no_obs) or poorly observed (poor_obs) add
+    float third[CELLS];   // THIRD / n
+    float special;        // what cells not observed (no_obs) or observed once (poor_obs) add
+};
+
+// Lower bound of S MCE, with no_obs of (S + alpha M) MCE, less its limit: a sum over cells.
+struct Sum {
+    float total, size, special;
+
+    // limit: the limit of the bound (COUNT_ALL: in bits of MCE), factor of Bound.special
+    __device__ __forceinline__ void start(const Bound &bound, float2 limit)
+    {
+        size = special = 0.0f;
+        total = COUNT_ALL ? 0.0f : PENALTY ? fmaf(bound.special, limit.y, -limit.x) : -limit.x;
+    }
+
+    // n: samples of one cell at each counted level
+    __device__ __forceinline__ void add(const float (&n)[CLASSES], const Bound &bound, int cell,
+                                        float special_weight)
+    {
+        if constexpr (LEVELS == 2 && !COUNT_ALL) {
+            total = fmaf(n[0], fmaf(-bound.weight[cell], n[0], bound.size[cell]), total);
+        } else {
+            float e1, e2, e3, e4;  // n^k e_k(p) of the levels so far
+            const auto next = [&](int level, float count) {
+                if (level >= 3)
+                    e4 = count * e3;
+                if (level >= 2)
+                    e3 = level == 2 ? count * e2 : fmaf(count, e2, e3);
+                if (level >= 1)
+                    e2 = level == 1 ? count * e1 : fmaf(count, e1, e2);
+                e1 = level == 0 ? count : e1 + count;
+            };
+#pragma unroll
+            for (int c = 0; c < CLASSES; c++)
+                next(c, n[c]);
+            float weight, third;
+            if constexpr (COUNT_ALL) {
+                const float part = reciprocal(fmaxf(e1, 1.0f));
+                const float alpha = PENALTY == NO_OBS ? special_weight : 0.0f;
+                weight = fmaf(4.0f * alpha, part, 4.0f) * part;
+                third = THIRD * part;
+                size += e1;
+                if (PENALTY)
+                    special += e1 == (PENALTY == NO_OBS ? 0.0f : 1.0f) ? special_weight : 0.0f;
+            } else {
+                weight = bound.weight[cell];
+                third = bound.third[cell];
+                next(LEVELS - 1, bound.size[cell] - e1);
+            }
+            if (TIGHT && LEVELS > 2) {
+                if (LEVELS > 3)
+                    e3 = fmaf(FOURTH * e4, third, e3);
+                e2 = fmaf(e3, third, e2);
+            }
+            total = fmaf(e2, weight, total);
+        }
+    }
+
+    __device__ __forceinline__ float excess(float2 limit, float special_weight) const
+    {
+        if (!COUNT_ALL)
+            return total;
+        const float penalised = PENALTY == NO_OBS ? fmaf((float)CELLS, special_weight, size) : size;
+        return fmaf(-limit.x, penalised, PENALTY ? fmaf(special, limit.y, total) : total);
+    }
 };
 
 // Screen every set of a block of lefts and rights for a tile of targets.
@@ -214,13 +313,14 @@ struct Bound {
 // target_weights float32 (n_targets): factor of Bound.special
 // exclude        int32 (n_targets): predictor that is left out, -1 for none
 // columns        int32 (n_columns): targets to do; blockIdx.y takes tile_targets of them
-// tile_targets   multiple of 8, up to 1024
+// tile_targets   multiple of 16, up to 1024
 // units          int32 (gridDim.x, 4): first left, first right, how many lefts (up to 4096) and
 //                rights (up to 1024) of each block's sets
 // log_table      float64 (n_samples + 1): n log2(n)
 // weight_table   float32 (n_samples + 1): 4 w / n of a cell of size n (COUNT_ALL: not used)
 // n_samples, min_samples, alpha, poor_bits
 // margin_bits    more than the error of the bound, in bits of MCE
+// zero_is_exact  whether to pass the screen with a cut of 0 means to have the key 0
 // cut_keys, cut_codes   int64 (n_targets): last (key, code) wanted
 // capacity       candidates that there is room for, for each target, up to row_length
 // scores, codes  float64, int64 (n_targets, row_length): MCE and code of the candidates
@@ -250,6 +350,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) search_sets(
     double alpha,
     double poor_bits,
     double margin_bits,
+    int zero_is_exact,
     const long long *cut_keys,
     const long long *cut_codes,
     int capacity,
@@ -274,7 +375,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) search_sets(
     const int4 unit = units[blockIdx.x];
     const int first_column = blockIdx.y * tile_targets;
     const int n_tile = min(tile_targets, n_columns - first_column);
-    const int n_groups = (n_tile + GROUP - 1) / GROUP;
+    const int n_groups = (n_tile + GROUP * GROUPS - 1) / (GROUP * GROUPS) * GROUPS;
     const double total_weight =
         COUNT_ALL ? 1.0 : PENALTY == NO_OBS ? n_samples + alpha * CELLS : n_samples;
     const float special_weight = PENALTY == NO_OBS ? (float)alpha
@@ -282,7 +383,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) search_sets(
 
     if (threadIdx.x == 0)
         search = {left_planes, right_planes, target_planes, left_codes, exclude, log_table,
-                  cut_keys, cut_codes, alpha, poor_bits, min_samples, unit.x, unit.y,
+                  cut_keys, cut_codes, alpha, poor_bits, min_samples, zero_is_exact, unit.x, unit.y,
                   (unsigned)capacity, row_length, scores, codes, n_candidates};
     for (int i = threadIdx.x; i < n_groups * GROUP; i += blockDim.x) {
         const int target = i < n_tile ? columns[first_column + i] : -1;
@@ -334,7 +435,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) search_sets(
 #pragma unroll
             for (int r = 0; r < LEFTS; r++)
                 if (right_exists && left + r < left_end && right > left_last[left + r])
-                    valid |= ((1u << LANE_TARGETS) - 1) << (r * LANE_TARGETS);
+                    valid |= ((1u << SCORES / LEFTS) - 1) << (r * SCORES / LEFTS);
             if (!__any_sync(ALL, valid))
                 continue;
 
@@ -380,6 +481,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) search_sets(
                         const float weight = weight_table[n];
                         bounds[r].weight[cell] = weight;
                         bounds[r].size[cell] = LEVELS == 2 ? weight * (float)n : (float)n;
+                        bounds[r].third[cell] = THIRD * reciprocal((float)max(n, 1));
                         special += n == (PENALTY == NO_OBS ? 0 : 1);
                     }
                     bounds[r].special = special_weight * (float)special;
@@ -389,135 +491,107 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS) search_sets(
             const unsigned *group_planes = lane_planes;
             const float2 *group_limits = lane_limits;
 #pragma unroll 1
-            for (int group = 0; group < n_groups; group++, group_limits += GROUP,
-                     group_planes += 32 * COLUMN_TILES * CHUNKS) {
-                const auto column = [&](int tile, int chunk) -> unsigned {
-                    return SHARED ? group_planes[32 * (tile * CHUNKS + chunk)]
-                                  : column_word(group, tile, chunk, lane);
-                };
-                unsigned words[COLUMN_TILES][COLUMNS_RESIDENT ? CHUNKS : 1];
-                if (COLUMNS_RESIDENT) {
+            for (int group = 0; group < n_groups; group += GROUPS) {
+                float excess[SCORES];  // bound less limit
 #pragma unroll
-                    for (int tile = 0; tile < COLUMN_TILES; tile++)
+                for (int u = 0; u < GROUPS; u++) {
+                    const auto column = [&](int tile, int chunk) -> unsigned {
+                        if (SHARED)
+                            return group_planes[32 * ((u * COLUMN_TILES + tile) * CHUNKS + chunk)];
+                        return column_word(group + u, tile, chunk, lane);
+                    };
+                    unsigned words[COLUMN_TILES][COLUMNS_RESIDENT ? CHUNKS : 1];
+                    if (COLUMNS_RESIDENT) {
 #pragma unroll
-                        for (int chunk = 0; chunk < CHUNKS; chunk++)
-                            words[tile][chunk] = column(tile, chunk);
-                }
-                float2 limit[LANE_TARGETS];
+                        for (int tile = 0; tile < COLUMN_TILES; tile++)
 #pragma unroll
-                for (int j = 0; j < LANE_TARGETS; j++)
-                    limit[j] = group_limits[j];
-
-                float excess[LEFTS * LANE_TARGETS];  // bound less limit
-#pragma unroll
-                for (int r = 0; r < LEFTS; r++) {
-                    float sum[LANE_TARGETS];
-                    float set_size = 0.0f;
-                    float special = 0.0f;
+                            for (int chunk = 0; chunk < CHUNKS; chunk++)
+                                words[tile][chunk] = column(tile, chunk);
+                    }
+                    const auto word = [&](int tile, int chunk) -> unsigned {
+                        return COLUMNS_RESIDENT ? words[tile][chunk] : column(tile, chunk);
+                    };
+                    float2 limit[LANE_TARGETS];
 #pragma unroll
                     for (int j = 0; j < LANE_TARGETS; j++)
-                        sum[j] = COUNT_ALL ? 0.0f
-                                 : PENALTY ? fmaf(bounds[r].special, limit[j].y, -limit[j].x)
-                                           : -limit[j].x;
+                        limit[j] = group_limits[u * GROUP + j];
 #pragma unroll
-                    for (int tile = 0; tile < ROW_TILES; tile++) {
-                        int counts[COLUMN_TILES][4];
+                    for (int r = 0; r < LEFTS; r++) {
+                        Sum sum[LANE_TARGETS];
 #pragma unroll
-                        for (int k = 0; k < COLUMN_TILES; k++) {
+                        for (int j = 0; j < LANE_TARGETS; j++)
+                            sum[j].start(bounds[r], limit[j]);
 #pragma unroll
-                            for (int i = 0; i < 4; i++)
-                                counts[k][i] = MAGIC;
-                        }
-#pragma unroll UNROLL
-                        for (int chunk = 0; chunk < CHUNKS; chunk++) {
-                            const unsigned low = cell_word(r, 2 * tile, chunk);
-                            const unsigned high = cell_word(r, 2 * tile + 1, chunk);
+                        for (int tile = 0; tile < ROW_TILES; tile++) {
+                            int counts[COLUMN_TILES][4];
 #pragma unroll
                             for (int k = 0; k < COLUMN_TILES; k++)
-                                count(counts[k], low, high,
-                                      COLUMNS_RESIDENT ? words[k][chunk] : column(k, chunk),
-                                      WORDS - 4 * chunk);
-                        }
 #pragma unroll
-                        for (int half = 0; half < 2; half++) {
-                            const int cell = 2 * tile + half;
-                            if (cell >= CELLS)
-                                continue;
-                            float n[CLASSES * LANE_TARGETS];
+                                for (int i = 0; i < 4; i++)
+                                    counts[k][i] = MAGIC;
+#pragma unroll UNROLL
+                            for (int chunk = 0; chunk + 1 < CHUNKS; chunk += 2)
 #pragma unroll
-                            for (int c = 0; c < CLASSES * LANE_TARGETS; c++)
-                                n[c] = __int_as_float(counts[c / 2][2 * half + c % 2]) -
-                                       MAGIC_VALUE;
-                            if constexpr (COUNT_ALL) {
-                                // n^2 - sum n_y^2 = 2 products, over all pairs of levels
-                                float size = n[0];
-                                float products = 0.0f;
+                                for (int k = 0; k < COLUMN_TILES; k++)
+                                    count_two(counts[k], cell_word(r, 2 * tile, chunk),
+                                              cell_word(r, 2 * tile + 1, chunk),
+                                              cell_word(r, 2 * tile, chunk + 1),
+                                              cell_word(r, 2 * tile + 1, chunk + 1),
+                                              word(k, chunk), word(k, chunk + 1),
+                                              WORDS - 4 * chunk);
+                            if (CHUNKS % 2)
 #pragma unroll
-                                for (int c = 1; c < CLASSES; c++) {
-                                    products = fmaf(size, n[c], products);
-                                    size += n[c];
+                                for (int k = 0; k < COLUMN_TILES; k++)
+                                    count(counts[k], cell_word(r, 2 * tile, CHUNKS - 1),
+                                          cell_word(r, 2 * tile + 1, CHUNKS - 1),
+                                          word(k, CHUNKS - 1), WORDS - 4 * (CHUNKS - 1));
+#pragma unroll
+                            for (int half = 0; half < 2; half++) {
+                                const int cell = 2 * tile + half;
+                                if (cell >= CELLS)
+                                    continue;
+#pragma unroll
+                                for (int j = 0; j < LANE_TARGETS; j++) {
+                                    float n[CLASSES];
+#pragma unroll
+                                    for (int c = 0; c < CLASSES; c++)
+                                        n[c] = __int_as_float(
+                                                   counts[(j + c) / 2][2 * half + (j + c) % 2]) -
+                                               MAGIC_VALUE;
+                                    sum[j].add(n, bounds[r], cell, special_weight);
                                 }
-                                float part;
-                                asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(part)
-                                    : "f"(fmaxf(size, 1.0f)));
-                                const float weight =
-                                    PENALTY == NO_OBS
-                                        ? fmaf(4.0f * special_weight, part, 4.0f) : 4.0f;
-                                sum[0] = fmaf(products * part, weight, sum[0]);
-                                set_size += size;
-                                if (PENALTY)
-                                    special += size == (PENALTY == NO_OBS ? 0.0f : 1.0f)
-                                                   ? special_weight : 0.0f;
-                            } else if constexpr (LEVELS == 2) {
-#pragma unroll
-                                for (int j = 0; j < LANE_TARGETS; j++)
-                                    sum[j] = fmaf(n[j], fmaf(-bounds[r].weight[cell], n[j],
-                                                             bounds[r].size[cell]), sum[j]);
-                            } else {
-                                float size = n[0];
-                                float products = 0.0f;
-#pragma unroll
-                                for (int c = 1; c < CLASSES; c++) {
-                                    products = fmaf(size, n[c], products);
-                                    size += n[c];
-                                }
-                                products = fmaf(size, bounds[r].size[cell] - size, products);
-                                sum[0] = fmaf(products, bounds[r].weight[cell], sum[0]);
                             }
                         }
-                    }
-                    if (COUNT_ALL) {
-                        if (PENALTY)
-                            sum[0] = fmaf(special, limit[0].y, sum[0]);
-                        if (PENALTY == NO_OBS)
-                            set_size = fmaf((float)CELLS, special_weight, set_size);
-                        sum[0] = fmaf(-limit[0].x, set_size, sum[0]);
-                    }
 #pragma unroll
-                    for (int j = 0; j < LANE_TARGETS; j++)
-                        excess[r * LANE_TARGETS + j] = sum[j];
+                        for (int j = 0; j < LANE_TARGETS; j++)
+                            excess[(r * GROUPS + u) * LANE_TARGETS + j] =
+                                sum[j].excess(limit[j], special_weight);
+                    }
                 }
+                group_planes += 32 * COLUMN_TILES * CHUNKS * GROUPS;
+                group_limits += GROUP * GROUPS;
                 float least = excess[0];
 #pragma unroll
-                for (int i = 1; i < LEFTS * LANE_TARGETS; i++)
+                for (int i = 1; i < SCORES; i++)
                     least = fminf(least, excess[i]);
                 if (!__any_sync(ALL, least <= 0.0f))
                     continue;
 
                 unsigned passed = 0;
 #pragma unroll
-                for (int i = 0; i < LEFTS * LANE_TARGETS; i++)
+                for (int i = 0; i < SCORES; i++)
                     passed |= (excess[i] <= 0.0f ? 1u : 0u) << i;
                 passed &= valid;
-                const int slot = group * GROUP + LANE_TARGETS * t;
                 unsigned lanes;
                 while ((lanes = __ballot_sync(ALL, passed)) != 0) {
                     if (passed) {
                         const int i = __ffs(passed) - 1;
                         passed &= passed - 1;
+                        const int slot = (group + i / LANE_TARGETS % GROUPS) * GROUP +
+                                         LANE_TARGETS * t + i % LANE_TARGETS;
                         queue[queued + __popc(lanes & ((1u << lane) - 1))] =
-                            (unsigned)(left + i / LANE_TARGETS - unit.x) << 20 |
-                            (unsigned)(right_group + g) << 10 | (slot + i % LANE_TARGETS);
+                            (unsigned)(left + i / (SCORES / LEFTS) - unit.x) << 20 |
+                            (unsigned)(right_group + g) << 10 | slot;
                     }
                     queued += __popc(lanes);
                     __syncwarp();

@@ -24,7 +24,7 @@ from pairtile.kernels.mean_conditional_entropy_lanes import (
     start_limits,
 )
 from pairtile.kernels.mean_conditional_entropy_screens import (
-    fill_coefficients,
+    fixed_parts,
     screen_binary,
     screen_ternary,
 )
@@ -59,6 +59,7 @@ def search_pairs(  # type: ignore[no-untyped-def]
     penalty,
     alpha,
     poor,
+    coefficients,
     cell_table,
     row_of_size,
     worst,
@@ -73,6 +74,7 @@ def search_pairs(  # type: ignore[no-untyped-def]
     predictors  uint32 (n_predictors, q, words): bit planes, q = 2 or 3, nothing missing
     targets     uint32 (n_targets, q, words), some hundred at most
     exclude     int32 (n_targets,): predictor left out, -1 for none
+    coefficients  ``bound_coefficients`` of these settings
     cell_table, row_of_size  ``cell_entropies`` of these settings, or empty
     worst       int64 (n_targets,): largest key wanted, updated
     keys, sets, scores, ties  (n_targets, top[, 2]), filled  int64 (n_targets,): the lists
@@ -101,7 +103,6 @@ def search_pairs(  # type: ignore[no-untyped-def]
     scores_of = np.empty(lanes, np.float64)
     cells = np.empty((n_levels, n_levels, words), np.uint32)
     sizes = np.empty(n_cells, np.int64)
-    coefficients = np.empty((n_cells + 1, 4), np.float32)
     candidate = np.empty(2, np.int32)
     counts = np.empty((n_cells, n_levels), np.int64)
     counts_of_target = np.empty(n_levels, np.int64)
@@ -122,7 +123,7 @@ def search_pairs(  # type: ignore[no-untyped-def]
             for first in range(block, min(block_end, second)):
                 here = first - block
                 _fill_cells_of_pair(predictors, first, second, cells, sizes)
-                fill_coefficients(sizes, penalty, alpha, poor, coefficients)
+                unseen, fixed = fixed_parts(sizes, penalty, alpha, poor)
                 row = 0
                 for x1 in range(1, n_levels):
                     for x2 in range(1, n_levels):
@@ -136,9 +137,12 @@ def search_pairs(  # type: ignore[no-untyped-def]
                         rest,
                         here,
                         of_second,
+                        sizes,
+                        coefficients,
+                        unseen,
+                        fixed,
                         entropies_32,
                         limits,
-                        coefficients,
                         hits,
                     )
                 else:
@@ -148,9 +152,12 @@ def search_pairs(  # type: ignore[no-untyped-def]
                         rest,
                         here,
                         of_second,
+                        sizes,
+                        coefficients,
+                        unseen,
+                        fixed,
                         entropies_32,
                         limits,
-                        coefficients,
                         hits,
                     )
                 if n_hits == 0:

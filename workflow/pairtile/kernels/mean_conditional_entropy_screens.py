@@ -14,7 +14,9 @@ observed add their known part; a cell that poor_obs gives a constant adds that.
 
 from __future__ import annotations
 
+import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from pairtile.kernels.mean_conditional_entropy import NO_OBS, POOR_OBS
 from pairtile.kernels.mean_conditional_entropy_lanes import SCREEN
@@ -22,38 +24,51 @@ from pairtile.kernels.mean_conditional_entropy_lanes import SCREEN
 CENTRE = 6.793
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def fill_coefficients(sizes, penalty, alpha, poor, coefficients):  # type: ignore[no-untyped-def]
-    """Coefficients float32 (M + 1, 4) of the bound for cells of these sizes: A, B, C and D.
+def bound_coefficients(n_samples: int, penalty: int, alpha: float) -> NDArray[np.float32]:
+    """A, B, C and D of a cell of n samples: float32 (n_samples + 1, 4), row n.
 
-    In the last row the factor of the target's entropy, and a constant.
+    Zero for empty cells and for those that poor_obs gives a constant.
     """
-    n_cells = sizes.shape[0]
-    not_observed = 0
-    constant = 0.0
-    for x in range(n_cells):
-        n = sizes[x]
-        weight = 1.0
-        if n == 0:
-            not_observed += 1
-            weight = 0.0
-        elif penalty == NO_OBS:
-            weight = (n + alpha) / n
-        elif penalty == POOR_OBS and n == 1:
-            weight = 0.0
-            constant += poor
-        inverse = 1.0 / max(n, 1)
-        coefficients[x, 0] = 4.0 * weight
-        coefficients[x, 1] = 4.0 * weight * inverse
-        coefficients[x, 2] = (4.0 + CENTRE) * weight * inverse
-        coefficients[x, 3] = CENTRE * weight * inverse * inverse
-    coefficients[n_cells, 0] = alpha * not_observed if penalty == NO_OBS else 0.0
-    coefficients[n_cells, 1] = constant
+    coefficients = np.zeros((n_samples + 1, 4))
+    n = np.arange(1, n_samples + 1, dtype=np.float64)
+    weight = (n + alpha) / n if penalty == NO_OBS else np.ones(n_samples)
+    if penalty == POOR_OBS:
+        weight[:1] = 0.0
+    coefficients[1:, 0] = 4.0 * weight
+    coefficients[1:, 1] = 4.0 * weight / n
+    coefficients[1:, 2] = (4.0 + CENTRE) * weight / n
+    coefficients[1:, 3] = CENTRE * weight / n**2
+    return coefficients.astype(np.float32)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def fixed_parts(sizes, penalty, alpha, poor):  # type: ignore[no-untyped-def]
+    """What cells of these sizes add for any target: a factor of H(Y), and bits (float32)."""
+    n_empty = 0
+    n_alone = 0
+    for x in range(sizes.shape[0]):
+        n_empty += sizes[x] == 0
+        n_alone += sizes[x] == 1
+    return (
+        np.float32(alpha * n_empty if penalty == NO_OBS else 0.0),
+        np.float32(poor * n_alone if penalty == POOR_OBS else 0.0),
+    )
 
 
 @njit(cache=True, nogil=True, fastmath=SCREEN, error_model="numpy")
 def screen_binary(  # type: ignore[no-untyped-def]
-    both, of_first, rest, here, of_second, entropies, limits, coefficients, hits
+    both,
+    of_first,
+    rest,
+    here,
+    of_second,
+    sizes,
+    coefficients,
+    unseen,
+    fixed,
+    entropies,
+    limits,
+    hits,
 ):
     """Mark in hits uint8 (lanes,) the targets whose bound is within the limit; returns how many.
 
@@ -63,19 +78,22 @@ def screen_binary(  # type: ignore[no-untyped-def]
     of_first   with the first predictor at level 1, in row ``here``
     of_second  with the second predictor at level 1
     rest       with the first predictor at level 0, in row ``here``
+
+    sizes      int64 (M,): of the pair's cells, of which ``coefficients`` takes the row
+    unseen, fixed       ``fixed_parts``
+    entropies, limits   float32 (lanes,): H(Y) of the targets, and their limits
     """
-    a00, b00 = coefficients[0, 0], coefficients[0, 1]
-    a01, b01 = coefficients[1, 0], coefficients[1, 1]
-    a10, b10 = coefficients[2, 0], coefficients[2, 1]
-    a11, b11 = coefficients[3, 0], coefficients[3, 1]
-    not_observed, constant = coefficients[4, 0], coefficients[4, 1]
+    a00, b00 = coefficients[sizes[0], 0], coefficients[sizes[0], 1]
+    a01, b01 = coefficients[sizes[1], 0], coefficients[sizes[1], 1]
+    a10, b10 = coefficients[sizes[2], 0], coefficients[sizes[2], 1]
+    a11, b11 = coefficients[sizes[3], 0], coefficients[sizes[3], 1]
     n_hits = 0
     for t in range(limits.shape[0]):
         u11 = both[0, t]
         u10 = of_first[here, t] - u11
         u01 = of_second[0, t] - u11
         u00 = rest[here, t] - u01
-        bound = not_observed * entropies[t] + constant
+        bound = unseen * entropies[t] + fixed
         bound += u00 * (a00 - b00 * u00)
         bound += u01 * (a01 - b01 * u01)
         bound += u10 * (a10 - b10 * u10)
@@ -99,7 +117,18 @@ def _four(table, row):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True, fastmath=SCREEN, error_model="numpy")
 def screen_ternary(  # type: ignore[no-untyped-def]
-    both, of_first, rest, here, of_second, entropies, limits, coefficients, hits
+    both,
+    of_first,
+    rest,
+    here,
+    of_second,
+    sizes,
+    coefficients,
+    unseen,
+    fixed,
+    entropies,
+    limits,
+    hits,
 ):
     """As ``screen_binary`` for three levels.
 
@@ -107,16 +136,15 @@ def screen_ternary(  # type: ignore[no-untyped-def]
     from 1 of the first predictor, the second and the target (8); those of of_first and of_second,
     of predictor and target (4); those of rest, of the target (2).
     """
-    a00, b00, c00, d00 = _four(coefficients, 0)
-    a01, b01, c01, d01 = _four(coefficients, 1)
-    a02, b02, c02, d02 = _four(coefficients, 2)
-    a10, b10, c10, d10 = _four(coefficients, 3)
-    a11, b11, c11, d11 = _four(coefficients, 4)
-    a12, b12, c12, d12 = _four(coefficients, 5)
-    a20, b20, c20, d20 = _four(coefficients, 6)
-    a21, b21, c21, d21 = _four(coefficients, 7)
-    a22, b22, c22, d22 = _four(coefficients, 8)
-    not_observed, constant = coefficients[9, 0], coefficients[9, 1]
+    a00, b00, c00, d00 = _four(coefficients, sizes[0])
+    a01, b01, c01, d01 = _four(coefficients, sizes[1])
+    a02, b02, c02, d02 = _four(coefficients, sizes[2])
+    a10, b10, c10, d10 = _four(coefficients, sizes[3])
+    a11, b11, c11, d11 = _four(coefficients, sizes[4])
+    a12, b12, c12, d12 = _four(coefficients, sizes[5])
+    a20, b20, c20, d20 = _four(coefficients, sizes[6])
+    a21, b21, c21, d21 = _four(coefficients, sizes[7])
+    a22, b22, c22, d22 = _four(coefficients, sizes[8])
     n_hits = 0
     for t in range(limits.shape[0]):
         u11, u12, u21, u22 = both[0, t], both[2, t], both[4, t], both[6, t]
@@ -131,7 +159,7 @@ def screen_ternary(  # type: ignore[no-untyped-def]
         v01 = of_second[1, t] - v11 - v21
         v02 = of_second[3, t] - v12 - v22
         v00 = rest[2 * here + 1, t] - v01 - v02
-        bound = not_observed * entropies[t] + constant
+        bound = unseen * entropies[t] + fixed
         bound += _cell(u00, v00, a00, b00, c00, d00)
         bound += _cell(u01, v01, a01, b01, c01, d01)
         bound += _cell(u02, v02, a02, b02, c02, d02)

@@ -1,7 +1,6 @@
 """Search over all sets of 1 to 3 predictors, any number of levels, with or without missing ones.
 
-Every cell is counted from the bit planes, a vector of targets at a time. The screen is the score
-itself in float32, with a vectorised logarithm.
+Every cell is counted from the bit planes, a vector of targets at a time.
 """
 
 from __future__ import annotations
@@ -10,22 +9,19 @@ import numpy as np
 from numba import njit
 
 from pairtile.kernels.bit_planes import popcount
-from pairtile.kernels.mean_conditional_entropy import (
-    NO_OBS,
-    POOR_OBS,
-    mean_conditional_entropy,
-)
+from pairtile.kernels.mean_conditional_entropy import NO_OBS, mean_conditional_entropy
 from pairtile.kernels.mean_conditional_entropy_best import finish
 from pairtile.kernels.mean_conditional_entropy_lanes import (
     LANES,
-    SCREEN,
     collect_hits,
     count_in_cells,
-    count_lanes,
+    entropy_of_target,
     lane_planes,
     offer_scored,
     start_limits,
 )
+from pairtile.kernels.mean_conditional_entropy_screens import fixed_parts
+from pairtile.kernels.mean_conditional_entropy_set_screens import screen_complete, screen_missing
 
 
 @njit(cache=True, nogil=True)
@@ -69,102 +65,6 @@ def fill_cells(planes, candidate, cells, sizes):  # type: ignore[no-untyped-def]
         sizes[x] = n
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _n_log_n(n):  # type: ignore[no-untyped-def]
-    """n log2(n) of a whole float32 number, 0 at 0; relative error below 1e-6.
-
-    log2 n = e + (2 / ln 2) atanh(s), s = (m - 1) / (m + 1), m in [sqrt(1/2), sqrt(2)):
-    |s| < 0.1716, so the series of atanh to s^7 leaves less than 1e-7.
-    """
-    bits = np.int32(np.float32(max(n, np.float32(1.0))).view(np.int32))
-    exponent = (bits - np.int32(0x3F3504F3)) >> np.int32(23)
-    m = np.int32(bits - (exponent << np.int32(23))).view(np.float32)
-    s = (m - np.float32(1.0)) / (m + np.float32(1.0))
-    s2 = s * s
-    series = np.float32(0.41219858) * s2 + np.float32(0.57707802)
-    series = series * s2 + np.float32(0.96179669)
-    series = series * s2 + np.float32(2.88539008)
-    return n * (np.float32(exponent) + s * series)
-
-
-COUNTS, TOTAL, ENTROPIES, SUMS, SAMPLES, OBSERVED, OF_TARGET = range(7)
-"""Rows of the screen's work space, with a number for each lane; the last for each level."""
-
-
-@njit(cache=True, nogil=True, fastmath=SCREEN, error_model="numpy")
-def _subtract_level(work, row):  # type: ignore[no-untyped-def]
-    """Add the counts of one target level to a cell's total, and subtract their n log n."""
-    for t in range(work.shape[1]):
-        n = work[row, t]
-        work[TOTAL, t] += n
-        work[ENTROPIES, t] -= _n_log_n(n)
-
-
-@njit(cache=True, nogil=True, fastmath=SCREEN, error_model="numpy")
-def _add_cell(alpha, poor, work):  # type: ignore[no-untyped-def]
-    """Add a cell to the score's sum in each lane, and make its total ready for the next cell.
-
-    poor: what ``poor_obs`` gives a cell seen once, negative without that penalty
-    """
-    one, zero = np.float32(1.0), np.float32(0.0)
-    for t in range(work.shape[1]):
-        n = work[TOTAL, t]
-        h = work[ENTROPIES, t] + _n_log_n(n)
-        h = poor if (poor >= zero and n == one) else h
-        work[SUMS, t] += h * (one + alpha / max(n, one))
-        work[SAMPLES, t] += n
-        work[OBSERVED, t] += min(n, one)
-        work[TOTAL, t] = zero
-        work[ENTROPIES, t] = zero
-
-
-@njit(cache=True, nogil=True, fastmath=SCREEN, error_model="numpy")
-def _add_not_observed(n_cells, alpha, work):  # type: ignore[no-untyped-def]
-    """Add the part of cells not observed, which have the target's entropy (no_obs)."""
-    for y in range(OF_TARGET, work.shape[0]):
-        _subtract_level(work, y)
-    one = np.float32(1.0)
-    for t in range(work.shape[1]):
-        h = work[ENTROPIES, t] + _n_log_n(work[TOTAL, t])
-        missed = alpha * (np.float32(n_cells) - work[OBSERVED, t])
-        work[SUMS, t] += missed * h / max(work[SAMPLES, t], one)
-
-
-@njit(cache=True, nogil=True, fastmath=SCREEN, error_model="numpy")
-def _screen(  # type: ignore[no-untyped-def]
-    cells, sizes, planes, penalty, alpha, poor, min_samples, limits, work, hits
-):
-    """Mark in hits uint8 (lanes,) the targets whose score is within the limit; returns how many.
-
-    limits: float32 (lanes,), bits of MCE; work: float32 (6 + q, lanes)
-    """
-    n_cells, n_levels = cells.shape[1], planes.shape[0]
-    work[:] = np.float32(0.0)
-    weight = np.float32(alpha if penalty == NO_OBS else 0.0)
-    alone = np.float32(poor if penalty == POOR_OBS else -1.0)
-    for x in range(n_cells):
-        if sizes[x] == 0:
-            continue
-        for y in range(n_levels):
-            count_lanes(cells, 0, x, planes, y, work, COUNTS)
-            if penalty == NO_OBS:
-                for t in range(limits.shape[0]):
-                    work[OF_TARGET + y, t] += work[COUNTS, t]
-            _subtract_level(work, COUNTS)
-        _add_cell(weight, alone, work)
-    if penalty == NO_OBS:
-        _add_not_observed(n_cells, weight, work)
-    n_hits = 0
-    added = weight * np.float32(n_cells)
-    least = np.float32(min_samples)
-    for t in range(limits.shape[0]):
-        n = work[SAMPLES, t]
-        hit = (work[SUMS, t] <= limits[t] * (n + added)) & (n >= least)
-        hits[t] = hit
-        n_hits += hit
-    return n_hits
-
-
 @njit(cache=True, nogil=True, error_model="numpy")
 def search_sets(  # type: ignore[no-untyped-def]
     predictors,
@@ -176,6 +76,8 @@ def search_sets(  # type: ignore[no-untyped-def]
     penalty,
     alpha,
     poor,
+    coefficients,
+    complete,
     min_samples,
     worst,
     keys,
@@ -189,6 +91,8 @@ def search_sets(  # type: ignore[no-untyped-def]
     predictors   uint32 (n_predictors, q, words): bit planes
     targets      uint32 (n_targets, q, words), some hundred at most
     exclude      int32 (n_targets,): predictor left out, -1 for none
+    coefficients  ``bound_coefficients`` of these settings
+    complete     whether nothing is missing
     min_samples  sets with fewer samples are not offered
     worst        int64 (n_targets,): largest key wanted, updated
     keys, sets, scores, ties  (n_targets, top[, c]), filled  int64 (n_targets,): the lists
@@ -199,7 +103,14 @@ def search_sets(  # type: ignore[no-untyped-def]
     n_cells = n_levels**c
     lanes = (n_targets + LANES - 1) // LANES * LANES
     planes = lane_planes(targets, lanes)
-    limits = start_limits(worst, lanes, n_cells, 1.0)
+    limit_scale = 1.0
+    entropies = np.zeros(lanes, np.float32)
+    if complete:
+        n_samples = log_table.shape[0] - 1
+        limit_scale = n_samples + alpha * n_cells if penalty == NO_OBS else np.float64(n_samples)
+        for t in range(n_targets):
+            entropies[t] = entropy_of_target(targets, t, log_table)
+    limits = start_limits(worst, lanes, n_cells, limit_scale)
     work = np.empty((6 + n_levels, lanes), np.float32)
     hits = np.zeros(lanes, np.uint8)
     cells = np.empty((1, n_cells, words), np.uint32)
@@ -213,9 +124,15 @@ def search_sets(  # type: ignore[no-untyped-def]
     going = first_begin < first_end and first_set(candidate, first_begin, n_predictors)
     while going:
         fill_cells(predictors, candidate, cells, sizes)
-        n_hits = _screen(
-            cells, sizes, planes, penalty, alpha, poor, min_samples, limits, work, hits
-        )
+        if complete:
+            unseen, fixed = fixed_parts(sizes, penalty, alpha, poor)
+            n_hits = screen_complete(
+                cells, sizes, planes, coefficients, unseen, fixed, entropies, limits, work, hits
+            )
+        else:
+            n_hits = screen_missing(
+                cells, sizes, planes, penalty, alpha, poor, min_samples, limits, work, hits
+            )
         if n_hits > 0:
             collect_hits(hits, indices)
             for i in range(n_hits):
@@ -231,7 +148,7 @@ def search_sets(  # type: ignore[no-untyped-def]
                 exclude,
                 n_cells,
                 limits,
-                1.0,
+                limit_scale,
                 worst,
                 keys,
                 sets,

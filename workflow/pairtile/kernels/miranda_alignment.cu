@@ -90,7 +90,11 @@ __device__ void append(
 
 // Blocks of the screen that a multiprocessor should hold: warps enough to hide latencies, without
 // pushing rows out of the registers.
-#define RESIDENT (ROWS <= 22 ? 10 : ROWS <= 32 ? 8 : 5)
+#if __CUDA_ARCH__ >= 800
+#define RESIDENT (ROWS <= 22 ? 10 : ROWS <= 32 ? 8 : ROWS <= 40 ? 5 : 4)
+#else
+#define RESIDENT 4
+#endif
 
 // ---- two scores in one register ------------------------------------------------------------
 //

@@ -11,11 +11,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.errors import InputError
-from pairtile.inputs.expression import Expression, read_expression
-from pairtile.inputs.levels import MISSING_LEVEL, Levels, read_levels
-from pairtile.inputs.regulators import match_regulators, read_regulators
-from pairtile.inputs.series import read_series
+from pairtile.inputs.expression import Expression
+from pairtile.inputs.levels import MISSING_LEVEL, Levels
+from pairtile.inputs.regulators import match_regulators
+from pairtile.inputs.series import Series
 from pairtile.prepare.expression import Prepared, prepare_expression
+from pairtile.prepare.predictor_input import PredictorInput, read_predictor_input
 from pairtile.prepare.quantize import quantize
 from pairtile.prepare.transitions import Transitions, transitions
 
@@ -71,26 +72,43 @@ class PreparedPredictors:
 
 
 def prepare_predictors(section: Mapping[str, Any]) -> PreparedPredictors:
-    """Read and prepare what a section of ``method: predictor_pairs`` names.
+    """Read what a section of ``method: predictor_pairs`` names, and prepare it.
 
-    ``section`` has every default filled in. Expression values go through ``preprocess`` and
-    ``quantize``; a table of levels is used as it is, without the genes that ``min_samples`` and
-    ``drop_constant`` leave out.
+    ``section`` has every default filled in.
 
     Raises
     ------
     InputError
-        If a file cannot be read or used; no transition is left, or fewer than ``min_samples``; the
+        If a file cannot be read, or as ``prepare_predictor_input``.
+    ConfigError
+        For settings that are not allowed.
+    """
+    return prepare_predictor_input(section, read_predictor_input(section))
+
+
+def prepare_predictor_input(
+    section: Mapping[str, Any], given: PredictorInput
+) -> PreparedPredictors:
+    """Prepare what was read, or is in memory, by a section's settings.
+
+    Expression values go through ``preprocess`` and ``quantize`` (prepared ones through ``quantize``
+    alone); a table of levels is used as it is, without the genes that ``min_samples`` and
+    ``drop_constant`` leave out. The section's paths are what messages call the input.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be used; no transition is left, or fewer than ``min_samples``; the
         candidates are fewer than a set of predictors needs.
     ConfigError
         For settings that are not allowed.
     """
-    prepared, levels, n_levels = _levels(section)
+    prepared, levels, n_levels = _levels(section, given.table)
     account = _Account(prepared)
-    series = _series(section, prepared, account)
+    series = _series(section, prepared, given.series, account)
     found = _transitions(section, series, account)
-    predictors = account.chosen(section, "regulators", "regulator", prepared)
-    targets = account.chosen(section, "targets", "target", prepared)
+    predictors = account.chosen(section, "regulators", "regulator", given.regulators)
+    targets = account.chosen(section, "targets", "target", given.targets)
     _check_candidates(section, predictors, targets, account)
     account.tell_levels(levels, n_levels, targets)
     items = _items(prepared.items, levels, n_levels)
@@ -117,20 +135,19 @@ def prepare_predictors(section: Mapping[str, Any]) -> PreparedPredictors:
     )
 
 
-def _levels(section: Mapping[str, Any]) -> tuple[Prepared, NDArray[np.int8], int]:
+def _levels(
+    section: Mapping[str, Any], table: Expression | Prepared | Levels
+) -> tuple[Prepared, NDArray[np.int8], int]:
     """The kept genes' values, and their levels."""
-    layer = section.get("layer")
-    if section["levels"] is None:
-        expression = read_expression(section["expression"], section["orientation"], layer)
-        prepared = prepare_expression(expression, section["preprocess"])
+    if not isinstance(table, Levels):
+        prepared = table
+        if isinstance(prepared, Expression):
+            prepared = prepare_expression(prepared, section["preprocess"])
         return (
             prepared,
             quantize(prepared.values, section["quantize"]),
             int(section["quantize"]["levels"]),
         )
-    asked = section["quantize"]["levels"]
-    n_levels = None if asked == "auto" else int(asked)
-    table = read_levels(section["levels"], section["orientation"], layer, n_levels)
     prepared = _filter_levels(table, section["preprocess"])
     missing = np.isnan(prepared.values)
     return (
@@ -153,20 +170,22 @@ def _filter_levels(table: Levels, preprocess: Mapping[str, Any]) -> Prepared:
     return prepared
 
 
-def _series(section: Mapping[str, Any], prepared: Prepared, account: _Account) -> NDArray[np.int32]:
+def _series(
+    section: Mapping[str, Any], prepared: Prepared, series: Series | None, account: _Account
+) -> NDArray[np.int32]:
     """The time series of each sample."""
-    file, n_samples = section["series"], len(prepared.samples)
-    if file is None:
+    n_samples = len(prepared.samples)
+    if series is None:
         if section["lag"]:
             account.notes.append(
                 f"The {n_samples} samples are taken for one time series, in the table's order."
             )
         return np.zeros(n_samples, dtype=np.int32)
-    series = read_series(file, prepared.samples)
     account.counts["series"] = len(series.names)
     if series.n_unused:
         account.notes.append(
-            f"{series.n_unused} samples in {file} are not in the table; they are passed over."
+            f"{series.n_unused} samples in {section['series']} are not in the table; they are "
+            "passed over."
         )
     return series.numbers
 
@@ -235,17 +254,16 @@ class _Account:
         self.counts = dict(prepared.counts)
         self.notes = list(prepared.notes)
         self.warnings = list(prepared.warnings)
+        self._genes = prepared.genes
 
     def chosen(
-        self, section: Mapping[str, Any], key: str, kind: str, prepared: Prepared
+        self, section: Mapping[str, Any], key: str, kind: str, names: list[str] | None
     ) -> NDArray[np.int32]:
-        """Rows of the genes that the file under ``key`` lists; all where there is none."""
-        file = section[key]
-        if file is None:
-            rows = np.arange(len(prepared.genes), dtype=np.int32)
+        """Rows of the genes that are listed under ``key``; all where nothing is."""
+        if names is None:
+            rows = np.arange(len(self._genes), dtype=np.int32)
         else:
-            names = read_regulators(file, kind)
-            rows, absent = match_regulators(names, prepared.genes, file, kind)
+            rows, absent = match_regulators(names, self._genes, section[key], kind)
             self.counts[f"{key}_listed"] = len(names)
             if absent:
                 shown = ", ".join(absent[:_SHOWN]) + (", ..." if len(absent) > _SHOWN else "")
@@ -264,6 +282,13 @@ class _Account:
         used = sum((levels == level).any(axis=1).astype(int) for level in range(n_levels))
         single = np.flatnonzero(used <= 1)
         self.counts["genes_at_one_level"] = int(single.size)
+        most = int(used.max(initial=0))
+        if 1 < most < n_levels:
+            self.warnings.append(
+                f"There are {n_levels} levels, but no gene has more than {most} of them: "
+                "combinations that cannot occur count as not seen. Fewer suit this table "
+                "(quantize.levels; a table that holds levels already goes under the key levels)."
+            )
         n_targets = int(np.isin(targets, single).sum())
         if n_targets:
             self.warnings.append(

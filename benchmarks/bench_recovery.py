@@ -1,0 +1,164 @@
+"""Are the true predictors of simulated Boolean networks found? ``make quality`` writes the answer.
+
+Networks of 60 genes with two predictors each (``pairtile.simulate``), searched by
+``pairtile.predictor_pairs`` with default settings unless a row says otherwise; and the reference
+sets bool60 and bool60noisy in ../shared/golden, where they are there.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from pairtile import evaluate, predictor_edges, predictor_pairs, simulate_boolean
+
+from benchmarks.machine import write
+
+GOLDEN = Path(__file__).resolve().parent.parent.parent / "shared/golden/predictor_pairs"
+GENES = 60
+SEEDS = range(1, 11)
+SAMPLES = (25, 50, 100, 200)
+NOISE = (0.0, 0.03, 0.1)
+STEPS = 5
+"""Samples of a series: a long one soon goes round in a circle and tells nothing new."""
+PERMUTATIONS = 199
+
+COURSES: dict[str, dict[str, Any]] = {
+    "Erdős-Rényi, series of 5": {},
+    "Barabási-Albert, series of 5": {"topology": "barabasi_albert"},
+    "Erdős-Rényi, one series": {"steps": None},
+}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "as above": {},
+    "`penalty: none`": {"penalty": "none"},
+    "`penalty: poor_obs`": {"penalty": "poor_obs"},
+    "`alpha: 0.2`": {"alpha": 0.2},
+    "`alpha: 5`": {"alpha": 5.0},
+    "five series of 10": {"steps": 10},
+    "two series of 25": {"steps": 25},
+    "one series of 50": {"steps": 50},
+    "one series of 50, 2 % random levels": {"steps": 50, "perturbation": 0.02},
+    "three levels": {"levels": 3},
+    "three levels, `penalty: none`": {"levels": 3, "penalty": "none"},
+}
+"""With 50 samples and noise 0.03."""
+
+PAIR = ["predictor_1", "predictor_2"]
+EXCLUSIVE = ("XOR", "XNOR", "A XOR B", "A XNOR B")
+
+
+def found(sets: pd.DataFrame, truth: pd.DataFrame) -> dict[str, int]:
+    """How many targets have their true pair first, and among the sets reported.
+
+    ``truth``: ``target``, ``predictor_1``, ``predictor_2``, ``function``, labelled as in ``sets``.
+    Targets that do not vary over the samples are counted (``constant``) and left out.
+    """
+    edges = {(t, p) for name in PAIR for t, p in zip(truth["target"], truth[name], strict=True)}
+    hits = [
+        sum((row[0], predictor) in edges for predictor in row[1:])
+        for row in sets[["target", *PAIR]].itertuples(index=False)
+    ]
+    table = sets.assign(hits=hits)
+    table = table[table["target_entropy_bits"] > 0.0]
+    best = table[table["rank"] == 1]
+    exclusive = best["target"].isin(truth["target"][truth["function"].isin(EXCLUSIVE)])
+    return {
+        "targets": len(best),
+        "constant": len(truth) - len(best),
+        "best_is_true": int((best["hits"] == 2).sum()),
+        "true_in_top": int(table["target"][table["hits"] == 2].nunique()),
+        "one_or_two_right": int((best["hits"] > 0).sum()),
+        "exclusive_targets": int(exclusive.sum()),
+        "exclusive_best_is_true": int((exclusive & (best["hits"] == 2)).sum()),
+        "best_is_tied": int((best["n_ties"] > 1).sum()),
+    }
+
+
+def simulated(
+    samples: int = 50,
+    noise: float = 0.03,
+    topology: str = "erdos_renyi",
+    steps: int | None = STEPS,
+    levels: int = 2,
+    perturbation: float = 0.0,
+    **search: Any,
+) -> dict[str, float]:
+    """``found``, summed over ``SEEDS``, with the mean AUPR of the edges; ``steps`` None: one
+    series, but for new starts where it would repeat itself. With permutations, the same of the
+    best sets with a q-value of at most 0.05, as ``fdr_...``."""
+    steps = steps or samples
+    total: dict[str, float] = {}
+    for seed in SEEDS:
+        simulation = simulate_boolean(
+            GENES,
+            steps,
+            samples // steps,
+            topology=topology,
+            levels=levels,
+            noise=noise,
+            perturbation=perturbation,
+            seed=seed,
+        )
+        settings: dict[str, Any] = {"permutations": 0, "backend": "cpu"} | search
+        sets = predictor_pairs(levels=simulation, **settings)
+        numbers: dict[str, float] = dict(found(sets, simulation.truth))
+        edges = predictor_edges(sets, "all")
+        numbers["aupr"] = evaluate(edges, simulation.edges, genes=simulation.genes)["aupr"]
+        kept = found(sets[sets["q_value"] <= 0.05], simulation.truth)
+        numbers |= {f"fdr_{key}": kept[key] for key in ("targets", "one_or_two_right")}
+        for key, value in numbers.items():
+            total[key] = total.get(key, 0) + value
+    total["aupr"] = round(total["aupr"] / len(SEEDS), 4)
+    return total
+
+
+def reference(name: str) -> dict[str, int]:
+    """``found`` for a reference set."""
+    table = pd.read_csv(GOLDEN / f"{name}.data.tsv", sep="\t", header=None, index_col=0)
+    truth = pd.read_csv(GOLDEN / "bool60.truth.tsv", sep="\t")
+    truth = truth.rename(columns={"x1": "predictor_1", "x2": "predictor_2"})
+    return found(predictor_pairs(levels=table.to_numpy(), permutations=0, backend="cpu"), truth)
+
+
+def share(numbers: dict[str, float], key: str, of: str = "targets") -> str:
+    """A percentage, for the table."""
+    return f"{100 * numbers[key] / numbers[of]:.0f}" if numbers[of] else "-"
+
+
+def row(*cells: str) -> None:
+    """A row of a Markdown table."""
+    print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def main() -> None:
+    """All networks, printed as tables and written to ``results/recovery.MACHINE.json``."""
+    warnings.simplefilter("ignore")  # ties and constant genes: the numbers tell
+    by_samples: dict[str, Any] = {}
+    row("network", "noise", *(f"{n} samples" for n in SAMPLES))
+    for name, course in COURSES.items():
+        for noise in NOISE:
+            numbers = {n: simulated(n, noise, permutations=PERMUTATIONS, **course) for n in SAMPLES}
+            by_samples[f"{name}, noise {noise:g}"] = {str(n): v for n, v in numbers.items()}
+            first = [share(v, "best_is_true") for v in numbers.values()]
+            listed = [share(v, "true_in_top") for v in numbers.values()]
+            cells = [f"{a} / {b}" for a, b in zip(first, listed, strict=True)]
+            row(name, f"{noise:g}", *cells)
+    by_setting: dict[str, Any] = {}
+    row("50 samples, noise 0.03", "first", "top 10", "one right", "XOR first", "tied", "AUPR")
+    for label, changes in SETTINGS.items():
+        value = by_setting[label] = simulated(**changes)
+        cells = [share(value, key) for key in ("best_is_true", "true_in_top", "one_or_two_right")]
+        cells.append(share(value, "exclusive_best_is_true", "exclusive_targets"))
+        row(label, *cells, share(value, "best_is_tied"), f"{value['aupr']:.2f}")
+    results: dict[str, Any] = {"genes": GENES, "seeds": len(SEEDS), "permutations": PERMUTATIONS}
+    results |= {"by_samples": by_samples, "by_setting": by_setting}
+    if GOLDEN.is_dir():
+        results["reference"] = {name: reference(name) for name in ("bool60", "bool60noisy")}
+        print(results["reference"])
+    print(write("recovery", "cpu", results))
+
+
+if __name__ == "__main__":
+    main()
