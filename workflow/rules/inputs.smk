@@ -41,6 +41,13 @@ def table_files(wildcards):
     return [f"{CONFIG.results}/{wildcards.analysis}/{table}" for table in tables]
 
 
+def state_for_report(wildcards):
+    """The state, where the page shows what it holds: the levels of predictors and targets."""
+    if SECTIONS[wildcards.analysis]["method"] == "predictor_pairs":
+        return [f"{CONFIG.results}/{wildcards.analysis}/state"]
+    return []
+
+
 def table_inputs(wildcards):
     """Input files that only the tables are made from."""
     analysis = CONFIG.analyses[wildcards.analysis]

@@ -25,6 +25,7 @@ rule report:
         scores=f"{ANALYSIS}/scores.npz",
         evaluation=evaluation_file,
         tables=table_files,
+        state=state_for_report,
     output:
         page=report(
             f"{ANALYSIS}/report.html",

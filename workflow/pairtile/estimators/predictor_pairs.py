@@ -286,14 +286,23 @@ class PredictorPairs(Estimator):
 
     def score_histogram(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
         pairs = merged.pairs[merged.pairs["rank"] == 1]
-        real = pairs["target_row"].to_numpy() < self.n_targets
+        rows = pairs["target_row"].to_numpy()
+        real = rows < self.n_targets
         scores = pairs["mce_bits"].to_numpy()
+        # Each draw stands for its share of the targets of its class.
+        of_draw = np.asarray(self.state["null_class"])
+        of_target = np.asarray(self.state["target_class"])
+        classes = int(max(of_draw.max(initial=-1), of_target.max(initial=-1))) + 1
+        targets = np.bincount(of_target[of_target >= 0], minlength=classes)
+        share = (targets / np.maximum(np.bincount(of_draw, minlength=classes), 1))[of_draw]
         top = max(float(scores.max(initial=0.0)), 1e-3)
         bins = np.linspace(0.0, top, HISTOGRAM_BINS + 1)
         return {
             "edges": bins,
             "counts": np.histogram(scores[real], bins=bins)[0],
-            "null_counts": np.histogram(scores[~real], bins=bins)[0],
+            "null_counts": np.histogram(
+                scores[~real], bins=bins, weights=share[rows[~real] - self.n_targets]
+            )[0],
             "threshold_bits": np.array(np.nan),
         }
 

@@ -38,6 +38,11 @@ def number(value: Any, digits: int = 3, *, pad: bool = False) -> str:
     return f"{mantissa}e{int(exponent)}"
 
 
+def plain(value: float) -> str:
+    """A setting as one would write it, with a true minus sign: ``140``, ``−9``, ``0.5``."""
+    return f"{value:g}".replace("-", "−")
+
+
 def percent(share: float) -> str:
     """A share of one as a percentage, never rounded to a false 0% or 100%."""
     if 0 < share < 0.001:

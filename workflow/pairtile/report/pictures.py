@@ -7,7 +7,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from pairtile.report import figures
+from pairtile.report import figures, pictures_mirna, pictures_predictors
 from pairtile.report.formats import count, counted, number
 from pairtile.report.results import Results
 from pairtile.report.sections.base import Picture
@@ -23,12 +23,14 @@ def make_pictures(results: Results, folder: Path) -> list[Picture]:
     Files of figures that an earlier run could make and this one cannot are removed.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    makers = OF_METHOD.get(results.method, MAKERS)
+    for name in {*MAKERS, *makers}:
+        for suffix in (".svg", ".png"):
+            (folder / f"{name}{suffix}").unlink(missing_ok=True)
     pictures = []
-    for name, maker in MAKERS.items():
+    for name, maker in makers.items():
         made = maker(results)
         if made is None:
-            for suffix in (".svg", ".png"):
-                (folder / f"{name}{suffix}").unlink(missing_ok=True)
             continue
         figure, title, caption, alternative = made
         svg = save_figure(figure, folder, name)
@@ -91,9 +93,9 @@ def _precision_recall(results: Results) -> Made | None:
         network=point,
     )
     rule = f", by the rule of {evaluation['rule']}" if evaluation.get("rule") else ""
-    caption = f"The ranking of all scored pairs against the gold standard{rule}."
+    caption = f"The ranking of {results.words.ranking} against the gold standard{rule}."
     if evaluation.get("n_gold_edges"):
-        caption = caption[:-1] + f" ({count(evaluation['n_gold_edges'])} edges)."
+        caption = caption[:-1] + f" ({counted(evaluation['n_gold_edges'], 'edge')})."
     area = (
         f" AUPR {number(evaluation.get('aupr'))}, random {number(evaluation.get('random_aupr'))}."
     )
@@ -124,3 +126,10 @@ MAKERS: dict[str, Callable[[Results], Made | None]] = {
     "precision_recall": _precision_recall,
     "cleaning": _cleaning,
 }
+"""The figures of a method that has none of its own below."""
+
+OF_METHOD: dict[str, dict[str, Callable[[Results], Made | None]]] = {
+    "mirna_targets": pictures_mirna.MAKERS | {"precision_recall": _precision_recall},
+    "predictor_pairs": MAKERS | pictures_predictors.MAKERS,
+}
+"""All figures of a method, by its name, where they differ from ``MAKERS``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,10 @@ import pandas as pd
 from pairtile.errors import StoreError
 from pairtile.files import read_json
 from pairtile.report.words import Words, words_for
+
+if TYPE_CHECKING:
+    from pairtile.report.mirna_tables import Hits, Targets
+    from pairtile.report.predictor_results import PredictorResults
 
 
 @dataclass
@@ -36,6 +40,11 @@ class Results:
         return str(self.summary.get("analysis") or self.folder.name)
 
     @property
+    def method(self) -> str:
+        """Name of the method in the configuration; "" when the summary tells none."""
+        return str(self.summary.get("method") or "")
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """The analysis' section of the configuration, defaults filled in."""
         return dict(self.summary.get("parameters") or {})
@@ -48,7 +57,7 @@ class Results:
     @cached_property
     def words(self) -> Words:
         """The words of this analysis' method."""
-        return words_for(str(self.summary.get("method", "")))
+        return words_for(self.method)
 
     @cached_property
     def regulators(self) -> frozenset[str]:
@@ -92,8 +101,33 @@ class Results:
         targets = self.network["target"].value_counts()
         return _ordered(self.network["source"].value_counts().add(targets, fill_value=0))
 
+    @cached_property
+    def hits(self) -> Hits | None:
+        """What hits.parquet of ``mirna_targets`` holds; None where there is none."""
+        from pairtile.report.mirna_tables import read_hits
+
+        path = self.folder / "hits.parquet"
+        return read_hits(path) if path.is_file() else None
+
+    @cached_property
+    def targets(self) -> Targets | None:
+        """What targets.tsv of ``mirna_targets`` holds; None where there is none."""
+        from pairtile.report.mirna_tables import read_targets
+
+        path = self.folder / "targets.tsv"
+        return read_targets(path, self.items) if path.is_file() else None
+
+    @cached_property
+    def predictors(self) -> PredictorResults | None:
+        """The predictor sets of ``predictor_pairs``; None for any other method."""
+        from pairtile.report.predictor_results import read_predictor_results
+
+        if self.method != "predictor_pairs":
+            return None
+        return read_predictor_results(self.folder, self.items)
+
     def strongest(self, limit: int) -> pd.DataFrame:
-        """The ``limit`` strongest edges, best first; ties by the names, so always the same."""
+        """The ``limit`` strongest edges, best first; ties by ``words.ties``, then by the names."""
         if self.strength is None or self.network.empty:
             return self.network.head(limit)
         score = self.network[self.strength].to_numpy(dtype=np.float64)
@@ -105,9 +139,9 @@ class Results:
         else:
             candidates = np.arange(len(score))
         table = self.network.iloc[candidates].assign(_score=score[candidates])
-        table = table.sort_values(
-            ["_score", "source", "target"], ascending=[False, True, True], kind="stable"
-        )
+        ties = [column for column in self.words.ties if column in table]
+        by = ["_score", *ties, "source", "target"]
+        table = table.sort_values(by, ascending=[column != "_score" for column in by])
         return table.drop(columns="_score").head(limit).reset_index(drop=True)
 
 

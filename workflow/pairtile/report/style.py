@@ -22,6 +22,10 @@ GREEN = "#009E73"
 INK = "#1f2933"
 GREY = "#6b7785"
 PALE = "#dde3ea"
+YELLOW = "#E69F00"
+
+LEVEL_COLOURS = {2: (BLUE, ORANGE), 3: (BLUE, GREEN, ORANGE), 4: (BLUE, SKY, YELLOW, ORANGE)}
+"""Colours of levels, low to high, by how many there are."""
 
 STYLE: dict[str, Any] = {
     "font.family": "sans-serif",

@@ -19,6 +19,7 @@ PACKAGES = (
     "pyarrow",
     "scipy",
     "numba",
+    "ViennaRNA",
     "snakemake",
     "cupy-cuda12x",
     "cupy-cuda13x",

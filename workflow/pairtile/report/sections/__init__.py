@@ -17,7 +17,11 @@ from pairtile.report.sections import (
     edges,
     evaluation,
     figures,
+    files,
     methods,
+    mirna_hits,
+    predictor_levels,
+    predictors,
     run,
 )
 from pairtile.report.sections.base import Picture, Section
@@ -25,10 +29,14 @@ from pairtile.report.sections.base import Picture, Section
 SECTIONS: tuple[Callable[[Results, list[Picture]], Section | None], ...] = (
     answers.section,
     figures.section,
+    mirna_hits.section,
+    predictor_levels.section,
+    predictors.section,
     drawing.section,
     edges.section,
     evaluation.section,
     cleaning.section,
+    files.section,
     run.section,
     methods.section,
 )

@@ -19,8 +19,7 @@ def section(results: Results, pictures: list[Picture]) -> Section:
             "headline": headline(results),
             "numbers": key_numbers(results),
             "sentences": [
-                *_hubs(results),
-                *_left_out(results),
+                *_findings(results),
                 *results.words.answers(results),
                 *_evaluation(results),
                 *_cost(results),
@@ -33,11 +32,13 @@ def section(results: Results, pictures: list[Picture]) -> Section:
 def headline(results: Results) -> str:
     """``312 edges between 40 regulators and 180 genes``."""
     words, network = results.words, results.network
+    if words.headline is not None:
+        return words.headline(results)
     if network.empty:
         return "No edges: nothing passed the threshold"
     edges = counted(len(network), "directed edge" if _both_ways(results) else "edge")
     if results.regulators:
-        regulators = counted(network["source"].nunique(), "regulator")
+        regulators = counted(network["source"].nunique(), words.regulator, words.regulators)
         targets = counted(network["target"].nunique(), words.item, words.items)
         return f"{edges} between {regulators} and {targets}"
     return f"{edges} between {counted(len(results.degree), words.item, words.items)}"
@@ -45,23 +46,12 @@ def headline(results: Results) -> str:
 
 def key_numbers(results: Results) -> list[tuple[str, str, str]]:
     """The tiles at the top: value, what it is, what it is set against."""
-    words, kept = results.words, int(results.items["kept"].sum())
-    tiles = [("edges", count(len(results.network)), "")]
-    pairs = results.counts.get("pairs_scored")
-    if pairs:
-        tiles[0] = ("edges", count(len(results.network)), f"of {counted(pairs, 'scored pair')}")
-    connected = f"of {count(kept)} {words.items} in the table"
-    tiles.append((f"{words.items} in the network", count(len(results.degree)), connected))
-    if results.regulators:
-        active = sum(name in results.regulators for name in results.out_degree.index)
-        tiles.append(
-            ("regulators with targets", count(active), f"of {count(len(results.regulators))}")
-        )
+    tiles = (results.words.key_numbers or _network_numbers)(results)
     if results.evaluation and results.evaluation.get("aupr") is not None:
         chance = results.evaluation.get("random_aupr")
         against = f"random ranking: {number(chance)}" if chance is not None else ""
-        tiles.append(("AUPR", number(results.evaluation["aupr"]), against))
-    return [(value, name, against) for name, value, against in tiles]
+        tiles.append((number(results.evaluation["aupr"]), "AUPR", against))
+    return tiles
 
 
 def warnings(results: Results) -> list[str]:
@@ -69,11 +59,30 @@ def warnings(results: Results) -> list[str]:
     found = [str(w) for w in results.summary.get("warnings") or []]
     found += results.words.cautions(results)
     if results.network.empty:
-        found.append(
-            "The network is empty. A laxer keep rule (a larger p_value or fdr, or top_edges) or "
-            "more samples may help; the score distribution below shows how far pairs fell short."
-        )
+        found.append(results.words.empty)
     return list(dict.fromkeys(found))
+
+
+def _network_numbers(results: Results) -> list[tuple[str, str, str]]:
+    words, kept = results.words, int(results.items["kept"].sum())
+    pairs = results.counts.get("pairs_scored")
+    scored = f"of {counted(pairs, 'scored pair')}" if pairs else ""
+    connected = f"of {count(kept)} {words.items} in the table"
+    tiles = [
+        (count(len(results.network)), "edges", scored),
+        (count(len(results.degree)), f"{words.items} in the network", connected),
+    ]
+    if results.regulators:
+        active = sum(name in results.regulators for name in results.out_degree.index)
+        among = f"of {count(len(results.regulators))}"
+        tiles.append((count(active), f"{words.regulators} with targets", among))
+    return tiles
+
+
+def _findings(results: Results) -> list[str]:
+    if results.words.findings is not None:
+        return results.words.findings(results)
+    return [*_hubs(results), *_left_out(results)]
 
 
 def _both_ways(results: Results) -> bool:

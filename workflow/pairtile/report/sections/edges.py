@@ -19,13 +19,13 @@ def section(results: Results, pictures: list[Picture]) -> Section | None:
     """The table, None for an empty network."""
     if results.network.empty:
         return None
-    table = results.strongest(MAX_ROWS)
+    table = results.words.edge_table(results, results.strongest(MAX_ROWS))
     if "p_method" in table and not (table["p_method"] == "extrapolated").any():
         table = table.drop(columns="p_method")
     values = [column for column in table.columns if column not in ("source", "target")]
     return Section(
         id="edges",
-        title="Strongest edges",
+        title=f"Strongest {results.words.edges}",
         template="section_edges.html.j2",
         values={
             "headings": [*_ends(results), *(results.words.column(column) for column in values)],
@@ -36,14 +36,15 @@ def section(results: Results, pictures: list[Picture]) -> Section | None:
             "n_bootstraps": (results.parameters.get("bootstraps") or {}).get("number")
             if "support" in table
             else None,
+            "words": results.words,
         },
-        scripts=("datatables.min.js", "edges_table.js"),
+        scripts=("datatables.min.js", "searchable_table.js", "edges_table.js"),
     )
 
 
 def _ends(results: Results) -> list[str]:
     if results.regulators:
-        return ["regulator", "target"]
+        return [results.words.regulator, results.words.target or "target"]
     if results.directed:
         return ["source", "target"]
     item = results.words.item

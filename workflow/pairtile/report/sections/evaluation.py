@@ -41,6 +41,7 @@ def section(results: Results, pictures: list[Picture]) -> Section | None:
         template="section_evaluation.html.j2",
         values={
             "rule": results.evaluation.get("rule", ""),
+            "ranked": results.words.ranking,
             "ranking": _named(RANKING, results.evaluation),
             "network": _named(NETWORK, network),
         },

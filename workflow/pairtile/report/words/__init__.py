@@ -7,9 +7,15 @@ ready-made methods paragraph; every other part of the page works for it as it is
 from __future__ import annotations
 
 from pairtile.report.words.base import Reference, Words
+from pairtile.report.words.mirna_targets import MIRNA_TARGETS
 from pairtile.report.words.mutual_information import MUTUAL_INFORMATION
+from pairtile.report.words.predictor_pairs import PREDICTOR_PAIRS
 
-WORDS: dict[str, Words] = {"mutual_information": MUTUAL_INFORMATION}
+WORDS: dict[str, Words] = {
+    "mirna_targets": MIRNA_TARGETS,
+    "mutual_information": MUTUAL_INFORMATION,
+    "predictor_pairs": PREDICTOR_PAIRS,
+}
 
 
 def words_for(method: str) -> Words:

@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING
 from pairtile.report.formats import spaced
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from pairtile.report.results import Results
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A paper: how the text cites it, the full citation, the DOI."""
+    """A paper: how the text cites it, the full citation, the DOI (or, without one, a ``page``)."""
 
     cited: str
     citation: str
-    doi: str
+    doi: str = ""
+    page: str = ""
 
 
 @dataclass(frozen=True)
@@ -26,23 +29,49 @@ class Words:
     """Names and sentences of one method.
 
     ``strength`` lists the columns that edges can be ranked by, the first present one is used;
-    ``directed_columns`` those whose presence makes the network directed. ``answers`` gives
-    sentences for the top of the page, ``cautions`` warnings beyond the summary's own, and
-    ``methods`` the paragraph for a paper with the references that it cites.
+    ``ties`` those that decide between equally strong ones, smallest first; ``directed_columns``
+    those whose presence makes the network directed. ``target`` names an item that is no regulator
+    where ``item`` will not do. ``edge_table`` gives the table of edges further columns.
+
+    ``answers`` gives sentences for the top of the page, ``cautions`` warnings beyond the summary's
+    own, ``empty`` advice for a network without edges, and ``methods`` the paragraph for a paper
+    with the references that it cites. ``headline``, ``key_numbers`` (value, what it is, what it is
+    set against) and ``findings`` (sentences on hubs and on what was left out) stand in for those
+    that are made from items and edges.
+
+    ``files`` names result files of the method's own and says what they hold; ``file_columns``
+    explains columns of some of them.
     """
 
     title: str
     item: str = "gene"
     items: str = "genes"
+    regulator: str = "regulator"
+    regulators: str = "regulators"
+    target: str = ""
+    edge: str = "edge"
+    edges: str = "edges"
     score: str = "score"
     score_axis: str = "score"
     score_unit: str = ""
+    ranking: str = "all scored pairs"
     strength: tuple[str, ...] = ()
+    ties: tuple[str, ...] = ()
     directed_columns: tuple[str, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
     counts: Mapping[str, str] = field(default_factory=dict)
+    headline: Callable[[Results], str] | None = None
+    key_numbers: Callable[[Results], list[tuple[str, str, str]]] | None = None
+    findings: Callable[[Results], list[str]] | None = None
     answers: Callable[[Results], list[str]] = lambda results: []
     cautions: Callable[[Results], list[str]] = lambda results: []
+    empty: str = (
+        "The network is empty. A laxer keep rule (a larger p_value or fdr, or top_edges) or "
+        "more samples may help; the score distribution below shows how far pairs fell short."
+    )
+    edge_table: Callable[[Results, pd.DataFrame], pd.DataFrame] = lambda results, table: table
+    files: Mapping[str, str] = field(default_factory=dict)
+    file_columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     methods: Callable[[Results], tuple[str, list[Reference]]] | None = None
 
     def column(self, name: str) -> str:

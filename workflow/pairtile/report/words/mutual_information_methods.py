@@ -2,74 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pairtile.report.formats import count, counted, number
 from pairtile.report.words import references as papers
 from pairtile.report.words.base import Reference
+from pairtile.report.words.methods_parts import (
+    Part,
+    evaluation_part,
+    paragraph,
+    preparation,
+    section,
+)
 
 if TYPE_CHECKING:
     from pairtile.report.results import Results
-
-# A sentence, and the papers that it cites.
-Part = tuple[str, list[Reference]]
 
 
 def methods_paragraph(results: Results) -> tuple[str, list[Reference]]:
     """The paragraph, ready to paste, and the papers it cites in the order it cites them."""
     parts = [
-        _preparation(results),
+        preparation(results),
         _estimator(results),
         _significance(results),
         _score(results),
         _keep(results),
         _dpi(results),
         _bootstraps(results),
-        _evaluation(results),
+        evaluation_part(results),
     ]
-    sentences = [sentence for sentence, _ in parts if sentence]
-    cited = dict.fromkeys(paper for _, listed in parts for paper in listed)
-    return " ".join(sentences), list(cited)
-
-
-def _preparation(results: Results) -> Part:
-    settings, counts = _section(results, "preprocess"), results.counts
-    cited: list[Reference] = []
-    steps = []
-    if settings.get("log2") is True:
-        pseudocount = settings.get("pseudocount") or 0
-        after = f" after adding {number(pseudocount)}" if pseudocount else ""
-        zeros = "" if pseudocount else " (zeros taken as missing)"
-        steps.append(f"log2-transformed{after}{zeros}")
-    normalize = settings.get("normalize")
-    if normalize == "quantile":
-        steps.append("quantile-normalised (Bolstad et al. 2003)")
-        cited.append(papers.BOLSTAD_2003)
-    elif normalize == "median_ratio":
-        steps.append("scaled by median-of-ratios size factors (Anders and Huber 2010)")
-        cited.append(papers.ANDERS_HUBER_2010)
-    elif normalize == "cpm":
-        steps.append("scaled to counts per million")
-    elif normalize == "zscore":
-        steps.append("standardised gene by gene")
-    sentence = f"Expression values were {' and '.join(steps)}. " if steps else ""
-    read, kept = counts.get("genes_read"), counts.get("genes_kept")
-    if read is not None and kept is not None and read != kept:
-        reasons = []
-        if counts.get("genes_dropped_too_few_samples"):
-            least = settings.get("min_samples")
-            reasons.append(
-                f"observed in fewer than {least} samples" if least else "rarely observed"
-            )
-        if counts.get("genes_dropped_constant"):
-            reasons.append("constant")
-        sentence += f"Of {counted(read, 'gene')}, {count(read - kept)} were left out"
-        sentence += f" ({' or '.join(reasons)})." if reasons else "."
-    return sentence.strip(), cited
+    return paragraph(parts)
 
 
 def _estimator(results: Results) -> Part:
-    settings, counts = _section(results, "estimator"), results.counts
+    settings, counts = section(results, "estimator"), results.counts
     version = results.summary.get("pairtile_version", "")
     which = "between every pair of genes"
     if results.regulators:
@@ -98,7 +64,7 @@ def _significance(results: Results) -> Part:
     if "p_value" not in results.network:
         return "", []
     threshold = results.summary.get("threshold") or {}
-    drawn = threshold.get("permutations") or _section(results, "null").get("permutations")
+    drawn = threshold.get("permutations") or section(results, "null").get("permutations")
     n = count(drawn) if isinstance(drawn, int | float) and drawn else ""
     sentence = (
         f"Significance was judged against a null of {n} mutual informations".replace("  ", " ")
@@ -173,7 +139,7 @@ def _dpi(results: Results) -> Part:
 
 
 def _bootstraps(results: Results) -> Part:
-    settings = _section(results, "bootstraps")
+    settings = section(results, "bootstraps")
     n = settings.get("number")
     if not n:
         return "", []
@@ -188,20 +154,3 @@ def _bootstraps(results: Results) -> Part:
         f"support against a Poisson with the mean support of all pairs ({correction} correction, "
         f"at most {number(settings.get('alpha'))})."
     ), [papers.LACHMANN_2016]
-
-
-def _evaluation(results: Results) -> Part:
-    evaluation = results.evaluation
-    if not evaluation or evaluation.get("aupr") is None:
-        return "", []
-    return (
-        f"Against the {counted(evaluation.get('n_gold_edges', 0), 'edge')} of the gold standard "
-        f"the ranking reached an area under the precision-recall curve of "
-        f"{number(evaluation['aupr'])} (random: {number(evaluation.get('random_aupr'))}; rule of "
-        "the DREAM5 challenge, Marbach et al. 2012)."
-    ), [papers.MARBACH_2012]
-
-
-def _section(results: Results, key: str) -> dict[str, Any]:
-    section = results.parameters.get(key)
-    return section if isinstance(section, dict) else {}

@@ -1,0 +1,86 @@
+"""The report of ``predictor_pairs`` in a real browser: tables at work, nothing blank, no error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib.image
+import numpy as np
+import pytest
+from test_report_browser import CHROMIUM, DARK, browse, opened
+from test_report_predictor_pairs import analysis, planted_levels, varied_best
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH"),
+]
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a report with three levels, so that some combinations are not seen."""
+    return analysis(tmp_path_factory.mktemp("predictors"), planted_levels(levels=3))
+
+
+def test_the_table_of_sets_starts_with_the_best_of_each_target(demo: Path, tmp_path: Path) -> None:
+    page = opened((demo / "report.html").as_uri(), tmp_path / "profile")
+    table = page.get_element_by_id("predictors-table")
+    assert table.get("data-enhanced") == "true"
+    assert page.get_element_by_id("predictors-filter").get("hidden") is None
+    rows = table.xpath("tbody/tr")
+    # Thirteen targets with more than one level, and the one that never changes.
+    assert len(rows) == len(varied_best(demo)) + 1 == 14
+    assert {row.xpath("td[2]")[0].text_content() for row in rows} == {"1"}
+    assert "1 to 14 of 14 rows (of 140)" in page.text_content()
+    headings = {
+        "".join(th.xpath(".//*[@class='dt-column-title']/text()")): th.get("class")
+        for th in table.xpath("thead//th")
+    }
+    for numeric in ("rank", "equal sets", "p-value", "q-value", "MCE", "H(Y)", "MI", "IMP"):
+        assert "dt-type-numeric" in headings[numeric]
+    assert "dt-type-numeric" not in headings["target"]
+    # Sorting is reached with the keyboard.
+    assert len(table.xpath("thead//*[@role='button'][@tabindex='0']")) == len(headings)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"null": {"permutations": 0}}, {"estimator": {"cardinality": 1}}, {"keep": {"fdr": 1e-9}}],
+    ids=["no_null", "singles", "no_edges"],
+)
+def test_no_kind_of_search_makes_the_page_complain(
+    tmp_path: Path, changes: dict[str, object]
+) -> None:
+    out = analysis(tmp_path, **changes)
+    opened((out / "report.html").as_uri(), tmp_path / "profile")
+
+
+@pytest.mark.parametrize(("width", "flags"), [(1280, []), (1280, [DARK]), (500, [])])
+def test_the_page_as_seen_is_not_blank(
+    demo: Path, tmp_path: Path, width: int, flags: list[str]
+) -> None:
+    shot, address = tmp_path / "page.png", (demo / "report.html").as_uri()
+    size = f"--window-size={width},5000"
+    browse(address, tmp_path / "profile", size, f"--screenshot={shot}", *flags)
+    image = matplotlib.image.imread(shot)[..., :3]
+    assert image.shape[1] == width
+    for band in np.array_split(image, 8):
+        assert band.std() > 0.02
+    margin = image[1000:, 2].mean()
+    assert margin < 0.2 if flags else margin > 0.9
+
+
+def test_cells_have_the_colours_of_their_levels(demo: Path, tmp_path: Path) -> None:
+    """Blue, green and orange of the three levels are there to see, in both schemes."""
+    for name, flags in (("light", []), ("dark", [DARK])):
+        shot, address = tmp_path / f"{name}.png", (demo / "report.html").as_uri()
+        browse(
+            f"{address}#levels", tmp_path / name, "--window-size=1280,5000",
+            f"--screenshot={shot}", *flags,
+        )  # fmt: skip
+        paper = np.array([1.0, 1.0, 1.0] if name == "light" else [0x1B, 0x22, 0x2A])
+        paper = paper if name == "light" else paper / 255
+        image = matplotlib.image.imread(shot)[..., :3].reshape(-1, 3)
+        for colour in ((0, 0x72, 0xB2), (0, 0x9E, 0x73), (0xD5, 0x5E, 0)):
+            mixed = 0.55 * np.array(colour) / 255 + 0.45 * paper
+            assert (np.abs(image - mixed).max(axis=1) < 0.02).sum() > 500

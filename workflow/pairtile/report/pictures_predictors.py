@@ -1,0 +1,88 @@
+"""The figures of a search for predictor sets, and the words beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from matplotlib.figure import Figure
+
+from pairtile.report import figures_predictors as figures
+from pairtile.report.formats import count, counted, number
+
+if TYPE_CHECKING:
+    from pairtile.report.results import Results
+
+Made = tuple[Figure, str, str, str]
+
+
+def _best_sets(results: Results) -> Made | None:
+    scores = results.scores
+    if scores is None or not {"edges", "counts"} <= scores.keys() or not scores["counts"].sum():
+        return None
+    null = scores.get("null_counts")
+    figure = figures.best_set_distribution(scores["edges"], scores["counts"], null)
+    caption = (
+        f"Mean conditional entropy of the best set of {counted(scores['counts'].sum(), 'target')}: "
+        "the further left, the better the target's level is told."
+    )
+    if null is not None and null.sum():
+        caption += (
+            f" The line: the best set of {counted(null.sum(), 'shuffled target')}, found by the "
+            "same search. Where the two lie over each other, chance alone does as well; a p-value "
+            "compares a target only with those that have its own numbers of samples at each level."
+        )
+    return figure, "Best sets and chance", caption, f"Histogram. {caption}"
+
+
+def _p_values(results: Results) -> Made | None:
+    found = results.predictors
+    if found is None or not found.tested:
+        return None
+    p = found.best["p_value"].dropna()
+    figure = figures.p_value_distribution(p)
+    caption = (
+        f"p-values of the best sets of {counted(len(p), 'target')}. Were there nothing to find, "
+        "the bars would be about as high as the line."
+    )
+    small = counted(int((p <= 0.05).sum()), "target")
+    return figure, "p-values", caption, f"Histogram. {caption} {small} with p ≤ 0.05."
+
+
+def _ties(results: Results) -> Made | None:
+    found = results.predictors
+    if found is None or found.best.empty:
+        return None
+    tied = int(found.tied.sum())
+    figure = figures.tie_distribution(found.best["n_ties"])
+    caption = (
+        f"How many {found.word}s score exactly as the best one of a target does. Of "
+        f"{counted(len(found.best), 'target')}, {count(len(found.best) - tied)} have one best "
+        f"{found.word} (blue); for the others (orange) the one that is named is arbitrary."
+    )
+    return figure, "Ties", caption, f"Bar chart. {caption}"
+
+
+def _imp(results: Results) -> Made | None:
+    found = results.predictors
+    if found is None or found.best.empty or len(found.members) < 2:
+        return None
+    best = found.best
+    figure = figures.imp_against_mi(
+        best["mi_bits"], best["imp_bits"], found.tied, best["target"].tolist()
+    )
+    caption = (
+        f"Intrinsically multivariate prediction (IMP): what the whole {found.word} tells beyond "
+        "its best part. Near the dashed line no part tells anything alone, as with an exclusive "
+        "or; near zero, part of the set would do."
+    )
+    largest = number(float(best["imp_bits"].max()))
+    return figure, "Joint prediction", caption, f"Scatter plot. {caption} Largest: {largest} bits."
+
+
+MAKERS: dict[str, Callable[[Results], Made | None]] = {
+    "score_distribution": _best_sets,
+    "p_values": _p_values,
+    "ties": _ties,
+    "joint_prediction": _imp,
+}

@@ -1,0 +1,26 @@
+"""The files of results that only one method has: what they hold, and what their columns mean."""
+
+from __future__ import annotations
+
+from pairtile.report.results import Results
+from pairtile.report.sections.base import Picture, Section
+
+
+def section(results: Results, pictures: list[Picture]) -> Section | None:
+    """The files that are there, None for a method without words for any."""
+    found = {
+        name: holds
+        for name, holds in results.words.files.items()
+        if (results.folder / name).exists()
+    }
+    if not found:
+        return None
+    columns = {
+        name: columns for name, columns in results.words.file_columns.items() if name in found
+    }
+    return Section(
+        id="files",
+        title="Files",
+        template="section_files.html.j2",
+        values={"files": found, "columns": columns},
+    )
