@@ -2,7 +2,7 @@
 # make test       set up, lint, types, all tests
 # make gpu-test   tests of the CUDA kernels (needs a GPU and CuPy)
 # make bench      benchmarks into benchmarks/results/
-# make quality    AUPR on public data sets (needs them beside the checkout)
+# make quality    AUPR on public data sets (needs them beside the checkout); known networks
 # make docs       regenerate what is generated: schema, config/README.md
 PYTHON ?= python3
 VENV ?= .venv
@@ -54,6 +54,7 @@ bench:
 
 quality: $(VENV)/.stamp
 	$(BIN)/python -m benchmarks.bench_quality
+	$(BIN)/python -m benchmarks.bench_recovery
 
 docs: $(VENV)/.stamp
 	$(BIN)/python -m pairtile.config.describe

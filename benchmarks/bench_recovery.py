@@ -11,6 +11,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from pairtile import evaluate, predictor_edges, predictor_pairs, simulate_boolean
 
@@ -24,6 +25,8 @@ NOISE = (0.0, 0.03, 0.1)
 STEPS = 5
 """Samples of a series: a long one soon goes round in a circle and tells nothing new."""
 PERMUTATIONS = 199
+STAY = (0.5, 0.7, 0.85)
+"""Chance that an independent gene keeps its level from one sample to the next."""
 
 COURSES: dict[str, dict[str, Any]] = {
     "Erdős-Rényi, series of 5": {},
@@ -85,9 +88,10 @@ def simulated(
     perturbation: float = 0.0,
     **search: Any,
 ) -> dict[str, float]:
-    """``found``, summed over ``SEEDS``, with the mean AUPR of the edges; ``steps`` None: one
-    series, but for new starts where it would repeat itself. With permutations, the same of the
-    best sets with a q-value of at most 0.05, as ``fdr_...``."""
+    """``found``, summed over ``SEEDS``, with the mean AUPR of the edges, and what it would be if
+    edges were ranked by the information of their set. ``steps`` None: one series, but for new
+    starts where it would repeat itself. With permutations, the same of the best sets with a
+    q-value of at most 0.05, as ``fdr_...``."""
     steps = steps or samples
     total: dict[str, float] = {}
     for seed in SEEDS:
@@ -105,13 +109,44 @@ def simulated(
         sets = predictor_pairs(levels=simulation, **settings)
         numbers: dict[str, float] = dict(found(sets, simulation.truth))
         edges = predictor_edges(sets, "all")
-        numbers["aupr"] = evaluate(edges, simulation.edges, genes=simulation.genes)["aupr"]
+        for key, score in (("aupr", "score"), ("aupr_by_mi", "mi_bits")):
+            ranking = edges.assign(score=edges[score])
+            judged = evaluate(ranking, simulation.edges, genes=simulation.genes)
+            numbers[key] = judged["aupr"]
         kept = found(sets[sets["q_value"] <= 0.05], simulation.truth)
         numbers |= {f"fdr_{key}": kept[key] for key in ("targets", "one_or_two_right")}
         for key, value in numbers.items():
             total[key] = total.get(key, 0) + value
-    total["aupr"] = round(total["aupr"] / len(SEEDS), 4)
+    for key in ("aupr", "aupr_by_mi"):
+        total[key] = round(total[key] / len(SEEDS), 4)
     return total
+
+
+def independent(stay: float, samples: int, seed: int) -> np.ndarray:
+    """Levels of genes that have nothing to do with each other, each going its own way: two levels,
+    kept from one sample to the next with this chance. int8 (genes, samples)."""
+    random = np.random.default_rng([seed, samples])
+    start = random.integers(0, 2, (GENES, 1))
+    changes = random.random((GENES, samples - 1)) >= stay
+    return np.concatenate([start, start + np.cumsum(changes, axis=1)], axis=1) % 2
+
+
+def false_positives(stay: float, samples: int) -> dict[str, float]:
+    """Share of independent genes whose best pair has p <= 0.05, for each kind of null."""
+    shares = {}
+    for null in ("permutation", "circular_shift"):
+        p_values = [
+            predictor_pairs(
+                levels=independent(stay, samples, seed),
+                null=null,
+                permutations=PERMUTATIONS,
+                top=1,
+                backend="cpu",
+            )["p_value"]
+            for seed in SEEDS
+        ]
+        shares[null] = round(float((pd.concat(p_values) <= 0.05).mean()), 4)
+    return shares
 
 
 def reference(name: str) -> dict[str, int]:
@@ -152,8 +187,14 @@ def main() -> None:
         cells = [share(value, key) for key in ("best_is_true", "true_in_top", "one_or_two_right")]
         cells.append(share(value, "exclusive_best_is_true", "exclusive_targets"))
         row(label, *cells, share(value, "best_is_tied"), f"{value['aupr']:.2f}")
+    by_chance: dict[str, Any] = {}
+    row("p <= 0.05 of independent genes", "permutation", "circular shift")
+    for stay in STAY:
+        for samples in SAMPLES[1:]:
+            shares = by_chance[f"stay {stay:g}, {samples} samples"] = false_positives(stay, samples)
+            row(f"{stay:g}, {samples} samples", *(f"{100 * x:.1f} %" for x in shares.values()))
     results: dict[str, Any] = {"genes": GENES, "seeds": len(SEEDS), "permutations": PERMUTATIONS}
-    results |= {"by_samples": by_samples, "by_setting": by_setting}
+    results |= {"by_samples": by_samples, "by_setting": by_setting, "by_chance": by_chance}
     if GOLDEN.is_dir():
         results["reference"] = {name: reference(name) for name in ("bool60", "bool60noisy")}
         print(results["reference"])

@@ -47,6 +47,14 @@ def test_results_are_what_the_page_says(names: dict[str, Any]) -> None:
     assert names["graph"].number_of_edges() == len(names["network"])
     assert (names["folder"] / "network.graphml").stat().st_size > 0
     assert 0 < len(names["stable"]) < len(names["consensus"])
+    assert 0 < len(names["trusted"]) < len(names["best"]) == 30
+    assert names["chosen"]["target"].nunique() == 10
+    assert names["judged_pairs"]["aupr"] > 10 * names["judged_pairs"]["random_aupr"]
+    assert set(names["hits"]["mirna"]) == {"let-7a", "miR-1"}
+    assert 0 < len(names["strong"]) < len(names["hits"])
+    assert {"duplex_energy_kcal_mol", "accessibility"} < set(names["more"].columns)
+    assert len(names["target_network"]) == 2
+    assert names["energies"][0] < names["energies"][1] < 0
 
 
 def test_page_shows_the_message_as_it_is() -> None:

@@ -41,7 +41,8 @@ def by_the_workflow(section: dict[str, Any], seed: int, folder: Path) -> pd.Data
     section = config.analyses["demo"].resolved()
     items, state, plan_file = folder / "items.parquet", folder / "state", folder / "plan.json"
     null_file, record = folder / "null.npz", folder / "record.json"
-    prepare(section, config.analyses["demo"].input_files(), items, state, record)
+    inputs = config.analyses["demo"].input_files()
+    prepare(section, seed, inputs, items, state, record)
     plan(section, "cpu", seed, state, plan_file, record)
     null(section, plan_file, state, null_file, record)
     scan: Path | None = None

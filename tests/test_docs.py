@@ -169,6 +169,7 @@ def rule_outputs() -> set[str]:
     """Files that the rules make in an analysis' folder, without those with wildcards."""
     text = "".join(text_of(path) for path in sorted((ROOT / "workflow/rules").glob("*.smk")))
     named = set(re.findall(r'f"\{ANALYSIS\}/([^"{}]+)"', text))
+    named |= {table for method in METHODS for table in method.tables}
     return named | {f"network{exporter.suffix}" for exporter in EXPORTERS.values()}
 
 

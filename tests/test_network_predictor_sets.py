@@ -8,9 +8,11 @@ import pytest
 from pairtile.network.predictor_sets import (
     edges_of_sets,
     kept_sets,
+    lacking_warnings,
     set_counts,
     set_q_values,
     set_warnings,
+    threshold_warnings,
 )
 from scipy.stats import false_discovery_control
 
@@ -102,3 +104,18 @@ def test_ties_are_counted_and_said() -> None:
     assert "at most 40" in warning
     assert "no_obs" in warning
     assert set_warnings(sets(n_ties=[1] * 5), {"estimator": {"penalty": "none"}}) == []
+
+
+def test_thresholds_that_no_p_value_can_meet_are_told() -> None:
+    assert threshold_warnings("best", 0) == []
+    assert threshold_warnings({"fdr": 0.05}, 19) == []
+    (warning,) = threshold_warnings({"fdr": 0.01}, 20)
+    assert warning.startswith("keep: {fdr: 0.01} cannot be met: with 20 shuffled targets")
+    assert "no p-value is below 0.048" in warning
+
+
+def test_targets_without_any_set_are_told() -> None:
+    assert lacking_warnings(sets(), 3, 2, 20) == []
+    (warning,) = lacking_warnings(sets(), 5, 2, 20)
+    assert warning.startswith("2 of 5 targets have no result")
+    assert "any pair to be observed together in preprocess.min_samples (20)" in warning

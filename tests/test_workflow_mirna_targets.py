@@ -176,6 +176,36 @@ def test_planted_sites_are_8mers_and_make_edges(tmp_path: Path) -> None:
     assert found.sort_index().to_dict() == best.sort_index().to_dict()
 
 
+def test_edges_point_to_genes_by_their_best_transcript(tmp_path: Path) -> None:
+    write_random(tmp_path)
+    rows = ["transcript\tgene", *(f"tr-{k}\tg{k % 6}" for k in range(8))]
+    (tmp_path / "genes.tsv").write_text("\n".join(rows) + "\n")
+    by_gene = Analysis(tmp_path, plain(genes="genes.tsv"), name="genes").all()
+    plainly = Analysis(tmp_path, plain(), name="plain").all()
+    for name in ("hits.tsv", "miranda.txt", "targets.tsv"):
+        assert (by_gene.out / name).read_bytes() == (plainly.out / name).read_bytes()
+    edges = pd.read_csv(by_gene.out / "network.tsv", sep="\t")
+    assert set(edges["target"]) <= {*(f"g{k}" for k in range(6)), "tr-8"}
+    before = pd.read_csv(plainly.out / "network.tsv", sep="\t")
+    gene = before["target"].map(lambda name: f"g{int(name[3:]) % 6}" if name != "tr-8" else name)
+    groups = before.assign(target=gene).groupby(["source", "target"])
+    found = edges.set_index(["source", "target"]).sort_index()
+    assert found["score"].to_dict() == groups["score"].max().to_dict()
+    assert found["n_transcripts"].to_dict() == groups.size().to_dict()
+    warnings = read_json(by_gene.out / "summary.json")["warnings"]
+    assert any("1 of 9 transcripts have no gene" in text for text in warnings)
+
+
+def test_gene_tables_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    write_random(tmp_path)
+    (tmp_path / "genes.tsv").write_text("other-1\tg1\n")
+    with pytest.raises(InputError, match=r"genes\.tsv.*none of the 9 transcripts"):
+        Analysis(tmp_path, plain(genes="genes.tsv")).prepare()
+    (tmp_path / "genes.tsv").write_text("tr-1\tg1\ntr-1\tg2\n")
+    with pytest.raises(InputError, match=r"genes\.tsv.*tr-1.*'g1' and 'g2'"):
+        Analysis(tmp_path, plain(genes="genes.tsv")).prepare()
+
+
 def test_a_restrict_list_bounds_the_search_in_every_tile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

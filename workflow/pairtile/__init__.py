@@ -1,6 +1,6 @@
 """pairtile: score every pair of a data set, in tiles, on CPU or GPU.
 
-As a library, on NumPy arrays, pandas DataFrames and AnnData:
+As a library, on NumPy arrays, pandas DataFrames, AnnData and sequences:
 
     from pairtile import infer_network, mutual_information
 
@@ -15,9 +15,13 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from pairtile.api.dpi import data_processing_inequality
+    from pairtile.api.duplex_energy import duplex_energy
     from pairtile.api.infer import infer_network
+    from pairtile.api.mirna_edges import mirna_edges
+    from pairtile.api.mirna_targets import mirna_targets
     from pairtile.api.mutual_information import mutual_information
     from pairtile.api.permutation_null import PermutationNull, permutation_null
+    from pairtile.api.predictor_pairs import predictor_edges, predictor_pairs
     from pairtile.api.prepare import prepare_expression
     from pairtile.api.scores import clr, target_z
     from pairtile.errors import ConfigError, DeviceError, InputError, PairtileError
@@ -29,13 +33,22 @@ if TYPE_CHECKING:
     from pairtile.network.correction import benjamini_hochberg, bonferroni
     from pairtile.network.evaluation import evaluate
     from pairtile.prepare.expression import Prepared
-    from pairtile.simulate import Simulation, simulate_kinetic
+    from pairtile.simulate import (
+        BooleanSimulation,
+        Simulation,
+        simulate_boolean,
+        simulate_kinetic,
+    )
 
 _MODULES = {
     "api.dpi": ("data_processing_inequality",),
+    "api.duplex_energy": ("duplex_energy",),
     "api.infer": ("infer_network",),
+    "api.mirna_edges": ("mirna_edges",),
+    "api.mirna_targets": ("mirna_targets",),
     "api.mutual_information": ("mutual_information",),
     "api.permutation_null": ("PermutationNull", "permutation_null"),
+    "api.predictor_pairs": ("predictor_edges", "predictor_pairs"),
     "api.prepare": ("prepare_expression",),
     "api.scores": ("clr", "target_z"),
     "errors": ("ConfigError", "DeviceError", "InputError", "PairtileError"),
@@ -47,11 +60,12 @@ _MODULES = {
     "network.correction": ("benjamini_hochberg", "bonferroni"),
     "network.evaluation": ("evaluate",),
     "prepare.expression": ("Prepared",),
-    "simulate": ("Simulation", "simulate_kinetic"),
+    "simulate": ("BooleanSimulation", "Simulation", "simulate_boolean", "simulate_kinetic"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
+    "BooleanSimulation",
     "ConfigError",
     "DeviceError",
     "Expression",
@@ -66,15 +80,21 @@ __all__ = [
     "bootstrap_consensus",
     "clr",
     "data_processing_inequality",
+    "duplex_energy",
     "evaluate",
     "export_network",
     "infer_network",
+    "mirna_edges",
+    "mirna_targets",
     "mutual_information",
     "permutation_null",
+    "predictor_edges",
+    "predictor_pairs",
     "prepare_expression",
     "read_expression",
     "read_gold_standard",
     "read_regulators",
+    "simulate_boolean",
     "simulate_kinetic",
     "target_z",
 ]

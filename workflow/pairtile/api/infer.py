@@ -109,7 +109,7 @@ def infer_network(
     >>> (network["source"][0], network["target"][0]) in true
     True
     """
-    settings = {
+    settings: dict[str, Any] = {
         "score": score,
         "keep": DEFAULT_KEEP if keep is None else keep,
         "dpi": False if dpi is None else {} if dpi is True else dpi,

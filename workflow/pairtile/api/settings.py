@@ -15,17 +15,32 @@ from pairtile.errors import ConfigError
 
 _NAME = "library"
 
+_PATHS = {"mirna_targets": ("mirnas", "transcripts")}
+"""What a section cannot do without, where it is not ``expression``."""
+
 _LEFT_OUT = ("config: ", f"analyses.{_NAME}.", "estimator.", "null.")
 """What the configuration's messages say before the name that an argument has in a library call."""
 
 
-def analysis_section(*, seed: int = 1, backend: str = "auto", **settings: Any) -> dict[str, Any]:
-    """A complete section of ``method: mutual_information``, as the estimator takes it.
+def analysis_section(
+    *,
+    method: str = "mutual_information",
+    seed: int = 1,
+    backend: str = "auto",
+    arguments: Mapping[str, str] | None = None,
+    **settings: Any,
+) -> dict[str, Any]:
+    """A complete section of a method, as its estimator takes it.
 
     Parameters
     ----------
+    method
+        As in the configuration.
     seed, backend
         Checked with the rest; they are no part of the section.
+    arguments
+        What the caller's argument is called where it is not called as its key: ``null.kind`` ->
+        ``null``.
     **settings
         Keys of the section; those left out have the configuration's defaults.
 
@@ -34,13 +49,14 @@ def analysis_section(*, seed: int = 1, backend: str = "auto", **settings: Any) -
     ValueError
         One line for each fault: ``KEY: found VALUE; expected WHAT``.
     """
-    # The model asks for a path; here the values are in memory, and nothing reads it.
-    section = {"method": "mutual_information", "expression": "in memory", **settings}
+    # The model asks for paths; here the values are in memory, and nothing reads them.
+    paths = dict.fromkeys(_PATHS.get(method, ("expression",)), "in memory")
+    section = {"method": method, **paths, **settings}
     config = {"seed": seed, "backend": backend, "analyses": {_NAME: section}}
     try:
         checked = load_config(_plain(config))
     except ConfigError as error:
-        faults = map(_in_words_of_arguments, str(error).splitlines())
+        faults = [_in_words_of_arguments(f, arguments or {}) for f in str(error).splitlines()]
         raise ValueError("\n".join(faults)) from None
     return checked.analyses[_NAME].resolved()
 
@@ -54,7 +70,12 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _in_words_of_arguments(fault: str) -> str:
-    for part in _LEFT_OUT:
+def _in_words_of_arguments(fault: str, arguments: Mapping[str, str]) -> str:
+    for part in _LEFT_OUT[:2]:
+        fault = fault.removeprefix(part)
+    place, colon, rest = fault.partition(": ")
+    if place in arguments:
+        return f"{arguments[place]}{colon}{rest}"
+    for part in _LEFT_OUT[2:]:
         fault = fault.removeprefix(part)
     return fault

@@ -39,14 +39,15 @@ class TargetEstimator(Section):
         description=(
             "Least alignment score of a hit (miRanda's `-sc`). A pair A-U or G-C gives 5, G-U 1, "
             "a mismatch -3, all times `scale` at miRNA positions 2 to 8, the seed: a perfect seed "
-            "alone gives 140."
+            "alone gives 140, and a miRNA of 22 letters can reach 200."
         ),
     )
     energy: Annotated[float, Number()] = Field(
         default=1.0,
         description=(
             "A hit's energy must be below this, in kcal/mol (miRanda's `-en`). Stronger binding "
-            "is more negative: -20 keeps strong duplexes only, 1 keeps all that bind at all."
+            "is more negative: -20 keeps strong duplexes only, 1 keeps nearly all. Whether a hit "
+            "passes changes no other hit, so hits can also be filtered by energy afterwards."
         ),
     )
     scale: Annotated[float, Number(low=0, high=1000)] = Field(
@@ -58,7 +59,10 @@ class TargetEstimator(Section):
     )
     gap_open: Annotated[float, Number(low=-10_000, high=0)] = Field(
         default=-9.0,
-        description="Score of the first base of a gap, 0 or negative (miRanda's `-go`).",
+        description=(
+            "Score of the first base of a gap, 0 or negative (miRanda's `-go`); cut to a whole "
+            "number, as miRanda does."
+        ),
     )
     gap_extend: Annotated[float, Number(low=-10_000, high=0)] = Field(
         default=-4.0,
@@ -71,14 +75,14 @@ class TargetEstimator(Section):
         default=False,
         description=(
             "Demand a perfect seed: miRNA positions 2 to 8 all paired by A-U or G-C, without a "
-            "gap (miRanda's `-strict`)."
+            "gap (miRanda's `-strict`). That is seed class 8mer or 7mer-m8."
         ),
     )
     energies: Annotated[bool, Switch()] = Field(
         default=True,
         description=(
-            "Compute the free energy of each hit's duplex. `false`: it stands as 0 and decides "
-            "nothing (miRanda's `-noenergy`)."
+            "Compute the free energy of each hit's duplex. `false`: it decides nothing, is empty "
+            "in tables, and stands as 0 in `miranda.txt` (miRanda's `-noenergy`); quicker."
         ),
     )
     trim: Annotated[int | None, _WholeOrNull(1, MAX_TRIM)] = Field(
@@ -145,8 +149,8 @@ class MirnaTargets(Analysis):
     transcripts: Annotated[str, Text("a path")] = Field(
         description=(
             "Transcripts (or their 3' UTRs) to search, FASTA, plain or `.gz`, the strand that is "
-            "transcribed, 5' to 3'. Names end at the first white space. A relative path starts at "
-            "the working directory."
+            "transcribed, 5' to 3'. Names end at the first white space. 3' UTRs give fewer false "
+            "hits than whole transcripts. A relative path starts at the working directory."
         ),
     )
     restrict: Annotated[str | None, Text("a path", optional=True)] = Field(
@@ -157,6 +161,16 @@ class MirnaTargets(Analysis):
             "relative path starts at the working directory."
         ),
     )
+    genes: Annotated[str | None, Text("a path", optional=True)] = Field(
+        default=None,
+        description=(
+            "Which gene each transcript is of: a table, transcript and gene in each line, names "
+            "of transcripts as in the FASTA file. Then edges of the network point from miRNAs to "
+            "genes, each with the numbers of its best transcript; the files of hits stay by "
+            "transcript. A transcript that is not in the table stands for itself. null: edges "
+            "point to transcripts. A relative path starts at the working directory."
+        ),
+    )
     annotation: Annotated[str | None, Text("a path", optional=True)] = Field(
         default=None,
         description=(
@@ -165,25 +179,27 @@ class MirnaTargets(Analysis):
             "for the transcripts that it holds, by name (with or without version, also between the "
             "`|` of a longer name). Needs FASTA sequences that are the whole spliced transcripts, "
             "from the first exon's first base: a transcript of another length is left in its own "
-            "coordinates. null: all stay in transcript coordinates. A relative path starts at the "
-            "working directory."
+            "coordinates. For 3' UTRs give a BED12 file of the 3' UTRs, one line each. It is read "
+            "when the tables are written, after the search. null: all stay in transcript "
+            "coordinates. A relative path starts at the working directory."
         ),
     )
     gold_standard: Annotated[str | None, Text("a path", optional=True)] = Field(
         default=None,
         description=(
-            "A table of known targets, columns miRNA and transcript, to judge the network by: adds "
-            "`evaluation.json` and its part of the report. null: no evaluation. It does not change "
-            "the network. A relative path starts at the working directory."
+            "A table of known targets, columns miRNA and transcript, names as in the FASTA files "
+            "(not those of genes), to judge the network by: adds `evaluation.json` and its part of "
+            "the report. null: no evaluation. It does not change the network. A relative path "
+            "starts at the working directory."
         ),
     )
     on_bad_record: Annotated[Literal["error", "skip"], Choice()] = Field(
         default="error",
         description=(
             "What to do about records of a FASTA file that cannot be used (no name, no letters, "
-            "illegal characters, a file cut short). `error`: stop before any work, with a list of "
-            "them all. `skip`: go on without them and list them in `items.parquet` and "
-            "`summary.json`."
+            "illegal characters, a header in which the file ends). `error`: stop before any work, "
+            "with a list of them all. `skip`: go on without them and list them in `items.parquet` "
+            "and `summary.json`; for Ensembl's `Sequence unavailable`, for instance."
         ),
     )
     estimator: TargetEstimator = Field(
@@ -199,8 +215,8 @@ class MirnaTargets(Analysis):
         default="auto",
         description=(
             "Into how many jobs the pairs are split. `auto` makes jobs of one to five minutes, and "
-            "one job of a small problem. Results are the same for any number. A few thousand jobs "
-            "are as many as Snakemake likes."
+            "one job of a small problem. Results are the same for any number. There are never more "
+            "than there are blocks of 512 miRNAs x 256 transcripts."
         ),
     )
     export: ExportList = Field(
@@ -211,7 +227,8 @@ class MirnaTargets(Analysis):
             "`parquet`: the same, typed; `graphml`: Cytoscape, igraph, networkx; `gexf`: Gephi; "
             "`sif`: plain Cytoscape; `cx2`: Cytoscape Web and NDEx; `adjacency`: sparse matrix "
             "(`.npz`); `h5ad`: AnnData with the network in `varp`; `regulon`: table for VIPER and "
-            "decoupler; `html`: a page with the network drawn."
+            "decoupler; `html`: a page with the network drawn. With millions of edges, take `tsv` "
+            "alone."
         ),
     )
 
@@ -219,6 +236,7 @@ class MirnaTargets(Analysis):
         "mirnas",
         "transcripts",
         "restrict",
+        "genes",
         "annotation",
         "gold_standard",
     )

@@ -68,8 +68,8 @@ class PredictorSearch(Section):
             "How sets of `cardinality: 3` are found; smaller ones are always all tried. "
             "`exhaustive`: every three. `sffs`: sequential forward floating selection, which "
             "starts from each target's best pairs and adds and drops predictors; quick, but may "
-            "miss the best three. `auto`: exhaustive where that is affordable; the result says "
-            "which it was."
+            "miss the best three. `auto`: exhaustive up to 2e11 threes times targets; the result "
+            "says which it was."
         ),
     )
 
@@ -82,8 +82,10 @@ class PredictorNull(Section):
         description=(
             "What is done to a target. `permutation`: its levels are shuffled over the samples. "
             "`circular_shift`: they are moved along in time, each series within itself, the end "
-            "coming back in at the start; keeps the ups and downs of a slow time course, and is "
-            "the stricter test there. A series of n steps has only n - 1 shifts."
+            "coming back in at the start, which keeps the ups and downs of a slow time course. "
+            "Take it where levels change slowly from sample to sample, as in most time courses: "
+            "permutation then lets genes pass that have nothing to do with each other (a warning "
+            "says so). A series of n steps has only n - 1 shifts."
         ),
     )
     permutations: Annotated[
@@ -94,8 +96,9 @@ class PredictorNull(Section):
             "How many times targets are shuffled, for each composition (targets with equal numbers "
             "of samples at each level share their shuffles), or each target is shifted; the best "
             "set of each is searched as for a real target, at the same cost. 0: not at all, and no "
-            "p-values. `auto`: 100 to 1,000, by that cost; 99 shifts. A p-value cannot be less "
-            "than 1 / (permutations + 1)."
+            "p-values. `auto`: 100 to 1,000 permutations, by that cost; 99 shifts, or as many as "
+            "the series have. No p- or q-value is less than 1 / (permutations + 1): see that "
+            "`keep` can be met."
         ),
     )
 
@@ -186,8 +189,9 @@ class PredictorPairs(TableAnalysis):
         default=None,
         description=(
             "Where the samples come from several time series: a table with two columns, sample and "
-            "series. Within a series, samples are taken in the order of the table's columns; the "
-            "last of one series is never joined to the first of another. null: one series."
+            "series, a line for every sample. Within a series, samples are taken in the order of "
+            "the table's columns; the last of one series is never joined to the first of another. "
+            "null: one series."
         ),
     )
     regulators: Annotated[str | None, Text("a path", optional=True)] = Field(

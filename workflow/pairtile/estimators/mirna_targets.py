@@ -186,16 +186,19 @@ class MirnaTargets(Estimator):
     # --- network and tables ---------------------------------------------------------------------
 
     def network(self, merged: Merged) -> Network:
-        edges = _edges(merged)
+        by_transcript = _edges(merged)
+        edges = self._of_genes(by_transcript)
         if not self.section["estimator"]["energies"]:
             edges = edges.drop(columns=["energy_kcal_mol", "total_energy_kcal_mol"])
+        genes = {"genes_with_sites": int(edges["target"].nunique())}
         return Network(
             edges,
             directed=True,
             counts={
+                **(genes if "gene_items" in self.state else {}),
                 "edges": len(edges),
                 "mirnas_with_targets": int(edges["source"].nunique()),
-                "transcripts_with_sites": int(edges["target"].nunique()),
+                "transcripts_with_sites": int(by_transcript["target"].nunique()),
             },
             threshold={
                 "score": float(self.section["estimator"]["score"]),
@@ -205,8 +208,20 @@ class MirnaTargets(Estimator):
             },
         )
 
+    def _of_genes(self, edges: pd.DataFrame) -> pd.DataFrame:
+        """Edges to transcripts, best first, as edges to genes by the best transcript of each."""
+        if "gene_items" not in self.state:
+            return edges
+        edges = edges.copy()
+        genes = np.asarray(self.state["gene_items"])
+        edges["target"] = genes[edges["target"].to_numpy() - self.n_mirnas]
+        edges["n_transcripts"] = (
+            edges.groupby(["source", "target"])["score"].transform("size").astype(np.int32)
+        )
+        return edges.drop_duplicates(["source", "target"]).reset_index(drop=True)
+
     def ranking(self, merged: Merged) -> Ranking:
-        edges = _edges(merged)
+        edges = self._of_genes(_edges(merged))
         scored = edges[["source", "target"]].assign(score=edges["total_score"])
         return Ranking(scored, directed=True)
 

@@ -38,9 +38,6 @@ MARGIN_BITS, MARGIN_BITS_OF_CELL = 1e-5, 3e-7
 GROWTH = 16
 """Sets of a batch over sets before it. The candidates of a batch are about ``top`` times this."""
 
-KNOWN_SHARE = 64
-"""Where all cuts are known, the first batch is so small a part: only ties may be too many."""
-
 ROOM = 32
 LEAST_ROOM = 1000
 """Room for candidates, in multiples of ``top`` and at least."""
@@ -171,8 +168,8 @@ class _TargetSearch:
         for lefts in predictors.lefts(first_begin, first_end):
             blocks = all_blocks(lefts.last, *rights)
             first = self.row_length - predictors.settings.top
-            if self.cut_is_known:
-                first = max(first, int(n_sets(blocks).sum()) // KNOWN_SHARE)
+            if self.cut_is_known:  # two batches: only ties can be too many, and show in the first
+                first = max(first, int(n_sets(blocks).sum()) // GROWTH)
             for batch in batches(blocks, self.done, first, GROWTH):
                 self._search(lefts, batch, rights[1])
                 self.done += int(n_sets(batch).sum())

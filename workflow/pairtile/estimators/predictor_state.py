@@ -26,8 +26,8 @@ few cores. The same limit on every machine, because it decides the result."""
 
 SLOW = 0.1
 """Share of steps, above that expected by chance, in which targets keep their level: from so much
-on, permuted targets are no fair comparison. Random Boolean networks have 0.02, a time course of
-the malaria parasite's cycle (3 h steps, 48 h period) 0.3."""
+on, permuted targets are no fair comparison (docs/predictor_pairs.md has the measurement). Random
+Boolean networks have about 0, a time course of the malaria parasite's cycle in steps of 3 h 0.3."""
 
 
 def search_input(section: Section, prepared: PreparedPredictors, seed: int) -> PreparedInput:
@@ -113,8 +113,9 @@ def _null_warnings(section: Section, prepared: PreparedPredictors) -> list[str]:
         return []
     return [
         f"Levels change slowly: targets keep theirs in {kept:.0%} of the steps, where samples in "
-        f"random order would in {chance:.0%}. Permutation breaks that up, so its p-values come out "
-        "too small; null.kind: circular_shift keeps it."
+        f"random order would in {chance:.0%}. Permutation breaks that up, so its p- and q-values "
+        "come out far too small: genes that have nothing to do with each other pass. Set "
+        "null.kind: circular_shift, which keeps it."
     ]
 
 

@@ -9,7 +9,7 @@ from os import PathLike
 import numpy as np
 
 from pairtile.errors import InputError
-from pairtile.inputs.text_file import open_lines
+from pairtile.inputs.name_pairs import read_name_pairs
 
 _FIRST_HEADERS = {"mirna", "mirnas", "microrna", "query", "source", "regulator", "from"}
 _SECOND_HEADERS = {"transcript", "transcripts", "reference", "target", "gene", "to", "utr"}
@@ -41,22 +41,7 @@ def read_restrict(path: str | PathLike[str]) -> list[tuple[str, str]]:
     InputError
         File missing or damaged, a line with another number of fields, or no pair at all.
     """
-    pairs: dict[tuple[str, str], None] = {}
-    first = True
-    with open_lines(path) as lines:
-        for number, line in lines:
-            fields = line.split()
-            if not fields or fields[0].startswith("#"):
-                continue
-            if len(fields) != 2:
-                found = f"{len(fields)} field{'s' if len(fields) > 1 else ''}"
-                raise InputError.at(path, f"line {number}", found, "2: miRNA and transcript")
-            if not (first and _is_header(fields)):
-                pairs[(fields[0], fields[1])] = None
-            first = False
-    if not pairs:
-        raise InputError.at(path, "", "no pairs", "miRNA and transcript in each line")
-    return list(pairs)
+    return read_name_pairs(path, "miRNA and transcript", (_FIRST_HEADERS, _SECOND_HEADERS))
 
 
 def match_restrict(
@@ -94,10 +79,6 @@ def match_restrict(
         )
     found = np.array(sorted(rows), dtype=np.int32).reshape(-1, 2)
     return Restriction(found, len(pairs), missing)
-
-
-def _is_header(fields: Sequence[str]) -> bool:
-    return fields[0].lower() in _FIRST_HEADERS and fields[1].lower() in _SECOND_HEADERS
 
 
 def _rows(names: Sequence[str]) -> dict[str, list[int]]:

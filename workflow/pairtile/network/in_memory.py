@@ -1,7 +1,8 @@
-"""A whole analysis in one process: null, tiles, threshold, DPI; no files.
+"""A whole analysis in one process: null, tiles, merge, network; no files.
 
-What the workflow does with a job for each step, for callers that need the network at once: each
-bootstrap, and ``pairtile.infer_network``. Same tiles, same seed, same network.
+What the workflow does with a job for each step, for callers that need the result at once: each
+bootstrap, ``pairtile.infer_network`` and ``pairtile.predictor_pairs``. Same tiles, same seed, same
+result.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from pairtile.estimators.base import Estimator, Merged
@@ -38,6 +40,17 @@ def network_in_memory(opened: Estimator, tiles: Sequence[Tile], seed: int) -> Ne
         That of the workflow for the same section, tiles, seed and backend, without bootstraps.
         ``counts`` has ``pairs`` and ``pairs_scored`` too.
     """
+    merged = merged_in_memory(opened, tiles, seed)
+    result = opened.network(merged)
+    result.counts = {
+        **{name: int(merged.sums[name].sum()) for name in ("pairs", "pairs_scored")},
+        **result.counts,
+    }
+    return result
+
+
+def merged_in_memory(opened: Estimator, tiles: Sequence[Tile], seed: int) -> Merged:
+    """What chunks and merge leave of an analysis, from an estimator on its state and all tiles."""
     null = opened.null(seed)
     scan: Summaries | None = None
     if opened.needs_scan(opened.section):
@@ -45,12 +58,7 @@ def network_in_memory(opened: Estimator, tiles: Sequence[Tile], seed: int) -> Ne
         for tile in tiles:
             add_summaries(scan, opened.scan_tile(tile))
     pairs, sums = _scored_pairs(opened, tiles, opened.selection(null), scan)
-    result = opened.network(Merged(pairs, sums, null, scan))
-    result.counts = {
-        **{name: int(sums[name].sum()) for name in ("pairs", "pairs_scored")},
-        **result.counts,
-    }
-    return result
+    return Merged(pairs, sums, null, scan)
 
 
 def _scored_pairs(
@@ -69,6 +77,14 @@ def _scored_pairs(
     if selection.top:
         rows = [best.prune(part) for part in rows]
     names = opened.schema().names
-    columns = {name: np.concatenate([part[name] for part in rows]) for name in names}
+    bands: dict[int, list[dict[str, NDArray[Any]]]] = {}
+    for tile, part in zip(tiles, rows, strict=True):
+        bands.setdefault(tile.row_begin, []).append(part)
+    table = pa.concat_tables(opened.reduce_band(_joined(band, names)) for band in bands.values())
+    columns = {name: table[name].to_numpy() for name in names}
     order = np.lexsort([columns[name] for name in reversed(opened.sort_by)])
     return pd.DataFrame({name: columns[name][order] for name in names}), totals
+
+
+def _joined(parts: Sequence[dict[str, NDArray[Any]]], names: Sequence[str]) -> pa.Table:
+    return pa.table({name: np.concatenate([part[name] for part in parts]) for name in names})

@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 
 from pairtile.network.correction import benjamini_hochberg
 
+MOST_GAIN_BITS = 2.0
+"""No predictor adds more: the entropy of four levels."""
+
 WORDS = {1: "predictor", 2: "pair", 3: "triple"}
 """What a set of so many predictors is called."""
 
@@ -67,20 +70,21 @@ def edges_of_sets(sets: pd.DataFrame) -> pd.DataFrame:
     """Edges predictor -> target, best first; each with the numbers of the best set that holds it.
 
     ``gain_bits`` is what the set loses without this predictor, ``n_sets`` in how many of the sets
-    the edge occurs, ``score`` the information of the set less its penalty (what edges are ranked
-    by).
+    the edge occurs. Edges of best sets come first, then those of second sets, and so on; within a
+    rank they go by ``gain_bits``, and ``score`` says both in one number. (The score of the set
+    would rank what stands beside a strong predictor as high as the predictor itself.)
     """
     parts = []
     for number, column in enumerate(members(sets), start=1):
         part = sets[sets[column] >= 0]
         parts.append(part.assign(source=part[column], gain_bits=part[f"gain_{number}"]))
     edges = pd.concat(parts, ignore_index=True)
-    edges["score"] = edges["target_entropy_bits"] - edges["mce_bits"]
+    edges["score"] = edges["gain_bits"] - MOST_GAIN_BITS * (edges["rank"] - 1)
     edges = edges.sort_values(["target", "source", "rank"], kind="stable")
     edges["n_sets"] = edges.groupby(["target", "source"])["source"].transform("size")
     edges = edges.drop_duplicates(["target", "source"])
     edges = edges.sort_values(
-        ["score", "gain_bits", "target", "source"], ascending=[False, False, True, True]
+        ["rank", "gain_bits", "target", "source"], ascending=[True, False, True, True]
     )
     columns = ["source", "target", "mi_bits", "mce_bits", "gain_bits", "imp_bits", "rank"]
     columns += ["n_ties", "n_sets", "p_value", "q_value", "score"]
@@ -108,7 +112,7 @@ def set_warnings(sets: pd.DataFrame, section: Mapping[str, Any]) -> list[str]:
     tied = best[best["n_ties"] > 1]
     if tied.empty:
         return []
-    word = WORDS[len(members(sets))]
+    word = WORDS[int(section["estimator"].get("cardinality", len(members(sets))))]
     text = (
         f"For {len(tied):,} of {len(best):,} targets the best {word} is one of several that score "
         f"exactly the same (median {tied['n_ties'].median():,.0f}, at most "
@@ -118,6 +122,36 @@ def set_warnings(sets: pd.DataFrame, section: Mapping[str, Any]) -> list[str]:
     if section["estimator"]["penalty"] == "none":
         text += " penalty: no_obs breaks most such ties in favour of well-observed states."
     return [text]
+
+
+def lacking_warnings(
+    sets: pd.DataFrame, n_targets: int, cardinality: int, min_samples: int
+) -> list[str]:
+    """Plain words where targets have no result, of ``n_targets`` with candidates enough."""
+    lacking = n_targets - int(sets["target"].nunique())
+    if lacking <= 0:
+        return []
+    return [
+        f"{lacking:,} of {n_targets:,} targets have no result: too many levels are missing for "
+        f"them and any {WORDS[cardinality]} to be observed together in preprocess.min_samples "
+        f"({min_samples}) transitions."
+    ]
+
+
+def threshold_warnings(keep: str | Mapping[str, float], draws: int) -> list[str]:
+    """Plain words where no set can be kept, because ``draws`` shuffled targets for each test are
+    too few."""
+    if isinstance(keep, str):
+        return []
+    column, limit = next(iter(keep.items()))
+    least = 1.0 / (draws + 1)
+    if least <= limit:
+        return []
+    return [
+        f"keep: {{{column}: {limit:g}}} cannot be met: with {draws:,} shuffled targets for each "
+        f"test no p-value is below {least:.2g}. More null.permutations give smaller ones, as far "
+        "as a series has as many circular shifts."
+    ]
 
 
 def threshold_words(

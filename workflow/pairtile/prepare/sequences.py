@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from pairtile.inputs.fasta import BadRecord, Fasta, read_fasta, refuse_bad_records
 from pairtile.inputs.restrict import Restriction, match_restrict, read_restrict
+from pairtile.inputs.transcript_genes import read_transcript_genes
 from pairtile.prepare.item_names import printable, unique_names
 
-MIRNA, TRANSCRIPT = "mirna", "transcript"
-"""The two kinds of item."""
+MIRNA, TRANSCRIPT, GENE = "mirna", "transcript", "gene"
+"""The kinds of item; genes only where transcripts are mapped to them."""
 
 LONG_MIRNA = 30
 """Letters; mature miRNAs have 18 to 25."""
@@ -39,6 +40,7 @@ class PreparedSequences:
     | transcript_order | int32 (transcripts,) | state row -> row among the kept in file order |
     | mirna_lines, transcript_lines | uint8 | header lines of the kept, file order, each with LF |
     | restrict | int32 (pairs, 2) | miRNA and transcript (rows in file order); only with a list |
+    | gene_items | int32 (transcripts,) | item of each one's gene, file order; only with genes |
 
     Row k of the kept miRNAs is item k, row k of the kept transcripts (file order) is item
     ``n_mirnas + k``.
@@ -84,6 +86,11 @@ def prepare_sequences(section: Mapping[str, Any]) -> PreparedSequences:
     if restriction is not None:
         state["restrict"] = restriction.pairs
     items, renamed = items_table(mirnas, transcripts)
+    unmapped = 0
+    if section["genes"] is not None:
+        items, state["gene_items"], unmapped = with_genes(
+            items, transcripts.names, len(mirnas), section["genes"]
+        )
     return PreparedSequences(
         items=items,
         state=state,
@@ -95,8 +102,37 @@ def prepare_sequences(section: Mapping[str, Any]) -> PreparedSequences:
             *_warn_of_names(renamed),
             *_warn_of_lengths(mirnas),
             *_warn_of_missing(restriction, section["restrict"]),
+            *_warn_of_unmapped(unmapped, len(transcripts), section["genes"]),
         ],
     )
+
+
+def with_genes(
+    items: pd.DataFrame, transcripts: Sequence[str], n_mirnas: int, path: str
+) -> tuple[pd.DataFrame, NDArray[np.int32], int]:
+    """Add the genes of a table transcript -> gene as items of their own, after all others.
+
+    A gene that is called as a transcript is that item; a transcript without a gene stands for
+    itself. Also returns, for the kept transcripts in file order, the item of each one's gene, and
+    how many have none.
+    """
+    genes = read_transcript_genes(path, transcripts)
+    kept = items[items["kept"]]
+    item_of = dict(zip(kept["name"], kept["item"].tolist(), strict=True))
+    named = list(dict.fromkeys(printable(gene) for gene in genes.values()))
+    new = [gene for gene in named if gene not in item_of]
+    item_of |= {gene: len(items) + k for k, gene in enumerate(new)}
+    rows = pd.DataFrame({"name": pd.Series(new, dtype=object), "kept": True, "reason": ""})
+    rows = rows.assign(item=np.arange(len(new)) + len(items), kind=GENE, length=0, header="")
+    rows = rows.assign(record=0, is_regulator=False)[list(items.columns)]
+    itself = range(n_mirnas, n_mirnas + len(transcripts))
+    of_transcript = [
+        item_of[printable(genes[name])] if name in genes else item
+        for name, item in zip(transcripts, itself, strict=True)
+    ]
+    joined = pd.concat([items, rows.astype(items.dtypes)], ignore_index=True)
+    unmapped = sum(name not in genes for name in transcripts)
+    return joined, np.array(of_transcript, dtype=np.int32), unmapped
 
 
 def items_table(mirnas: Fasta, transcripts: Fasta) -> tuple[pd.DataFrame, list[tuple[str, str]]]:
@@ -107,7 +143,7 @@ def items_table(mirnas: Fasta, transcripts: Fasta) -> tuple[pd.DataFrame, list[t
     | item | row number, int32; ``i`` and ``j`` of a pairs table are these |
     | name | as in the file; where it is there already, with ``#2``, ``#3``... |
     | kept, reason | whether it is searched; if not, line and fault |
-    | kind | ``mirna`` or ``transcript`` |
+    | kind | ``mirna``, ``transcript`` or ``gene`` |
     | length | letters in the file, before ``trim``, int32; 0 where left out |
     | header | the header line after the name |
     | record | number of the record in its file, from 1, int32 |
@@ -261,6 +297,15 @@ def _warn_of_lengths(mirnas: Fasta) -> list[str]:
         f"{mirnas.path}: {long} of {len(mirnas)} miRNAs have more than {LONG_MIRNA} letters (up to "
         f"{int(mirnas.lengths.max())}); mature miRNAs have 18 to 25. Are these hairpins, or are "
         "mirnas and transcripts exchanged?"
+    ]
+
+
+def _warn_of_unmapped(unmapped: int, transcripts: int, source: str | None) -> list[str]:
+    if not unmapped:
+        return []
+    return [
+        f"{source}: {unmapped} of {transcripts} transcripts have no gene there; they stand for "
+        "themselves in the network."
     ]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pairtile.report.formats import count, counted, number, percent, plain
 from pairtile.report.words.base import Words
 from pairtile.report.words.mirna_targets_files import FILE_COLUMNS, FILES
-from pairtile.report.words.mirna_targets_findings import findings, n_hits
+from pairtile.report.words.mirna_targets_findings import GENES, findings, hit_transcripts, n_hits
 from pairtile.report.words.mirna_targets_methods import methods_paragraph, settings_of
 
 if TYPE_CHECKING:
@@ -33,18 +33,19 @@ def headline(results: Results) -> str:
         return "No hits: no miRNA has a site that passes the thresholds"
     hits = counted(n_hits(results), "hit")
     mirnas = counted(network["source"].nunique(), "miRNA")
-    return f"{hits} of {mirnas} on {counted(network['target'].nunique(), 'transcript')}"
+    places = counted(hit_transcripts(results), "transcript")
+    if GENES in network:
+        places += f" of {counted(network['target'].nunique(), 'gene')}"
+    return f"{hits} of {mirnas} on {places}"
 
 
 def key_numbers(results: Results) -> list[tuple[str, str, str]]:
     """Hits, pairs, miRNAs, transcripts and canonical sites: value, what it is, of how many."""
     network, counts, hits = results.network, results.counts, results.hits
     scanned = counts.get("pairs_scored")
-    of_scanned = (
-        f"of {count(scanned)} scanned ({percent(len(network) / scanned)})" if scanned else ""
-    )
-    n, pairs = n_hits(results), len(network)
-    mirnas, transcripts = network["source"].nunique(), network["target"].nunique()
+    n, pairs = n_hits(results), counts.get("pairs_with_hits", len(network))
+    of_scanned = f"of {count(scanned)} scanned ({percent(pairs / scanned)})" if scanned else ""
+    mirnas, transcripts = network["source"].nunique(), hit_transcripts(results)
     tiles = [
         (count(n), _noun(n, "hit"), f"{number(n / pairs, 2)} a pair" if pairs else ""),
         (count(pairs), _noun(pairs, "pair") + " of miRNA and transcript", of_scanned),
@@ -132,7 +133,7 @@ def cautions(results: Results) -> list[str]:
 def edge_table(results: Results, table: pd.DataFrame) -> pd.DataFrame:
     """The strongest pairs with what targets.tsv tells of them."""
     path = results.folder / "targets.tsv"
-    if not path.is_file() or table.empty:
+    if not path.is_file() or table.empty or GENES in table:
         return table
     from pairtile.report.mirna_tables import target_rows
 

@@ -19,6 +19,16 @@ def findings(results: Results) -> list[str]:
     return [*_strongest(results), *_hubs(results), *_seeds(results), *_left_out(results)]
 
 
+GENES = "n_transcripts"
+"""The column that a network of genes has, and one of transcripts has not."""
+
+
+def hit_transcripts(results: Results) -> int:
+    """Transcripts with a hit, whether or not edges point to their genes."""
+    found = results.counts.get("transcripts_with_sites")
+    return int(results.network["target"].nunique() if found is None else found)
+
+
 def n_hits(results: Results) -> int:
     """Hits of all pairs."""
     if "hits" in results.counts:
@@ -97,7 +107,7 @@ def _left_out(results: Results) -> list[str]:
         kept = items[items["kept"].astype(bool)]["kind"]
         alone = {
             "miRNA": int((kept == "mirna").sum()) - network["source"].nunique(),
-            "transcript": int((kept == "transcript").sum()) - network["target"].nunique(),
+            "transcript": int((kept == "transcript").sum()) - hit_transcripts(results),
         }
         parts = [counted(n, word) for word, n in alone.items() if n > 0]
         if parts:

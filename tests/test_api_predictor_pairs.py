@@ -1,0 +1,349 @@
+"""``pairtile.predictor_pairs``: the workflow's tables without the workflow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import anndata
+import numpy as np
+import pandas as pd
+import pytest
+from pairtile import (
+    BooleanSimulation,
+    InputError,
+    evaluate,
+    predictor_edges,
+    predictor_pairs,
+    prepare_expression,
+    simulate_boolean,
+)
+from pairtile.steps.tables import tables
+from workflow_runs import Analysis
+
+ignore_ties = pytest.mark.filterwarnings("ignore:For .* score exactly the same")
+pytestmark = ignore_ties
+
+
+def simulated(**changes: Any) -> BooleanSimulation:
+    settings = {"n_genes": 14, "n_steps": 30, "n_series": 2, "perturbation": 0.05, "noise": 0.02}
+    return simulate_boolean(**(settings | {"seed": 4} | changes))
+
+
+def frame_of(simulation: BooleanSimulation) -> pd.DataFrame:
+    return pd.DataFrame(
+        simulation.levels, index=pd.Index(simulation.genes, name="gene"), columns=simulation.samples
+    )
+
+
+def expression_of(simulation: BooleanSimulation, missing: float = 0.0) -> pd.DataFrame:
+    random = np.random.default_rng(7)
+    values = frame_of(simulation) * 3.0 + random.normal(0, 0.6, simulation.levels.shape)
+    return values.mask(random.random(values.shape) < missing)
+
+
+def by_the_workflow(
+    folder: Path, table: pd.DataFrame, key: str, files: dict[str, str], **changes: Any
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """``predictors.tsv`` and the network of the workflow's steps."""
+    table.to_csv(folder / "table.tsv", sep="\t")
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    section = {"method": "predictor_pairs", key: "table.tsv", **changes}
+    analysis = Analysis(folder, section, seed=5).pairs().network()
+    out = analysis.out
+    tables(
+        analysis.section,
+        out / "plan.json",
+        out / "state",
+        out / "items.parquet",
+        out / "null.npz",
+        out / "pairs.parquet",
+        out / "chunks.npz",
+        out,
+        analysis.record("tables"),
+    )
+    sets = pd.read_csv(
+        out / "predictors.tsv",
+        sep="\t",
+        keep_default_na=False,
+        na_values=[""],
+        dtype=None,
+        float_precision="round_trip",
+    )
+    return sets, pd.read_parquet(out / "network.parquet")
+
+
+SERIES = "\n".join(
+    ["sample\tseries"]
+    + [f"{s}\t{c}" for s, c in zip(simulated().samples, simulated().series, strict=True)]
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "section", "arguments"),
+    [
+        pytest.param("levels", {"null": {"permutations": 30}}, {"permutations": 30}, id="levels"),
+        pytest.param(
+            "levels",
+            {
+                "series": "series.tsv",
+                "null": {"kind": "circular_shift", "permutations": 9},
+                "estimator": {"penalty": "poor_obs", "beta": 0.7, "self": True, "top": 4},
+            },
+            {
+                "series": simulated().series,
+                "null": "circular_shift",
+                "permutations": 9,
+                "penalty": "poor_obs",
+                "beta": 0.7,
+                "include_self": True,
+                "top": 4,
+            },
+            id="shifts",
+        ),
+        pytest.param(
+            "expression",
+            {
+                "regulators": "regulators.txt",
+                "targets": "targets.txt",
+                "lag": 0,
+                "preprocess": {"min_samples": 12},
+                "quantize": {"levels": 4, "rule": "kmeans"},
+                "null": {"permutations": 20},
+                "keep": {"p_value": 0.2},
+            },
+            {
+                "regulators": ["G04", "G01", "G09", "G05", "G02"],
+                "targets": ["G07", "G01", "G03"],
+                "lag": 0,
+                "preprocess": {"min_samples": 12},
+                "quantize": {"levels": 4, "rule": "kmeans"},
+                "permutations": 20,
+            },
+            id="expression",
+        ),
+        pytest.param(
+            "levels",
+            {"estimator": {"cardinality": 1, "penalty": "none"}, "null": {"permutations": 5}},
+            {"cardinality": 1, "penalty": "none", "permutations": 5},
+            id="single",
+        ),
+        pytest.param(
+            "levels",
+            {"estimator": {"cardinality": 3, "alpha": 0.5}, "null": {"permutations": 5}},
+            {"cardinality": 3, "alpha": 0.5, "permutations": 5},
+            id="triples",
+        ),
+        pytest.param(
+            "levels",
+            {"estimator": {"cardinality": 3, "search": "sffs"}, "null": {"permutations": 5}},
+            {"cardinality": 3, "search": "sffs", "permutations": 5},
+            id="sffs",
+        ),
+    ],
+)
+def test_tables_are_those_of_the_workflow(
+    kind: str, section: dict[str, Any], arguments: dict[str, Any], tmp_path: Path
+) -> None:
+    simulation = simulated()
+    table = frame_of(simulation) if kind == "levels" else expression_of(simulation, missing=0.05)
+    files = {
+        "series.tsv": SERIES,
+        "regulators.txt": "G04\nG01\nG09\nG05\nG02\n",
+        "targets.txt": "G07\nG01\nG03\n",
+    }
+    expected, network = by_the_workflow(tmp_path, table, kind, files, chunks=3, **section)
+    found = predictor_pairs(**{kind: table}, seed=5, backend="cpu", **arguments)
+    assert len(found) == len(expected) > 10
+    left_out = {"predictor_2", "gain_2"} if arguments.get("cardinality") == 1 else set()
+    assert list(found.columns) == [name for name in expected if name not in left_out]
+    for column in found:
+        assert found[column].tolist() == expected[column].tolist(), column
+    edges = predictor_edges(found, section.get("keep", "best"))
+    assert len(edges) == len(network) > 3
+    for column in network:
+        assert edges[column].tolist() == network[column].tolist(), column
+
+
+@pytest.mark.parametrize("name", ["bool60", "bool60noisy"])
+def test_golden_best_pairs(shared: Path, name: str) -> None:
+    folder = shared / "golden/predictor_pairs"
+    table = pd.read_csv(folder / f"{name}.data.tsv", sep="\t", header=None, index_col=0)
+    golden = pd.read_csv(folder / f"{name}__lag_q2_no_obs_a1.tsv", sep="\t")
+    found = predictor_pairs(levels=table.to_numpy(), top=1, permutations=0)
+    for column, of_golden in (
+        ("target", "target"),
+        ("predictor_1", "x1"),
+        ("predictor_2", "x2"),
+        ("n_ties", "n_ties"),
+    ):
+        assert found[column].tolist() == golden[of_golden].tolist()
+    np.testing.assert_allclose(found["mce_bits"], golden["mce_bits"], atol=1e-9, rtol=0)
+    np.testing.assert_allclose(found["imp_bits"], golden["imp_bits"], atol=1e-9, rtol=0)
+
+
+def test_every_kind_of_input_gives_the_same_sets() -> None:
+    simulation = simulated()
+    options: dict[str, Any] = {"permutations": 9, "top": 3}
+    expected = predictor_pairs(levels=simulation, **options)
+    frame = frame_of(simulation)
+    by_name = dict(zip(simulation.samples, simulation.series, strict=True))
+    for levels, series in (
+        (frame, simulation.series),
+        (frame, by_name),
+        (frame, pd.Series(by_name)[::-1]),
+        (frame.astype("Int64"), np.array(simulation.series)),
+        (anndata.AnnData(frame.T.astype(float)), simulation.series),
+    ):
+        found = predictor_pairs(levels=levels, series=series, **options)
+        pd.testing.assert_frame_equal(found, expected)
+    turned = predictor_pairs(
+        levels=frame.T, orientation="samples_in_rows", series=simulation.series, **options
+    )
+    pd.testing.assert_frame_equal(turned, expected)
+    plain = predictor_pairs(levels=simulation.levels, series=simulation.series, **options)
+    for column in ("target", "predictor_1", "predictor_2"):
+        assert plain[column].dtype.kind == "i"
+        assert frame.index[plain[column]].tolist() == expected[column].tolist()
+
+
+def test_prepared_expression_is_only_quantised() -> None:
+    values = expression_of(simulated())
+    prepared = prepare_expression(2**values, log2=True, min_samples=10)
+    found = predictor_pairs(prepared, permutations=0)
+    expected = predictor_pairs(
+        2**values, preprocess={"log2": True, "min_samples": 10}, permutations=0
+    )
+    pd.testing.assert_frame_equal(found, expected)
+    with pytest.raises(ValueError, match="preprocess: found it beside prepared values"):
+        predictor_pairs(prepared, preprocess={"log2": False})
+
+
+def test_genes_that_preparation_drops_leave_the_numbers_of_the_others() -> None:
+    values = frame_of(simulated()).to_numpy().astype(float)
+    values[0, 5:] = np.nan
+    with pytest.warns(UserWarning, match="1 of 14 genes were dropped: too few samples"):
+        found = predictor_pairs(levels=values, permutations=0)
+    assert set(found["target"]) == set(range(1, 14))
+    assert found.attrs["counts"]["genes_kept"] == 13
+
+
+def test_true_edges_come_first() -> None:
+    simulation = simulate_boolean(n_genes=40, n_steps=60, perturbation=0.03, seed=2)
+    sets = predictor_pairs(levels=simulation, permutations=0)
+    judged = evaluate(predictor_edges(sets, "all"), simulation.edges, genes=simulation.genes)
+    assert judged["aupr"] > 0.7  # a random ranking has .05
+
+
+def test_ties_are_said_aloud() -> None:
+    levels = np.random.default_rng(3).integers(0, 2, (30, 12))
+    with pytest.warns(UserWarning, match="30 targets the best pair is one of several"):
+        found = predictor_pairs(
+            levels=levels, penalty="none", permutations=0, preprocess={"min_samples": 5}
+        )
+    assert found.attrs["warnings"]
+
+
+def test_targets_that_share_too_few_samples_with_any_pair_are_told() -> None:
+    random = np.random.default_rng(1)
+    levels = np.where(random.random((10, 40)) < 0.4, np.nan, random.integers(0, 2, (10, 40)))
+    with pytest.warns(UserWarning, match="9 of 9 targets have no result: too many levels are"):
+        found = predictor_pairs(levels=levels, permutations=5, preprocess={"min_samples": 18})
+    assert found.empty
+    assert predictor_edges(found).empty
+
+
+def test_fewer_levels_than_asked_for_are_told() -> None:
+    with pytest.warns(UserWarning, match="There are 3 levels, but no gene has more than 2"):
+        predictor_pairs(levels=simulated(), quantize={"levels": 3}, permutations=0)
+
+
+def test_notes_say_how_many_shuffled_targets_there_are() -> None:
+    levels = np.random.default_rng(5).integers(0, 2, (6, 30))
+    shifts = predictor_pairs(levels=levels, null="circular_shift", permutations=500, top=1)
+    text = (
+        "28 circular shifts of each of 6 targets (the series are too short for the 500 asked for)"
+    )
+    assert f"{text}: no p-value is below 0.034." in shifts.attrs["notes"]
+    assert shifts["p_value"].min() >= 1 / 29
+    none = predictor_pairs(levels=levels, permutations=0, top=1)
+    assert none["p_value"].isna().all()
+    assert not any("p-value" in note for note in none.attrs["notes"])
+
+
+LEVELS = np.random.default_rng(0).integers(0, 2, (6, 30))
+NAMED = pd.DataFrame(LEVELS, index=list("abcdef"), columns=[f"s{k}" for k in range(30)])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "expression, levels: found neither; expected one of them"),
+        (
+            {"expression": LEVELS, "levels": LEVELS},
+            "levels: found 'levels'; expected null beside expression|found both",
+        ),
+        ({"expression": simulated()}, "expression: found levels of a simulation; expected levels="),
+        ({"levels": LEVELS, "penalty": "noobs"}, "^penalty: found 'noobs'.*did you mean no_obs"),
+        ({"levels": LEVELS, "null": "shift"}, "^null: found 'shift'; expected permutation or"),
+        ({"levels": LEVELS, "include_self": 3}, "^include_self: found 3"),
+        ({"levels": LEVELS, "cardinality": 4}, "^cardinality: found 4; expected an integer"),
+        ({"levels": LEVELS, "quantize": {"bins": 2}}, "^quantize.bins: found an unknown key"),
+        ({"expression": LEVELS, "quantize": {"levels": 4}}, "^quantize.levels: found 4; expected"),
+        ({"levels": LEVELS, "preprocess": {"log2": True}}, "^preprocess: found"),
+        ({"levels": LEVELS, "series": ["a"] * 29}, r"series: found shape \(29,\); expected .* 30"),
+        ({"levels": LEVELS, "series": "s.tsv"}, "series: found 's.tsv'; expected a label for each"),
+        ({"levels": LEVELS, "series": {"s0": 1}}, "since the samples have no names"),
+        ({"levels": NAMED, "series": {"s0": 1}}, r"none for 29 of 30 samples \('s1', 's2', 's3'"),
+        ({"levels": LEVELS, "series": [None] * 30}, "found 30 samples without a label"),
+        ({"levels": NAMED, "targets": ["z"]}, r"targets: found none of the 1 names \(z\)"),
+        ({"levels": LEVELS, "targets": [9]}, "targets: found gene 9; expected numbers from 0 to 5"),
+        ({"levels": NAMED, "regulators": "a"}, "regulators: found the string 'a'; expected a list"),
+    ],
+)
+def test_wrong_arguments_are_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        predictor_pairs(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            {"levels": NAMED + 0.5},
+            "levels: gene 'a', sample 's0': found .*expected a level, a whole number from 0 to 3",
+        ),
+        ({"levels": NAMED * 2, "quantize": {"levels": 2}}, r"quantize.levels is 2"),
+        ({"levels": LEVELS[:, :15]}, "levels: found 15 samples; expected at least preprocess.min_"),
+        (
+            {"levels": LEVELS[:, :20]},
+            r"levels: found 19 transitions \(20 samples, 1 series, lag: 1",
+        ),
+        ({"levels": LEVELS[:3], "cardinality": 3}, "found 3 candidate predictors .* at least 3"),
+        ({"levels": LEVELS, "regulators": [1]}, "regulators: found 1 candidate predictors"),
+        ({"levels": LEVELS, "series": range(30)}, "series: found 30 series of at most 1 sample"),
+    ],
+)
+def test_data_that_cannot_be_searched_are_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        predictor_pairs(**arguments)
+
+
+def test_edges_need_the_sets_of_a_search_and_p_values_for_a_threshold() -> None:
+    sets = predictor_pairs(levels=LEVELS, permutations=0)
+    with pytest.raises(ValueError, match="sets: found no column rank"):
+        predictor_edges(sets.drop(columns="rank"))
+    with pytest.raises(ValueError, match=r"expected best or all \(there are no p-values\)"):
+        predictor_edges(sets, {"fdr": 0.05})
+    with pytest.raises(ValueError, match=r"^keep: found 'top'; expected best"):
+        predictor_edges(sets, "top")
+
+
+@pytest.mark.gpu
+def test_gpu_gives_the_same_sets() -> None:
+    simulation = simulated(n_genes=60)
+    options: dict[str, Any] = {"levels": simulation, "permutations": 50}
+    pd.testing.assert_frame_equal(
+        predictor_pairs(**options, backend="cuda"), predictor_pairs(**options, backend="cpu")
+    )
