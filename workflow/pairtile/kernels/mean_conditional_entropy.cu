@@ -6,8 +6,8 @@
 //   CARDINALITY  predictors in a set, 1 to 3
 //   PENALTY      0 none, 1 no_obs, 2 poor_obs
 //   WORDS        32-bit words of samples
-//   COUNT_ALL    0 where no level is missing: cells then have one size for all targets.
-//                1 counts every level of the target, cell sizes set by set
+//   COUNT_ALL    0 where no level is missing, up to 16 cells: cells have one size for all targets,
+//                and one level of the target need not be counted. 1 counts them all
 //   TIGHT        1 for the closer of two bounds: with three and four levels and many samples
 //   SHARED       1 to keep the targets' planes in shared memory, 0 to read them where they are
 // Plain CUDA C++: no headers.
@@ -50,6 +50,7 @@ constexpr int GROUP = 4 * LANE_TARGETS;  // targets of a column tile
 // Lefts and groups of targets that are taken together, to have enough independent instructions.
 constexpr int LEFTS = LEVELS == 2 && CARDINALITY == 2 && !COUNT_ALL && CHUNKS <= 2 ? 2 : 1;
 constexpr int GROUPS = CELLS <= 9 && CHUNKS <= 4 && !COUNT_ALL ? 2 : 1;
+static_assert(GROUP * GROUPS <= 16, "tiles come in multiples of 16 targets");
 constexpr int SCORES = LEFTS * GROUPS * LANE_TARGETS;  // of a lane at a time
 constexpr bool RESIDENT = (LEFT_CELLS + LEVELS) * CHUNKS <= 48;  // planes fit in registers
 constexpr bool COLUMNS_RESIDENT = COLUMN_TILES * CHUNKS <= 16;
@@ -296,7 +297,10 @@ struct Sum {
     {
         if (!COUNT_ALL)
             return total;
-        const float penalised = PENALTY == NO_OBS ? fmaf((float)CELLS, special_weight, size) : size;
+        // At least 1, so that padding, which has no samples, does not pass.
+        const float samples = fmaxf(size, 1.0f);
+        const float penalised =
+            PENALTY == NO_OBS ? fmaf((float)CELLS, special_weight, samples) : samples;
         return fmaf(-limit.x, penalised, PENALTY ? fmaf(special, limit.y, total) : total);
     }
 };
