@@ -150,7 +150,7 @@ def test_a_later_method_needs_one_model_and_its_registration(
         assert config.analyses["a"].input_files() == {}
         with pytest.raises(Exception, match=r"config: analyses\.a\.windw: .*did you mean window"):
             load_config({"analyses": {"a": {"method": "later", "windw": 5}}})
-        with pytest.raises(Exception, match="expected mutual_information, .* or later"):
+        with pytest.raises(Exception, match=r"expected mutual_information, .* or later"):
             load_config({"analyses": {"a": {"method": "none"}}})
     finally:
         monkeypatch.undo()
