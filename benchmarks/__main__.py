@@ -12,6 +12,7 @@ from benchmarks import (
     bench_mirna_targets,
     bench_mutual_information,
     bench_predictor_pairs,
+    bench_trajectory_correlation,
     bench_workflow,
 )
 from benchmarks.machine import write
@@ -37,6 +38,7 @@ def main() -> None:
         "mirna_targets": lambda: bench_mirna_targets.run(backend),
         "workflow_predictor_pairs": lambda: bench_workflow.run_predictor_pairs(backend),
         "workflow_mirna_targets": lambda: bench_workflow.run_mirna_targets(backend),
+        "trajectory_correlation": lambda: bench_trajectory_correlation.run(backend),
         "workflow": lambda: {
             f"{genes} genes x {samples} samples": bench_workflow.run(genes, samples, backend, draws)
             for genes, samples, draws in WORKFLOWS[backend]

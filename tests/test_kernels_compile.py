@@ -14,6 +14,8 @@ nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="needs the package cud
 
 ARCHITECTURES = ["sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"]
 
+SEARCH_MACROS = ("LEVELS", "CARDINALITY", "PENALTY", "WORDS", "COUNT_ALL", "TIGHT", "SHARED")
+
 VARIANTS = {
     "mutual_information": [
         {"REAL": "float", "WEIGHT": "__half", "BINS": 10, "ORDER": 3},
@@ -30,6 +32,26 @@ VARIANTS = {
         {"ROWS": 49, "TRACKED": 49},
     ],
     "miranda_traceback": [{}],
+    "mean_conditional_entropy": [
+        dict(zip(SEARCH_MACROS, values, strict=True))
+        for values in (
+            (2, 2, 1, 2, 0, 0, 1),
+            (3, 2, 1, 2, 0, 0, 1),
+            (3, 2, 1, 16, 0, 1, 1),
+            (4, 2, 0, 2, 0, 0, 1),
+            (2, 2, 1, 2, 1, 0, 1),
+            (3, 3, 2, 2, 1, 0, 1),
+            (2, 1, 0, 1, 0, 0, 1),
+            (3, 2, 0, 700, 1, 1, 0),
+        )
+    ],
+    "mean_conditional_entropy_best": [{}],
+    "ksg": [
+        {"DIM": 3, "MAX_NORM": 0, "VARIANT": 1, "COLUMNS": 4},
+        {"DIM": 1, "MAX_NORM": 1, "VARIANT": 2, "COLUMNS": 4},
+        {"DIM": 16, "MAX_NORM": 0, "VARIANT": 2, "COLUMNS": 4},
+    ],
+    "gaussian": [{"DIM": 1}, {"DIM": 3}, {"DIM": 16}],
     "dpi": [{"REAL": "float"}, {"REAL": "double"}],
 }
 """Compile-time settings that stand for what users can ask for."""

@@ -104,10 +104,13 @@ def all_tied(
     sets: list[tuple[int, ...]] = []
     lengths, n_ties = [], []
     for excluded in exclude.tolist():
-        left = [p for p in range(first_begin, n_predictors) if p != excluded]
-        n_first = sum(p < first_end for p in left)
-        n_sets = comb(len(left), cardinality) - comb(len(left) - n_first, cardinality)
-        # In lexicographic order, so that the first sets begin with the first predictors.
+        n_left = n_predictors - first_begin - (first_begin <= excluded < n_predictors)
+        n_first = first_end - first_begin - (first_begin <= excluded < first_end)
+        n_sets = comb(n_left, cardinality) - comb(n_left - n_first, cardinality)
+        # In lexicographic order the first sets begin with the first predictor, and there are as
+        # many as are asked for without going far beyond it.
+        few = range(first_begin, min(first_begin + top + cardinality + 1, n_predictors))
+        left = [p for p in few if p != excluded]
         rows = list(islice(combinations(left, cardinality), min(top, n_sets)))
         sets += rows
         lengths.append(len(rows))

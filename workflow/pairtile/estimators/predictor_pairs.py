@@ -92,13 +92,14 @@ class PredictorPairs(Estimator):
 
     @classmethod
     def work_per_second(cls, section: Section, state: State, backend: str, threads: int) -> float:
-        # Measured for pairs: docs/speed.md. Counting goes by words of 64 samples and by cells.
+        # Measured for pairs in tiles of 50 and of 500 samples: docs/speed.md.
         levels, c = int(state["n_levels"][0]), int(state["cardinality"][0])
-        words = -(-int(state["source_samples"].size) // 64)
-        cells = (levels - 1) ** (c + 1) * words
-        missing = 4.0 if bool((state["levels"] < 0).any()) else 1.0
-        fast = 3e11 if backend == "cuda" else 1e9 * threads
-        return fast / (cells * missing * (4.0 if c == 3 else 1.0))
+        samples, missing = int(state["source_samples"].size), bool((state["levels"] < 0).any())
+        if backend == "cuda":
+            rate = {2: 7e11, 3: 2.2e11, 4: 8e10}[levels] / (1.0 + samples / 300)
+            return rate / ((2.0 if missing else 1.0) * (levels if c == 3 else 1.0))
+        rate = threads * {2: 1.5e9, 3: 3e8, 4: 6e7}[levels] / (1.0 + samples / 200)
+        return rate / ((10.0 if missing else 1.0) * (2.0 * levels if c == 3 else 1.0))
 
     @classmethod
     def resolve_precision(cls, section: Section, backend: str) -> str:
