@@ -1,0 +1,94 @@
+"""Correlated motion by its definitions, slowly and plainly: what the kernels are held against."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import digamma
+
+
+def naive_distances(x: Any, norm: str, theiler: int) -> np.ndarray:
+    """All distances between frames of one variable (d, frames); infinite where excluded.
+
+    Euclidean distances are left squared: no order changes, and no rounding is added.
+    """
+    n = x.shape[1]
+    difference = np.abs(x[:, :, None] - x[:, None, :])
+    if norm == "max" or len(x) == 1:
+        distance = difference.max(axis=0)
+    else:
+        distance = np.zeros((n, n))
+        for axis in range(len(x)):
+            distance = distance + difference[axis] * difference[axis]
+    t = np.arange(n)
+    distance[np.abs(t[:, None] - t[None, :]) <= theiler] = np.inf
+    return distance
+
+
+def naive_ksg(
+    x: Any, y: Any, k: int = 6, variant: int = 1, norm: str = "euclidean", theiler: int = 0
+) -> float:
+    """Kraskov et al. 2004, equations 8 and 9, one frame at a time; nats."""
+    n = x.shape[1]
+    of_x, of_y = (naive_distances(v, norm, theiler) for v in (x, y))
+    terms = []
+    for t in range(n):
+        joint = np.maximum(of_x[t], of_y[t])
+        bound = np.sort(joint)[k - 1]
+        others = int((np.abs(np.arange(n) - t) > theiler).sum())
+        if variant == 1:
+            n_x, n_y = (of_x[t] < bound).sum(), (of_y[t] < bound).sum()
+            term = digamma(n_x + 1) + digamma(n_y + 1)
+        else:
+            near = joint <= bound
+            n_x = (of_x[t] <= of_x[t][near].max()).sum()
+            n_y = (of_y[t] <= of_y[t][near].max()).sum()
+            term = digamma(n_x) + digamma(n_y)
+        terms.append(digamma(others + 1) - term)
+    return float(digamma(k) - (1.0 / k if variant == 2 else 0.0) + np.mean(terms))
+
+
+def naive_gaussian(x: Any, y: Any) -> float:
+    """From the determinants of the three covariance matrices; nats."""
+    joint = np.cov(np.vstack([x, y]), bias=True)
+    d = len(x)
+    logs = [np.linalg.slogdet(m)[1] for m in (joint[:d, :d], joint[d:, d:], joint)]
+    return float(0.5 * (logs[0] + logs[1] - logs[2]))
+
+
+def naive_dcc(x: Any, y: Any) -> float:
+    """Mean dot product of displacements over the product of their root mean squares."""
+    a = x - x.mean(axis=1, keepdims=True)
+    b = y - y.mean(axis=1, keepdims=True)
+    return float((a * b).sum() / np.sqrt((a * a).sum() * (b * b).sum()))
+
+
+def naive_cyclic_mi(x: Any, y: Any, bins: int, order: int) -> float:
+    """Of two angles (frames,), from a joint table filled frame by frame; nats."""
+    joint = np.zeros((bins, bins))
+    for a, b in zip(x, y, strict=True):
+        joint += np.outer(_cyclic_basis(a, bins, order), _cyclic_basis(b, bins, order))
+    p = joint / joint.sum()
+    outer = p.sum(axis=1, keepdims=True) * p.sum(axis=0, keepdims=True)
+    filled = p > 0
+    return float((p[filled] * np.log(p[filled] / outer[filled])).sum())
+
+
+def _cyclic_basis(angle: float, bins: int, order: int) -> np.ndarray:
+    """Cardinal B-splines wrapped around the circle: one bump, of width ``order``, on each bin."""
+    place = (angle / (2 * np.pi) * bins) % bins
+    weights = np.zeros(bins)
+    for bin_ in range(bins):
+        for turn in range(-order - 1, order + 2):
+            weights[bin_] += _cardinal(place - bin_ + order - 1 + turn * bins, order)
+    return weights
+
+
+def _cardinal(u: float, order: int) -> float:
+    """The cardinal B-spline on [0, order)."""
+    if order == 1:
+        return 1.0 if 0 <= u < 1 else 0.0
+    left = u * _cardinal(u, order - 1)
+    right = (order - u) * _cardinal(u - 1, order - 1)
+    return (left + right) / (order - 1)

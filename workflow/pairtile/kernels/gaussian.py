@@ -1,0 +1,37 @@
+"""Mutual information of jointly normal variables on the CPU: twin of gaussian.cu."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def gaussian_mutual_information(correlation, d, smallest, mi_nats):  # type: ignore[no-untyped-def]
+    """-1/2 ln det(I - K K^T) of every pair, by elimination.
+
+    correlation  float64 (rows * d, columns * d): covariances K of whitened variables
+    d            coordinates of a variable
+    smallest     what a pivot that rounding has brought to nothing counts as
+    mi_nats      float64 (rows, columns): filled in place
+    """
+    rows, columns = mi_nats.shape
+    for row in prange(rows):
+        k = correlation[row * d : (row + 1) * d]
+        m = np.empty((d, d))
+        for column in range(columns):
+            begin = column * d
+            for a in range(d):
+                for b in range(a + 1):
+                    total = 1.0 if a == b else 0.0
+                    for c in range(begin, begin + d):
+                        total -= k[a, c] * k[b, c]
+                    m[a, b] = total
+            log_determinant = 0.0
+            for p in range(d):
+                pivot = max(m[p, p], smallest)
+                log_determinant += np.log(pivot)
+                for a in range(p + 1, d):
+                    for b in range(p + 1, a + 1):
+                        m[a, b] -= m[a, p] * m[b, p] / pivot
+            mi_nats[row, column] = max(0.0, -0.5 * log_determinant)

@@ -1,0 +1,282 @@
+"""Prepare trajectories: superpose frames, and turn them into time series of variables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairtile.errors import InputError
+from pairtile.inputs.trajectory import Run, Trajectories, box_of
+from pairtile.prepare.contacts import ContactCount, variable_contacts
+from pairtile.prepare.motion_variables import (
+    Variables,
+    dihedral_variables,
+    distance_variables,
+    position_variables,
+)
+from pairtile.prepare.residues import Residues, domains_of, residues_of, secondary_structure
+from pairtile.prepare.series_file import Scratch, frames_in_block
+from pairtile.prepare.superposition import centred, spans_a_plane, superpose
+from pairtile.prepare.time_series import PreparedTrajectory, SeriesWriter, prepare_tables
+from pairtile.record import Progress
+
+Floats = NDArray[np.float64]
+_AVERAGE_PASSES = 2
+
+
+def prepare_trajectory(
+    section: Mapping[str, Any], seed: int, scratch: str | os.PathLike[str] | None = None
+) -> PreparedTrajectory:
+    """Read what a section of ``method: trajectory_correlation`` names, and prepare it.
+
+    Parameters
+    ----------
+    section
+        Every default filled in.
+    seed
+        Not used: nothing is drawn here.
+    scratch
+        Folder for the series, which are written as they are read; it must outlive the result. Best
+        on the disk where the state will lie. None: a temporary folder, which goes with the series.
+
+    Raises
+    ------
+    ConfigError
+        Without MDAnalysis; for a selection that is not in its language.
+    InputError
+        Files that cannot be read; a trajectory of another number of atoms; selections that match
+        nothing, or not the same in all trajectories; too few frames; positions that are no finite
+        numbers; a fit that leaves the rotation open.
+    StoreError
+        If the disk has no room for the series.
+    """
+    if section["time_series"]:
+        return prepare_tables(section, scratch)
+    with Scratch(scratch) as folder:
+        return _Preparation(section).run(folder)
+
+
+class _Preparation:
+    """One analysis: what is read, and how."""
+
+    def __init__(self, section: Mapping[str, Any]) -> None:
+        self.section = section
+        self.input = Trajectories(section["topology"], section["trajectories"], section["frames"])
+        self.notes: list[str] = []
+        self.first = self._first_frame()
+        self.residues, self.variables = self._variables()
+        self.fit = self._fit_atoms()
+        self.needed = np.union1d(self.variables.atoms, self.fit)
+        self.reference = self._reference() if self.fit.size else None
+
+    def run(self, scratch: Scratch) -> PreparedTrajectory:
+        """Read all frames once, and write the series."""
+        variables, runs = self.variables, self.input.runs
+        writer = SeriesWriter(
+            self.section,
+            scratch,
+            [(run.name, len(run.frames)) for run in runs],
+            (len(variables), variables.dimensions),
+            cyclic=variables.cyclic,
+        )
+        contacts = self._contacts()
+        own = np.searchsorted(self.needed, variables.atoms)
+        progress = Progress(sum(len(run.frames) for run in runs), "frames")
+        broken = 0
+        for run in runs:
+            last: Floats | None = None
+            for block, box in self._blocks(run, self.needed, contacts):
+                values = variables.values(self._superposed(block, self.needed)[:, own])
+                writer.write(values)
+                if variables.turns and box is not None:
+                    broken += _jumps(values, last, float(box[:3].min()) / 2)
+                    last = values[-1:]
+                progress.advance(len(block))
+        prepared = writer.finish(variables.table, variables.dropped)
+        self._describe(prepared, broken)
+        if contacts is not None:
+            found = variable_contacts(
+                contacts.fractions(), variables.table["residue"].to_numpy(), len(self.residues)
+            )
+            prepared.state.update(found)
+            touch = prepared.state["contact_fraction"] >= self.section["contacts"]["fraction"]
+            prepared.counts["contacts"] = int(touch.sum())
+        return prepared
+
+    # --- what is read ------------------------------------------------------------------------
+
+    def _first_frame(self) -> Floats:
+        run = self.input.runs[0]
+        (_, step), *_ = self.input.read(run, run.frames[:1])
+        return np.array(step.positions, dtype=np.float64)
+
+    def _variables(self) -> tuple[Residues, Variables]:
+        section, source = self.section, self.input
+        kind = section["variables"]
+        if kind == "distances":
+            ends = {
+                name: (
+                    source.select(one, f"distances.{name}"),
+                    source.select(other, f"distances.{name}"),
+                )
+                for name, (one, other) in section["distances"].items()
+            }
+            atoms = np.unique(np.concatenate([part for pair in ends.values() for part in pair]))
+            return residues_of(source.universe, atoms), distance_variables(ends)
+        selected = source.select(section["select"], "select")
+        residues = residues_of(source.universe, selected)
+        if kind == "dihedrals":
+            names = section["dihedrals"]
+            return residues, dihedral_variables(residues, names, self.first, source.topology)
+        masses = np.asarray(getattr(source.universe.atoms, "masses", np.zeros(source.n_atoms)))
+        masses = np.nan_to_num(masses.astype(np.float64))
+        return residues, position_variables(
+            residues, selected, section["positions"], masses, source.topology
+        )
+
+    def _fit_atoms(self) -> NDArray[np.int64]:
+        none = np.empty(0, dtype=np.int64)
+        if not self.variables.turns:
+            self.notes.append(
+                f"Frames are not superposed: {self.section['variables']} do not depend on it."
+            )
+            return none
+        if self.section["fit"] is False:
+            self.notes.append("Frames are used as they are, not superposed (fit: false).")
+            return none
+        return self.input.select(self.section["fit"], "fit")
+
+    def _reference(self) -> Floats:
+        """Positions of the fit's atoms on which all frames are laid, centroid at the origin."""
+        start = self.input.runs[0]
+        self._check_finite(self.first[self.fit][None], start, [start.frames[0]], self.fit)
+        reference = centred(self.first[self.fit])
+        if not spans_a_plane(reference):
+            found = f"{self.fit.size} atom{'s' if self.fit.size > 1 else ''}"
+            raise InputError.at(
+                self.input.topology,
+                f"fit {self.section['fit']!r}",
+                f"{found} {'on one line' if self.fit.size > 2 else ''}".strip(),
+                "three atoms or more that are not on one line, or fit: false",
+            )
+        where = f"frame {start.frames[0]} of {start.name}"
+        if self.section["reference"] == "average":
+            for _ in range(_AVERAGE_PASSES):
+                reference = self._average(reference)
+            where = f"the average structure, found in {_AVERAGE_PASSES} rounds from {where}"
+        self.notes.append(f"Frames are superposed by {self.fit.size} atoms on {where}.")
+        return reference
+
+    def _average(self, reference: Floats) -> Floats:
+        total, n_frames = np.zeros_like(reference), 0
+        everything = np.arange(self.fit.size)
+        for run in self.input.runs:
+            for block, _ in self._blocks(run, self.fit, None):
+                total += superpose(block, everything, reference).sum(axis=0)
+                n_frames += len(block)
+        return centred(total / n_frames)
+
+    def _contacts(self) -> ContactCount | None:
+        if not self.section["contacts"]:
+            return None
+        atoms, residues = self.residues.heavy_atoms()
+        return ContactCount(atoms, residues, self.section["contacts"]["cutoff"])
+
+    # --- reading -----------------------------------------------------------------------------
+
+    def _blocks(
+        self, run: Run, atoms: NDArray[np.int64], contacts: ContactCount | None
+    ) -> Iterator[tuple[Floats, NDArray[np.float32] | None]]:
+        """Positions of ``atoms`` (frames, atoms, 3), a block of frames at a time, and the box."""
+        at_a_time = frames_in_block(3 * atoms.size + len(self.variables) * 3)
+        for first in range(0, len(run.frames), at_a_time):
+            frames = run.frames[first : first + at_a_time]
+            block = np.empty((len(frames), atoms.size, 3))
+            box = None
+            for k, (_, step) in enumerate(self.input.read(run, frames)):
+                block[k] = step.positions[atoms]
+                box = box_of(step)
+                if contacts is not None:
+                    contacts.add(step.positions, box)
+            self._check_finite(block, run, frames, atoms)
+            yield block, box
+
+    def _superposed(self, block: Floats, atoms: NDArray[np.int64]) -> Floats:
+        if self.reference is None:
+            return block
+        return superpose(block, np.searchsorted(atoms, self.fit), self.reference)
+
+    def _check_finite(
+        self, block: Floats, run: Run, frames: range | list[int], atoms: NDArray[np.int64]
+    ) -> None:
+        if np.isfinite(block).all():
+            return
+        frame, atom, axis = np.argwhere(~np.isfinite(block))[0]
+        number = int(atoms[atom])
+        raise InputError.at(
+            run.name,
+            f"frame {frames[int(frame)]}, atom {number + 1} ({self._atom_name(number)})",
+            f"{'xyz'[axis]} = {block[frame, atom, axis]:g}",
+            "finite positions (leave damaged frames out by frames, or mend the file)",
+        )
+
+    def _atom_name(self, number: int) -> str:
+        atom = self.input.universe.atoms[number]
+        parts = [str(getattr(atom, key, "")) for key in ("resname", "resid", "name")]
+        return " ".join(part for part in parts if part)
+
+    # --- what is said of it ------------------------------------------------------------------
+
+    def _describe(self, prepared: PreparedTrajectory, broken: int) -> None:
+        """Residues, structure, domains and secondary structure, and where variables lie."""
+        residues, items, runs = self.residues, prepared.items, self.input.runs
+        rows = items["residue"].to_numpy()
+        domains = domains_of(
+            residues,
+            {
+                name: self.input.select(text, f"domains.{name}")
+                for name, text in self.section["domains"].items()
+            },
+        )
+        states = secondary_structure(residues, self.first)
+        for key in ("chain", "resid", "icode", "resname"):
+            absent: Any = 0 if key == "resid" else ""
+            column = residues.table[key].to_numpy()
+            items[key] = np.where(rows >= 0, column[rows], absent)
+        items["domain"] = np.where(rows >= 0, np.array(domains, dtype=object)[rows], "")
+        items["secondary_structure"] = np.where(rows >= 0, np.array(states, dtype=object)[rows], "")
+        everything = np.concatenate([*residues.atoms, self.needed])
+        drawn = np.unique(everything)
+        frame = self._superposed(self.first[None, drawn], drawn)
+        of_residues = np.searchsorted(drawn, np.concatenate(residues.atoms))
+        prepared.state["structure"] = residues.structure(frame[0, of_residues])
+        if not self.variables.turns:
+            own = np.searchsorted(drawn, self.variables.atoms)
+            prepared.state["mean_positions"] = self.variables.centres(frame[:, own])[0]
+        prepared.state["frame_interval_ps"] = np.array([run.interval_ps for run in runs])
+        counts = {"atoms": self.input.n_atoms, "residues": len(residues)}
+        prepared.counts.update(counts, fit_atoms=int(self.fit.size))
+        prepared.notes[:0] = self.notes
+        for run in runs:
+            if run.n_promised > run.n_frames:
+                prepared.warnings.append(
+                    f"{run.name} says that it holds {run.n_promised} frames, but {run.n_frames} "
+                    "are there: it may be a copy cut short."
+                )
+        if broken:
+            prepared.warnings.append(
+                f"In {broken} frames an atom is more than half a box length from where it was the "
+                "frame before: molecules may be broken across the periodic box. Make them whole "
+                "first (gmx trjconv -pbc whole or nojump, cpptraj unwrap)."
+            )
+
+
+def _jumps(values: Floats, last: Floats | None, far: float) -> int:
+    """Frames of a block in which something is further than ``far`` from the frame before."""
+    joined = values if last is None else np.concatenate([last, values])
+    moved = ((joined[1:] - joined[:-1]) ** 2).sum(axis=-1)
+    return int((moved > far**2).any(axis=1).sum())
