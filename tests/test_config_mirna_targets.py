@@ -15,6 +15,7 @@ LEAST = {"method": "mirna_targets", "mirnas": "m.fa", "transcripts": "t.fa"}
 DEFAULTS: dict[str, Any] = {
     **LEAST,
     "restrict": None,
+    "genes": None,
     "annotation": None,
     "gold_standard": None,
     "on_bad_record": "error",
@@ -64,7 +65,7 @@ def test_contract_written_out_resolves_to_the_defaults() -> None:
 
 
 def test_all_files_are_named_as_inputs() -> None:
-    files = {key: f"{key}.x" for key in ("restrict", "annotation", "gold_standard")}
+    files = {key: f"{key}.x" for key in ("restrict", "genes", "annotation", "gold_standard")}
     assert one(**files).input_files() == {"mirnas": "m.fa", "transcripts": "t.fa"} | files
 
 
