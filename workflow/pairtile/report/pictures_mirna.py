@@ -10,6 +10,7 @@ import numpy as np
 from pairtile.report import figures_mirna as figures
 from pairtile.report.formats import count, counted, listed, number, percent, plain
 from pairtile.report.results import Results
+from pairtile.report.words.mirna_targets_findings import GENES
 
 if TYPE_CHECKING:
     from pairtile.report.pictures import Made
@@ -42,15 +43,17 @@ def _target_map(results: Results) -> Made | None:
     label = "lowest energy of a hit (kcal/mol)" if energies else "best score of a hit"
     canonical = None
     path = results.folder / "targets.tsv"
-    if path.is_file():
+    by_gene = GENES in results.network
+    if path.is_file() and not by_gene:
         rows = target_rows(path, pairs)
         canonical = rows["n_canonical_sites"].to_numpy(dtype=np.float64) > 0
     figure = figures.target_map(
         pairs, pairs[column], canonical, label=label, low_is_strong=energies
     )
+    target = "gene" if by_gene else "transcript"
     caption = (
         f"{counted(len(pairs), 'pair')} between the {counted(n_mirnas, 'miRNA')} and the "
-        f"{counted(n_transcripts, 'transcript')} of the strongest hits; darker is stronger, "
+        f"{counted(n_transcripts, target)} of the strongest hits; darker is stronger, "
         "blank: no hit. Rows and columns that are alike lie together."
     )
     if canonical is not None:
@@ -60,7 +63,7 @@ def _target_map(results: Results) -> Made | None:
         f"Heat map. {caption} The pair with the highest score, {best['source']} and "
         f"{best['target']}, has {label} {number(best[column])}."
     )
-    return figure, "Strongest miRNAs and transcripts", caption, alternative
+    return figure, f"Strongest miRNAs and {target}s", caption, alternative
 
 
 def _score_distribution(results: Results) -> Made | None:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from pairtile.config.model import model_of
 from pairtile.estimators.base import Section
-from pairtile.record import recorded
+from pairtile.record import describe_inputs, recorded
 from pairtile.steps.network import read_merged
 from pairtile.steps.plan import read_plan
 
@@ -27,6 +28,9 @@ def tables(
     with recorded("tables", record) as step:
         opened = read_plan(plan_file).open_estimator(section, state, backend="cpu")
         merged = read_merged(pairs, summaries, null)
+        model = model_of(section)
+        later = {key: section[key] for key in (model.table_inputs if model else ())}
+        step.details["inputs"] = describe_inputs({k: path for k, path in later.items() if path})
         written = opened.write_tables(merged, pd.read_parquet(items), folder)
         step.count(**written.counts)
         for warning in written.warnings:
