@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,15 @@ def test_kernel_compiles(name, defines, architecture):
 
 def test_every_kernel_file_is_covered():
     assert {path.stem for path in cuda.FOLDER.glob("*.cu")} == set(VARIANTS)
+
+
+def test_every_part_stands_in_a_kernel_and_travels_with_the_package():
+    parts = {path.name for path in cuda.FOLDER.glob("*.cuh")}
+    used = [path.read_text() for path in cuda.FOLDER.glob("*.cu")]
+    assert parts == {name for text in used for name in re.findall(r'#include "(\w+\.cuh)"', text)}
+    assert not any('#include "' in cuda.source(name) for name in VARIANTS)
+    project = tomllib.loads((cuda.FOLDER.parents[2] / "pyproject.toml").read_text())
+    assert "kernels/*.cuh" in project["tool"]["setuptools"]["package-data"]["pairtile"]
 
 
 @pytest.mark.parametrize("defines", VARIANTS["mutual_information"][:2], ids=str)

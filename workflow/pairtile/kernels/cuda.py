@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -9,14 +10,22 @@ from typing import Any
 
 FOLDER = Path(__file__).parent
 
+_INCLUDE = re.compile(r'^#include "(\w+\.cuh)"\n', re.MULTILINE)
+
 OPTIONS = ("--std=c++17",)
 """Compiler options common to all kernels (``--use_fast_math`` is not among them: it would change
 comparisons with subnormal numbers; kernels name the fast functions they mean)."""
 
 
 def source(name: str) -> str:
-    """Text of ``kernels/NAME.cu``."""
-    return (FOLDER / f"{name}.cu").read_text(encoding="utf-8")
+    """Text of ``kernels/NAME.cu``, with the files of this folder that it includes (``#include
+    "PART.cuh"``, alone in its line) in their places: the compiler needs no search path, and CuPy's
+    cache of compiled code sees all of it."""
+    return _with_parts((FOLDER / f"{name}.cu").read_text(encoding="utf-8"))
+
+
+def _with_parts(text: str) -> str:
+    return _INCLUDE.sub(lambda found: (FOLDER / found[1]).read_text(encoding="utf-8"), text)
 
 
 def options(defines: Mapping[str, str | int]) -> tuple[str, ...]:

@@ -10,7 +10,6 @@
 // round, and bits of numbers >= 0 sort as the numbers do. A frame in which rounding made equal what
 // it should not is done again in float64, so that counts are those of float64.
 
-#define FULL_WARP 0xffffffffu
 #define FAR 0x7f800000 // bits of infinity: what is no neighbour, and padding
 
 // Not contracted to fused multiply-add, so that ties are the ties of the CPU.
@@ -49,40 +48,7 @@ extern "C" __global__ void frame_distances(const double *points, int frames, int
     out[((size_t)blockIdx.z * variables + variable) * padded + s] = value;
 }
 
-__device__ __forceinline__ int warp_smallest(int value)
-{
-#if __CUDA_ARCH__ >= 800
-    return __reduce_min_sync(FULL_WARP, value);
-#else
-#pragma unroll
-    for (int reach = 16; reach > 0; reach /= 2)
-        value = min(value, __shfl_xor_sync(FULL_WARP, value, reach));
-    return value;
-#endif
-}
-
-__device__ __forceinline__ int warp_sum(int value)
-{
-#if __CUDA_ARCH__ >= 800
-    return __reduce_add_sync(FULL_WARP, value);
-#else
-#pragma unroll
-    for (int reach = 16; reach > 0; reach /= 2) value += __shfl_xor_sync(FULL_WARP, value, reach);
-    return value;
-#endif
-}
-
-__device__ __forceinline__ int warp_largest(int value) { return -warp_smallest(-value); }
-
-__device__ __forceinline__ double warp_smallest(double value)
-{
-#pragma unroll
-    for (int reach = 16; reach > 0; reach /= 2)
-        value = fmin(value, __shfl_xor_sync(FULL_WARP, value, reach));
-    return value;
-}
-
-__device__ __forceinline__ double warp_largest(double value) { return -warp_smallest(-value); }
+#include "warp.cuh"
 
 // One pair's counts at one frame, the same in every lane.
 // One pair's counts at one frame: in each lane, or after add_up the same in all of them.
