@@ -15,6 +15,8 @@ with job(snakemake):
         null=Path(snakemake.input.null),
         pairs=Path(snakemake.input.pairs),
         summaries=Path(snakemake.input.summaries),
+        network=Path(snakemake.input.network),
+        scores=Path(snakemake.input.scores),
         folder=Path(snakemake.output.record).parent.parent,
         record=Path(snakemake.output.record),
     )

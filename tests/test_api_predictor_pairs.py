@@ -60,6 +60,8 @@ def by_the_workflow(
         out / "null.npz",
         out / "pairs.parquet",
         out / "chunks.npz",
+        out / "network.parquet",
+        out / "scores.npz",
         out,
         analysis.record("tables"),
     )

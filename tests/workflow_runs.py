@@ -161,7 +161,7 @@ class Analysis:
 
     def prepare(self) -> Analysis:
         items = self.out / "items.parquet"
-        later = {"gold_standard", *self.model.table_inputs}
+        later = {"gold_standard", *self.model.table_inputs, *self.model.network_inputs}
         inputs = {key: path for key, path in self.files.items() if key not in later}
         record = self.record("prepare")
         prepare(self.section, self.seed, inputs, items, self.out / "state", record)
@@ -237,7 +237,7 @@ class Analysis:
 
     def results(self) -> Analysis:
         """Evaluation, exports, summary and report."""
-        if self.model.tables:
+        if self.model.result_tables():
             tables(
                 self.section,
                 self.out / "plan.json",
@@ -246,6 +246,8 @@ class Analysis:
                 self.out / "null.npz",
                 self.out / "pairs.parquet",
                 self.out / "chunks.npz",
+                self.out / "network.parquet",
+                self.out / "scores.npz",
                 self.out,
                 self.record("tables"),
             )

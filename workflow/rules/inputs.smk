@@ -14,45 +14,58 @@ def all_results():
         names += ["summary.json", "report.html"]
         if SECTIONS[analysis].get("gold_standard"):
             names.append("evaluation.json")
-        names += CONFIG.analyses[analysis].tables
+        names += CONFIG.analyses[analysis].result_tables()
         files += [f"{CONFIG.results}/{analysis}/{name}" for name in names]
         files += export_files(analysis)
     return files
 
 
 def method_tables():
-    """The tables of their own that the methods of this run write, by method."""
-    return {
-        section.method: section.tables
-        for section in CONFIG.analyses.values()
-        if section.tables
-    }
+    """The tables of their own that analyses write, and a pattern of their names, by rule name.
 
-
-def analyses_of(method):
-    """A pattern of the names of a method's analyses."""
-    names = [n for n, section in SECTIONS.items() if section["method"] == method]
-    return "|".join(re.escape(name) for name in names)
+    One for each method; more where analyses of one method ask for different tables.
+    """
+    analyses = {}
+    for name, section in CONFIG.analyses.items():
+        if tables := section.result_tables():
+            analyses.setdefault((section.method, tables), []).append(re.escape(name))
+    named = {}
+    for (method, tables), names in analyses.items():
+        number = sum(other.startswith(f"tables_{method}") for other in named)
+        name = f"tables_{method}" + (f"_{number + 1}" if number else "")
+        named[name] = (tables, "|".join(names))
+    return named
 
 
 def table_files(wildcards):
     """The tables of an analysis' own method."""
-    tables = CONFIG.analyses[wildcards.analysis].tables
+    tables = CONFIG.analyses[wildcards.analysis].result_tables()
     return [f"{CONFIG.results}/{wildcards.analysis}/{table}" for table in tables]
 
 
 def state_for_report(wildcards):
-    """The state, where the page shows what it holds: the levels of predictors and targets."""
-    if SECTIONS[wildcards.analysis]["method"] == "predictor_pairs":
+    """The state, where the page shows what it holds."""
+    if CONFIG.analyses[wildcards.analysis].report_needs_state:
         return [f"{CONFIG.results}/{wildcards.analysis}/state"]
     return []
 
 
-def table_inputs(wildcards):
-    """Input files that only the tables are made from."""
-    analysis = CONFIG.analyses[wildcards.analysis]
-    files = analysis.input_files()
-    return [files[key] for key in analysis.table_inputs if key in files]
+def later_inputs(kind):
+    """An input function: the input files that only a later step reads (``table_inputs``,
+    ``network_inputs``)."""
+
+    def files(wildcards):
+        analysis = CONFIG.analyses[wildcards.analysis]
+        found = analysis.input_files()
+        return [found[key] for key in getattr(analysis, kind) if key in found]
+
+    return files
+
+
+def other_results(wildcards):
+    """Results of other analyses that an analysis' tables are made from."""
+    wanted = CONFIG.analyses[wildcards.analysis].other_results()
+    return [f"{CONFIG.results}/{name}" for name in wanted]
 
 
 def export_files(analysis):
@@ -70,7 +83,7 @@ def input_files(wildcards):
     """
     see_to_earlier_runs()
     analysis = CONFIG.analyses[wildcards.analysis]
-    later = {"gold_standard", *analysis.table_inputs}
+    later = {"gold_standard", *analysis.table_inputs, *analysis.network_inputs}
     return {
         key: path for key, path in analysis.input_files().items() if key not in later
     }

@@ -30,6 +30,7 @@ rule network:
         summaries=f"{ANALYSIS}/chunks.npz",
         scan=scan_file,
         bootstraps=bootstrap_files,
+        inputs=later_inputs("network_inputs"),
     output:
         network=f"{ANALYSIS}/network.parquet",
         scores=f"{ANALYSIS}/scores.npz",

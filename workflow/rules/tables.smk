@@ -1,9 +1,9 @@
 # Tables that a method has beside the network: one rule for each such method of the run.
-for METHOD, TABLES in method_tables().items():
+for TABLE_RULE, (TABLES, ANALYSES) in method_tables().items():
 
     rule:
         name:
-            f"tables_{METHOD}"
+            TABLE_RULE
         input:
             plan=f"{ANALYSIS}/plan.json",
             state=f"{ANALYSIS}/state",
@@ -11,14 +11,17 @@ for METHOD, TABLES in method_tables().items():
             null=f"{ANALYSIS}/null.npz",
             pairs=f"{ANALYSIS}/pairs.parquet",
             summaries=f"{ANALYSIS}/chunks.npz",
-            inputs=table_inputs,
+            network=f"{ANALYSIS}/network.parquet",
+            scores=f"{ANALYSIS}/scores.npz",
+            inputs=later_inputs("table_inputs"),
+            others=other_results,
         output:
             tables=[f"{ANALYSIS}/{table}" for table in TABLES],
             record=f"{STEPS}/tables.json",
         log:
             f"{LOGS}/tables.log",
         wildcard_constraints:
-            analysis=analyses_of(METHOD),
+            analysis=ANALYSES,
         conda:
             ENVIRONMENT
         threads: all_cores

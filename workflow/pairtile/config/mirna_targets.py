@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 from pydantic_core import CoreSchema, core_schema
 
-from pairtile.config.network import ExportList
+from pairtile.config.network import Chunks, ExportList, OptionalPath, chunks_field, export_field
 from pairtile.config.section import Analysis, Section
 from pairtile.config.values import Choice, Number, Switch, Text, Whole
 
@@ -153,7 +153,7 @@ class MirnaTargets(Analysis):
             "hits than whole transcripts. A relative path starts at the working directory."
         ),
     )
-    restrict: Annotated[str | None, Text("a path", optional=True)] = Field(
+    restrict: OptionalPath = Field(
         default=None,
         description=(
             "A list of the pairs to look at, miRNA and transcript in each line, names as in the "
@@ -161,7 +161,7 @@ class MirnaTargets(Analysis):
             "relative path starts at the working directory."
         ),
     )
-    genes: Annotated[str | None, Text("a path", optional=True)] = Field(
+    genes: OptionalPath = Field(
         default=None,
         description=(
             "Which gene each transcript is of: a table, transcript and gene in each line, names "
@@ -171,7 +171,7 @@ class MirnaTargets(Analysis):
             "point to transcripts. A relative path starts at the working directory."
         ),
     )
-    annotation: Annotated[str | None, Text("a path", optional=True)] = Field(
+    annotation: OptionalPath = Field(
         default=None,
         description=(
             "Where the transcripts lie in the genome: a GTF file (exons with `transcript_id`) or a "
@@ -184,7 +184,7 @@ class MirnaTargets(Analysis):
             "coordinates. A relative path starts at the working directory."
         ),
     )
-    gold_standard: Annotated[str | None, Text("a path", optional=True)] = Field(
+    gold_standard: OptionalPath = Field(
         default=None,
         description=(
             "A table of known targets, columns miRNA and transcript, names as in the FASTA files "
@@ -211,25 +211,13 @@ class MirnaTargets(Analysis):
     extras: Extras = Field(
         default=Extras(), description="Further columns of `hits.tsv` and `hits.parquet`."
     )
-    chunks: Annotated[Literal["auto"] | int, Whole(1, 100_000, word="auto")] = Field(
-        default="auto",
-        description=(
-            "Into how many jobs the pairs are split. `auto` makes jobs of one to five minutes, and "
-            "one job of a small problem. Results are the same for any number. There are never more "
-            "than there are blocks of 512 miRNAs x 256 transcripts."
-        ),
+    chunks: Chunks = chunks_field(
+        more=" There are never more than there are blocks of 512 miRNAs x 256 transcripts."
     )
-    export: ExportList = Field(
-        default=("tsv", "graphml"),
-        description=(
-            "Formats in which the network of miRNA to transcript edges is written, beside "
-            "`network.parquet` and the files of hits, which are always written. `tsv`: table; "
-            "`parquet`: the same, typed; `graphml`: Cytoscape, igraph, networkx; `gexf`: Gephi; "
-            "`sif`: plain Cytoscape; `cx2`: Cytoscape Web and NDEx; `adjacency`: sparse matrix "
-            "(`.npz`); `h5ad`: AnnData with the network in `varp`; `regulon`: table for VIPER and "
-            "decoupler; `html`: a page with the network drawn. With millions of edges, take `tsv` "
-            "alone."
-        ),
+    export: ExportList = export_field(
+        "the network of miRNA to transcript edges",
+        "`network.parquet` and the files of hits, which are always written",
+        " With millions of edges, take `tsv` alone.",
     )
 
     input_keys: ClassVar[tuple[str, ...]] = (

@@ -9,15 +9,20 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from pairtile.config.network import (
     BootstrapsOrNumber,
+    Chunks,
     Dpi,
     DpiOrFalse,
     ExportList,
     Keep,
     KeepPValue,
+    OptionalPath,
+    chunks_field,
+    export_field,
+    gold_standard_field,
 )
 from pairtile.config.preprocess import ExpressionAnalysis
 from pairtile.config.section import Section
-from pairtile.config.values import Choice, Text, Whole, refusal
+from pairtile.config.values import Choice, Whole, refusal
 
 JUDGING = frozenset({"plan", "score", "network", "evaluate"})
 """Steps that depend on what makes an edge: all but the preparation."""
@@ -102,7 +107,7 @@ class MutualInformation(ExpressionAnalysis):
     method: Annotated[Literal["mutual_information"], Choice()] = Field(
         description="Which method this analysis runs."
     )
-    regulators: Annotated[str | None, Text("a path", optional=True)] = Field(
+    regulators: OptionalPath = Field(
         default=None,
         description=(
             "A text file of regulators (transcription factors), one name a line, as they are named "
@@ -111,14 +116,8 @@ class MutualInformation(ExpressionAnalysis):
             "gene with every gene. A relative path starts at the working directory."
         ),
     )
-    gold_standard: Annotated[str | None, Text("a path", optional=True)] = Field(
-        default=None,
-        description=(
-            "A table of known edges, columns source and target, to judge the network by: adds "
-            "`evaluation.json` (AUPR, AUROC, precision, recall) and its part of the report. null: "
-            "no evaluation. It does not change the network. A relative path starts at the working "
-            "directory."
-        ),
+    gold_standard: OptionalPath = gold_standard_field(
+        " A relative path starts at the working directory."
     )
     estimator: Estimator = Field(
         default=Estimator(), description="How mutual information is estimated."
@@ -163,24 +162,8 @@ class MutualInformation(ExpressionAnalysis):
             "itself and is a restartable unit of its own."
         ),
     )
-    chunks: Annotated[Literal["auto"] | int, Whole(1, 100_000, word="auto")] = Field(
-        default="auto",
-        description=(
-            "Into how many jobs the pairs are split. `auto` makes jobs of one to five minutes, and "
-            "one job of a small problem. Results are the same for any number. A few thousand jobs "
-            "are as many as Snakemake likes."
-        ),
-    )
-    export: ExportList = Field(
-        default=("tsv", "graphml"),
-        description=(
-            "Formats in which the network is written, beside `network.parquet`. `tsv`: table; "
-            "`parquet`: the same, typed; `graphml`: Cytoscape, igraph, networkx; `gexf`: Gephi; "
-            "`sif`: plain Cytoscape; `cx2`: Cytoscape Web and NDEx; `adjacency`: sparse matrix "
-            "(`.npz`); `h5ad`: AnnData with the network in `varp`; `regulon`: table for VIPER and "
-            "decoupler; `html`: a page with the network drawn."
-        ),
-    )
+    chunks: Chunks = chunks_field(more=" A few thousand jobs are as many as Snakemake likes.")
+    export: ExportList = export_field()
 
     input_keys: ClassVar[tuple[str, ...]] = ("expression", "regulators", "gold_standard")
     used_by: ClassVar[Mapping[str, frozenset[str]]] = {

@@ -1,4 +1,5 @@
-"""How a network is made of scored pairs: which to keep, DPI, bootstrap consensus, export."""
+"""How a network is made of scored pairs: which to keep, DPI, bootstrap consensus, export; and the
+keys that every method has."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from pydantic import (
 )
 
 from pairtile.config.section import Section
-from pairtile.config.values import EXPECTED, Choice, Form, Number, Whole, listed, refusal
+from pairtile.config.values import EXPECTED, Choice, Form, Number, Text, Whole, listed, refusal
 
 ExportFormat = Literal[
     "tsv", "parquet", "graphml", "gexf", "sif", "cx2", "adjacency", "h5ad", "regulon", "html"
@@ -237,3 +238,46 @@ ExportList = Annotated[
     BeforeValidator(_each_once, json_schema_input_type=list[Annotated[ExportFormat, Choice()]]),
     Form(f"a list of {listed(get_args(ExportFormat))}"),
 ]
+
+
+OptionalPath = Annotated[str | None, Text("a path", optional=True)]
+Chunks = Annotated[Literal["auto"] | int, Whole(1, 100_000, word="auto")]
+
+
+def gold_standard_field(more: str = "") -> Any:
+    """The key ``gold_standard`` (an ``OptionalPath``) of a method whose edges join genes."""
+    return Field(
+        default=None,
+        description=(
+            "A table of known edges, columns source and target, to judge the network by: adds "
+            "`evaluation.json` (AUPR, AUROC, precision, recall) and its part of the report. null: "
+            f"no evaluation. It does not change the network.{more}"
+        ),
+    )
+
+
+def chunks_field(what: str = "the pairs are", more: str = "") -> Any:
+    """The key ``chunks`` (a ``Chunks``); ``what`` is split into jobs."""
+    return Field(
+        default="auto",
+        description=(
+            f"Into how many jobs {what} split. `auto` makes jobs of one to five minutes, and one "
+            f"job of a small problem. Results are the same for any number.{more}"
+        ),
+    )
+
+
+def export_field(
+    what: str = "the network", beside: str = "`network.parquet`", more: str = ""
+) -> Any:
+    """The key ``export`` (an ``ExportList``): formats of ``what``, written ``beside`` something."""
+    return Field(
+        default=("tsv", "graphml"),
+        description=(
+            f"Formats in which {what} is written, beside {beside}. `tsv`: table; `parquet`: the "
+            "same, typed; `graphml`: Cytoscape, igraph, networkx; `gexf`: Gephi; `sif`: plain "
+            "Cytoscape; `cx2`: Cytoscape Web and NDEx; `adjacency`: sparse matrix (`.npz`); "
+            "`h5ad`: AnnData with the network in `varp`; `regulon`: table for VIPER and decoupler; "
+            f"`html`: a page with the network drawn.{more}"
+        ),
+    )

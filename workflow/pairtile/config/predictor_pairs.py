@@ -7,11 +7,18 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, ValidationInfo, field_validator, model_validator
 
-from pairtile.config.network import ExportList
+from pairtile.config.network import (
+    Chunks,
+    ExportList,
+    OptionalPath,
+    chunks_field,
+    export_field,
+    gold_standard_field,
+)
 from pairtile.config.preprocess import TableAnalysis
 from pairtile.config.quantize import Quantize
 from pairtile.config.section import Section
-from pairtile.config.values import EXPECTED, Choice, Form, Number, Switch, Text, Whole, refusal
+from pairtile.config.values import EXPECTED, Choice, Form, Number, Switch, Whole, refusal
 
 
 class PredictorSearch(Section):
@@ -157,7 +164,7 @@ class PredictorPairs(TableAnalysis):
     method: Annotated[Literal["predictor_pairs"], Choice()] = Field(
         description="Which method this analysis runs."
     )
-    expression: Annotated[str | None, Text("a path", optional=True)] = Field(
+    expression: OptionalPath = Field(
         default=None,
         description=(
             "The expression table, genes x samples, the samples of a time series in order of time. "
@@ -166,7 +173,7 @@ class PredictorPairs(TableAnalysis):
             "`levels`, one of them. A relative path starts at the working directory."
         ),
     )
-    levels: Annotated[str | None, Text("a path", optional=True)] = Field(
+    levels: OptionalPath = Field(
         default=None,
         description=(
             "In place of `expression`: a table of levels, genes x samples in the same formats, "
@@ -185,7 +192,7 @@ class PredictorPairs(TableAnalysis):
             "sample, for samples that are no time series."
         ),
     )
-    series: Annotated[str | None, Text("a path", optional=True)] = Field(
+    series: OptionalPath = Field(
         default=None,
         description=(
             "Where the samples come from several time series: a table with two columns, sample and "
@@ -194,7 +201,7 @@ class PredictorPairs(TableAnalysis):
             "null: one series."
         ),
     )
-    regulators: Annotated[str | None, Text("a path", optional=True)] = Field(
+    regulators: OptionalPath = Field(
         default=None,
         description=(
             "A text file of candidate predictors, one name a line; `#` starts a comment line. "
@@ -202,21 +209,14 @@ class PredictorPairs(TableAnalysis):
             "finds fewer."
         ),
     )
-    targets: Annotated[str | None, Text("a path", optional=True)] = Field(
+    targets: OptionalPath = Field(
         default=None,
         description=(
             "A text file of the genes whose predictors are sought, one name a line. null: every "
             "gene."
         ),
     )
-    gold_standard: Annotated[str | None, Text("a path", optional=True)] = Field(
-        default=None,
-        description=(
-            "A table of known edges, columns source and target, to judge the network by: adds "
-            "`evaluation.json` (AUPR, AUROC, precision, recall) and its part of the report. null: "
-            "no evaluation. It does not change the network."
-        ),
-    )
+    gold_standard: OptionalPath = gold_standard_field()
     estimator: PredictorSearch = Field(
         default=PredictorSearch(), description="How sets of predictors are scored and searched."
     )
@@ -232,23 +232,8 @@ class PredictorPairs(TableAnalysis):
             "Benjamini-Hochberg q-value at most x."
         ),
     )
-    chunks: Annotated[Literal["auto"] | int, Whole(1, 100_000, word="auto")] = Field(
-        default="auto",
-        description=(
-            "Into how many jobs the search is split. `auto` makes jobs of one to five minutes, and "
-            "one job of a small problem. Results are the same for any number."
-        ),
-    )
-    export: ExportList = Field(
-        default=("tsv", "graphml"),
-        description=(
-            "Formats in which the network is written, beside `network.parquet`. `tsv`: table; "
-            "`parquet`: the same, typed; `graphml`: Cytoscape, igraph, networkx; `gexf`: Gephi; "
-            "`sif`: plain Cytoscape; `cx2`: Cytoscape Web and NDEx; `adjacency`: sparse matrix "
-            "(`.npz`); `h5ad`: AnnData with the network in `varp`; `regulon`: table for VIPER and "
-            "decoupler; `html`: a page with the network drawn."
-        ),
-    )
+    chunks: Chunks = chunks_field("the search is")
+    export: ExportList = export_field()
 
     input_keys: ClassVar[tuple[str, ...]] = (
         "expression",
@@ -261,6 +246,7 @@ class PredictorPairs(TableAnalysis):
     input_folders: ClassVar[tuple[str, ...]] = ("expression", "levels")
     tables: ClassVar[tuple[str, ...]] = ("predictors.tsv", "hyperedges.tsv")
     draws_in_prepare: ClassVar[bool] = True
+    report_needs_state: ClassVar[bool] = True
     used_by: ClassVar[Mapping[str, frozenset[str]]] = {
         "keep": frozenset({"network", "tables"}),
         "gold_standard": frozenset({"evaluate"}),

@@ -31,6 +31,12 @@ class Analysis(Section):
     table_inputs: ClassVar[tuple[str, ...]] = ()
     """Those of ``input_keys`` that only the tables are made from."""
 
+    network_inputs: ClassVar[tuple[str, ...]] = ()
+    """Those of ``input_keys`` that are first needed to make the network of the scored pairs."""
+
+    report_needs_state: ClassVar[bool] = False
+    """Whether the report draws from the state (the values that were paired)."""
+
     draws_in_prepare: ClassVar[bool] = False
     """Whether preparation draws at random: then another seed runs it again."""
 
@@ -51,6 +57,14 @@ class Analysis(Section):
         """The files (or folders) this analysis reads: key -> path, keys without one left out."""
         paths = {key: getattr(self, key) for key in self.input_keys}
         return {key: path for key, path in paths.items() if path is not None}
+
+    def result_tables(self) -> tuple[str, ...]:
+        """Those of ``tables`` that this analysis asks for."""
+        return self.tables
+
+    def other_results(self) -> tuple[str, ...]:
+        """Results of other analyses that the tables are made from, as ``NAME/file``."""
+        return ()
 
     def resolved(self) -> dict[str, Any]:
         """This section with every default filled in, as JSON can hold it."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from pairtile.config.motion_estimator import MotionEstimator
-from pairtile.config.network import ExportList
+from pairtile.config.network import Chunks, ExportList, OptionalPath, chunks_field, export_field
 from pairtile.config.residue_network import (
     CommunityList,
     ContactsOrFalse,
@@ -44,7 +44,7 @@ class TrajectoryCorrelation(Analysis):
     method: Annotated[Literal["trajectory_correlation"], Choice()] = Field(
         description="Which method this analysis runs."
     )
-    topology: Annotated[str | None, Text("a path", optional=True)] = Field(
+    topology: OptionalPath = Field(
         default=None,
         description=(
             "The system: atoms, residues, chains. Any format that MDAnalysis reads (`.psf` `.pdb` "
@@ -181,23 +181,8 @@ class TrajectoryCorrelation(Analysis):
         default=False,
         description="Write the matrix of correlations also as the text that g_correlation writes.",
     )
-    chunks: Annotated[Literal["auto"] | int, Whole(1, 100_000, word="auto")] = Field(
-        default="auto",
-        description=(
-            "Into how many jobs the pairs are split. `auto` makes jobs of one to five minutes, and "
-            "one job of a small problem. Results are the same for any number."
-        ),
-    )
-    export: ExportList = Field(
-        default=("tsv", "graphml"),
-        description=(
-            "Formats in which the network is written, beside `network.parquet`. `tsv`: table; "
-            "`parquet`: the same, typed; `graphml`: Cytoscape, igraph, networkx; `gexf`: Gephi; "
-            "`sif`: plain Cytoscape; `cx2`: Cytoscape Web and NDEx; `adjacency`: sparse matrix "
-            "(`.npz`); `h5ad`: AnnData with the network in `varp`; `regulon`: table for VIPER and "
-            "decoupler; `html`: a page with the network drawn."
-        ),
-    )
+    chunks: Chunks = chunks_field()
+    export: ExportList = export_field()
 
     input_keys: ClassVar[tuple[str, ...]] = ("topology", "trajectories", "time_series")
     used_by: ClassVar[Mapping[str, frozenset[str]]] = {

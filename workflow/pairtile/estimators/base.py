@@ -56,7 +56,8 @@ class Merged:
 
     table : the merged table, or its file; ``pairs`` gives it whole, ``batches`` a part at a time.
     sums, scan : summed summaries of the second and the first pass. null : arrays of the null.
-    bootstraps : edges of all bootstraps (bootstrap, i, j), or None.
+    bootstraps : edges of all bootstraps (bootstrap, i, j), or None. network, scores : for
+    ``write_tables``: the final network with names, and the arrays of ``score_histogram``.
     """
 
     table: pd.DataFrame | Path
@@ -64,6 +65,8 @@ class Merged:
     null: State
     scan: State | None = None
     bootstraps: pd.DataFrame | None = None
+    network: pd.DataFrame | None = None
+    scores: State = field(default_factory=dict)
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
@@ -192,8 +195,9 @@ class Estimator(ABC):
         return rows
 
     def write_tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
-        """Write the files that the section's model names as ``tables`` into ``folder``, each whole
-        or not at all."""
+        """Write the files that the section's model names as ``result_tables`` into ``folder``, each
+        whole or not at all. Other analyses' results (``other_results``) lie in ``folder.parent``.
+        """
         raise NotImplementedError(f"{self.method} has no tables of its own")
 
     @abstractmethod

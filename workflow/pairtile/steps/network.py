@@ -10,10 +10,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pairtile.config.model import model_of
 from pairtile.estimators.base import Merged, Section
 from pairtile.files import atomic_path, read_arrays, write_arrays
 from pairtile.network.build import Network
-from pairtile.record import recorded
+from pairtile.record import StepRecord, describe_inputs, recorded
 from pairtile.steps.plan import read_plan
 
 
@@ -39,6 +40,7 @@ def network(
     with recorded("network", record) as step:
         opened = read_plan(plan_file).open_estimator(section, state)
         merged = read_merged(pairs, summaries, null, scan, bootstraps)
+        _describe_inputs(step, section)
         result = opened.network(merged)
         step.device = opened.device.name
         step.peak_gpu_memory_bytes = opened.device.peak_bytes()
@@ -51,6 +53,14 @@ def network(
         step.details["directed"] = result.directed
         write_network(result, pd.read_parquet(items), out)
         write_arrays(scores, opened.score_histogram(merged, result))
+
+
+def _describe_inputs(step: StepRecord, section: Section) -> None:
+    model = model_of(section)
+    keys = model.network_inputs if model else ()
+    found = {key: section[key] for key in keys if section[key] is not None}
+    if found:
+        step.details["inputs"] = describe_inputs(found)
 
 
 def read_merged(

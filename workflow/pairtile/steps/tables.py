@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
 from pairtile.config.model import model_of
 from pairtile.estimators.base import Section
+from pairtile.files import read_arrays
 from pairtile.record import describe_inputs, recorded
 from pairtile.steps.network import read_merged
 from pairtile.steps.plan import read_plan
@@ -21,13 +23,19 @@ def tables(
     null: Path,
     pairs: Path,
     summaries: Path,
+    network: Path,
+    scores: Path,
     folder: Path,
     record: Path,
 ) -> None:
     """Write a method's own tables into ``folder``, the folder of the analysis' results."""
     with recorded("tables", record) as step:
         opened = read_plan(plan_file).open_estimator(section, state, backend="cpu")
-        merged = read_merged(pairs, summaries, null)
+        merged = replace(
+            read_merged(pairs, summaries, null),
+            network=pd.read_parquet(network),
+            scores=read_arrays(scores),
+        )
         model = model_of(section)
         later = {key: section[key] for key in (model.table_inputs if model else ())}
         step.details["inputs"] = describe_inputs({k: path for k, path in later.items() if path})

@@ -69,6 +69,8 @@ def _table_hash(digest: Any, table: pa.Table) -> None:
             lengths = pc.binary_length(column).to_numpy(zero_copy_only=False)
             digest.update(np.ascontiguousarray(lengths, dtype=np.int32).tobytes())
             digest.update(_letters(column))
+        elif pa.types.is_fixed_size_binary(column.type):
+            digest.update(_fixed_bytes(column))
         else:
             digest.update(np.ascontiguousarray(column.to_numpy(zero_copy_only=False)).tobytes())
 
@@ -80,6 +82,25 @@ def _letters(column: pa.Array) -> bytes:
         return b""
     places = np.frombuffer(offsets, dtype=np.int32)[column.offset :][: len(column) + 1]
     return memoryview(letters)[int(places[0]) : int(places[-1])].tobytes()
+
+
+def _fixed_bytes(column: pa.Array) -> memoryview:
+    """The bytes of a column whose values have one width, one value after the other."""
+    width = column.type.byte_width
+    data = column.buffers()[1]
+    if not len(column) or data is None or not width:
+        return memoryview(b"")
+    return memoryview(data)[column.offset * width : (column.offset + len(column)) * width]
+
+
+def _column(values: Any, kind: pa.DataType) -> pa.Array:
+    """Rows of bytes (uint8, shape (rows, width)) become values of a fixed width."""
+    if not pa.types.is_fixed_size_binary(kind):
+        return pa.array(values, type=kind)
+    data = np.ascontiguousarray(values, dtype=np.uint8)
+    if data.shape != (len(data), kind.byte_width):
+        raise ValueError(f"found bytes of shape {data.shape}; expected (rows, {kind.byte_width})")
+    return pa.FixedSizeBinaryArray.from_buffers(kind, len(data), [None, pa.py_buffer(data)])
 
 
 def write_chunk(
@@ -102,7 +123,7 @@ def write_chunk(
         pq.ParquetWriter(temporary, schema, compression="zstd", **options) as writer,
     ):
         for number, rows in tiles:
-            arrays = [pa.array(rows[f.name], type=f.type) for f in schema]
+            arrays = [_column(rows[f.name], f.type) for f in schema]
             table = pa.Table.from_arrays(arrays, schema=schema)
             written.append((number, table.num_rows))
             _table_hash(digest, table)
