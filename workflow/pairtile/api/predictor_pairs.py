@@ -192,7 +192,7 @@ def predictor_pairs(
     prepared = prepare_predictor_input(section, given)
     ready = search_input(section, prepared, int(seed))
     opened = PredictorPairs(section, ready.state, choose(backend), "float64")
-    tiles = opened.space(ready.state).tiles(*opened.tile_edges(ready.state))
+    tiles = opened.space(ready.state).tiles(*opened.tile_edges(opened.section, ready.state))
     sets = judged_sets(opened, merged_in_memory(opened, tiles, int(seed)))
     cautions = [*ready.warnings, *opened.cautions(sets)]
     for caution in cautions:

@@ -128,7 +128,7 @@ class Estimator(ABC):
         """The shape of the pairs to score."""
 
     @classmethod
-    def tile_edges(cls, state: State) -> tuple[int, int]:
+    def tile_edges(cls, section: Section, state: State) -> tuple[int, int]:
         """Rows and columns of a tile."""
         return tiles.TILE_EDGE, tiles.TILE_EDGE
 

@@ -95,7 +95,7 @@ class MirnaTargets(Estimator):
         )
 
     @classmethod
-    def tile_edges(cls, state: State) -> tuple[int, int]:
+    def tile_edges(cls, section: Section, state: State) -> tuple[int, int]:
         return MIRNAS_OF_A_TILE, TRANSCRIPTS_OF_A_TILE
 
     @classmethod

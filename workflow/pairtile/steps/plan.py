@@ -104,7 +104,7 @@ def plan(
         space = method.space(state)
         precision = method.resolve_precision(section, device.backend)
         rate = method.work_per_second(section, state, device.backend, threads())
-        edges = method.tile_edges(state)
+        edges = method.tile_edges(section, state)
         tiles = space.tiles(*edges)
         work = [method.work(state, tile) for tile in tiles]
         seconds = [amount / rate for amount in work]
