@@ -14,6 +14,7 @@ from pairtile.config import load_config
 from pairtile.export.arrow_tsv import write_arrow_tsv
 from pairtile.export.hits_tables import targets_table
 from pairtile.kernels.hit_sites import SEED_CLASSES
+from pairtile.network.target_edges import target_edges
 
 ALIGNMENTS = [
     (
@@ -177,22 +178,8 @@ def _hits(
 
 def _network(hits: pa.Table, energies: bool) -> pd.DataFrame:
     columns = ["mirna", "transcript", "score", "energy_kcal_mol"]
-    table = hits.select(columns).to_pandas()
-    table["energy_kcal_mol"] = table["energy_kcal_mol"].astype(float).round(2)
-    edges = (
-        table.astype({"mirna": object, "transcript": object})
-        .groupby(["mirna", "transcript"], sort=False)
-        .agg(
-            score=("score", "max"),
-            energy_kcal_mol=("energy_kcal_mol", "min"),
-            n_hits=("score", "size"),
-            total_score=("score", "sum"),
-            total_energy_kcal_mol=("energy_kcal_mol", "sum"),
-        )
-        .reset_index()
-        .rename(columns={"mirna": "source", "transcript": "target"})
-        .astype({"n_hits": np.int32})
-    )
+    table = hits.select(columns).to_pandas().astype({"mirna": object, "transcript": object})
+    edges = target_edges(table, ("mirna", "transcript"))
     if not energies:
         edges = edges.drop(columns=["energy_kcal_mol", "total_energy_kcal_mol"])
     by = ["score", *(["energy_kcal_mol"] if energies else []), "source", "target"]

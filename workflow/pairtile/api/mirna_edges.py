@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
+
+from pairtile.network.target_edges import target_edges
 
 NEEDED = ("mirna", "transcript", "score", "energy_kcal_mol")
 """Columns of hits that edges are made from."""
@@ -42,27 +43,12 @@ def mirna_edges(hits: pd.DataFrame) -> pd.DataFrame:
         raise ValueError(
             f"hits: found no column {', '.join(missing)}; expected a table of mirna_targets"
         )
-    energies = hits["energy_kcal_mol"].astype(np.float64).round(2)
     # Hits are sorted by their pair, so that equals stay in the order of the workflow.
-    edges = (
-        hits.assign(energy_kcal_mol=energies)
-        .groupby(["mirna", "transcript"], sort=False)
-        .agg(
-            score=("score", "max"),
-            energy_kcal_mol=("energy_kcal_mol", "min"),
-            n_hits=("score", "size"),
-            total_score=("score", "sum"),
-            total_energy_kcal_mol=("energy_kcal_mol", "sum"),
-        )
-        .reset_index()
-        .rename(columns={"mirna": "source", "transcript": "target"})
-        .astype({"n_hits": np.int32})
-    )
-    edges["total_energy_kcal_mol"] = edges["total_energy_kcal_mol"].round(2)
+    edges = target_edges(hits, ("mirna", "transcript"))
     edges = edges.sort_values(
         ["score", "energy_kcal_mol"], ascending=[False, True], kind="stable", ignore_index=True
     )
-    if len(hits) and energies.isna().all():
+    if len(hits) and edges["energy_kcal_mol"].isna().all():
         edges = edges.drop(columns=["energy_kcal_mol", "total_energy_kcal_mol"])
     edges.attrs = {"directed": True}
     return edges

@@ -111,6 +111,9 @@ class Estimator(ABC):
     work_unit: ClassVar[str] = "pairs"
     """What ``work`` counts."""
 
+    seed: int = 0
+    """Of the run, for methods whose tiles draw; set by who opens the estimator."""
+
     def __init__(self, section: Section, state: State, device: Device, precision: str) -> None:
         self.section = section
         self.state = state

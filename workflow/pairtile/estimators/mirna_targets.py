@@ -26,6 +26,7 @@ from pairtile.estimators.base import (
 from pairtile.estimators.target_hits import AlignmentSettings, Hits, Letters
 from pairtile.estimators.target_search import TargetSearch
 from pairtile.network.build import Network
+from pairtile.network.target_edges import target_edges
 from pairtile.prepare.sequences import prepare_sequences
 from pairtile.selection import Selection
 from pairtile.store import Rows, Summaries
@@ -250,22 +251,7 @@ def _counts(values: NDArray[np.float64], step: float, bins: int) -> NDArray[np.i
 def _edges(merged: Merged) -> pd.DataFrame:
     """One edge for each pair with a hit: highest score first, then lowest energy."""
     parts = [batch.to_pandas() for batch in merged.batches(["i", "j", "score", "energy_kcal_mol"])]
-    hits = pd.concat(parts, ignore_index=True)
-    hits["energy_kcal_mol"] = hits["energy_kcal_mol"].astype(np.float64).round(2)
-    edges = (
-        hits.groupby(["i", "j"], sort=False)
-        .agg(
-            score=("score", "max"),
-            energy_kcal_mol=("energy_kcal_mol", "min"),
-            n_hits=("score", "size"),
-            total_score=("score", "sum"),
-            total_energy_kcal_mol=("energy_kcal_mol", "sum"),
-        )
-        .reset_index()
-        .rename(columns={"i": "source", "j": "target"})
-    )
-    edges["total_energy_kcal_mol"] = edges["total_energy_kcal_mol"].round(2)
-    edges = edges.astype({"n_hits": np.int32})
+    edges = target_edges(pd.concat(parts, ignore_index=True), ("i", "j"))
     by = ["score", "energy_kcal_mol", "source", "target"]
     ordered = edges.sort_values(by, ascending=[False, True, True, True])
     return ordered.reset_index(drop=True)

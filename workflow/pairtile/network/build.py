@@ -50,6 +50,8 @@ class Network:
     threshold_bits: float | None = None
     threshold: dict[str, Any] = field(default_factory=dict)
     """How edges were chosen, for ``summary.json``."""
+    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+    """What the report shows of how edges were chosen, for ``scores.npz``."""
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 

@@ -65,7 +65,10 @@ class Plan:
         """The estimator in the planned precision, on the planned backend (or another, for a step
         that computes no tile)."""
         device = choose(backend or self.backend)
-        return estimator(self.method)(section, open_state(state_folder), device, self.precision)
+        state = open_state(state_folder)
+        opened = estimator(self.method)(section, state, device, self.precision)
+        opened.seed = self.seed
+        return opened
 
     def stage_fingerprint(self, stage: str) -> str:
         """What a chunk file of a stage (``scan`` or ``chunks``) must carry."""
