@@ -1,0 +1,163 @@
+"""Sums over the samples of modes: least squares on the two genes, moments in and out of the mode.
+
+One mode at a time, in float64 and in the order of samples, so that a result depends neither on
+threads nor on the other modes. Bit masks are those of ``numpy.packbits``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit, prange
+
+MODES_AT_ONCE = 256
+"""Modes that share the scratch memory of one turn of a thread."""
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def unexplained_shares(
+    i: Any, j: Any, members: Any, values: Any, y: Any, collinear: float, size: Any, rank: Any
+) -> Any:
+    """Share of y's variance that least squares on g_i, g_j, g_i g_j leaves, 1 - R^2.
+
+    Parameters
+    ----------
+    i, j : int64 (M,), rows of ``values``.
+    members : uint8 (M, ceil(S / 8)).
+    values : float64 (genes, S), finite for members.
+    y : float64 (S,), NaN where unknown: such samples are left out.
+    collinear : a regressor less than this share of which is its own says nothing.
+    size, rank : int32 (M,), out: samples, and regressors that say something of their own.
+
+    Returns
+    -------
+    float64 (M,), NaN where y is constant or there is no sample.
+    """
+    left = np.full(i.size, np.nan)
+    for turn in prange((i.size + MODES_AT_ONCE - 1) // MODES_AT_ONCE):
+        columns = np.empty((3, y.size))
+        rest = np.empty(y.size)
+        for m in range(turn * MODES_AT_ONCE, min(i.size, (turn + 1) * MODES_AT_ONCE)):
+            n = 0
+            for s in range(y.size):
+                if (members[m, s >> 3] >> (7 - (s & 7))) & 1 and not math.isnan(y[s]):
+                    columns[0, n] = values[i[m], s]
+                    columns[1, n] = values[j[m], s]
+                    rest[n] = y[s]
+                    n += 1
+            size[m] = n
+            _centre(columns[0, :n])
+            _centre(columns[1, :n])
+            for s in range(n):
+                columns[2, s] = columns[0, s] * columns[1, s]
+            _centre(columns[2, :n])
+            _centre(rest[:n])
+            total = _dot(rest[:n], rest[:n])
+            rank[m] = 0
+            for k in range(3):
+                column = columns[k, :n]
+                before = _dot(column, column)
+                for _ in range(2):  # Gram-Schmidt is exact to rounding when it is done twice
+                    for earlier in range(k):
+                        _take_away(column, columns[earlier, :n])
+                after = _dot(column, column)
+                if after > collinear * collinear * before:
+                    column /= math.sqrt(after)
+                    _take_away(rest[:n], column)
+                    rank[m] += 1
+                else:
+                    column[:] = 0.0
+            if total > 0.0:
+                left[m] = min(_dot(rest[:n], rest[:n]) / total, 1.0)
+    return left
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def group_moments(
+    i: Any,
+    j: Any,
+    members: Any,
+    outliers: Any,
+    values: Any,
+    inside: Any,
+    n: Any,
+    mean: Any,
+    sd: Any,
+) -> None:
+    """Number, mean and standard deviation of both genes in a mode, and in the other usable samples.
+
+    Parameters
+    ----------
+    i, j, members, values : as for ``unexplained_shares``.
+    outliers : uint8 (M, ceil(S / 8)), or (0, 0): none.
+    inside : bool (genes, S), the samples of a gene that may take part.
+    n, mean, sd : int64, float64, float64 (2 genes, 2 groups, M), out. The standard deviation
+        (divisor n - 1) is 0 exactly where all values are the same; 0 as well for n < 2.
+    """
+    n_samples = values.shape[1]
+    for turn in prange((i.size + MODES_AT_ONCE - 1) // MODES_AT_ONCE):
+        group = np.empty(n_samples, np.int8)
+        chosen = np.empty(n_samples)
+        for m in range(turn * MODES_AT_ONCE, min(i.size, (turn + 1) * MODES_AT_ONCE)):
+            for s in range(n_samples):
+                shift = 7 - (s & 7)
+                group[s] = -1
+                if (members[m, s >> 3] >> shift) & 1:
+                    group[s] = 0
+                elif inside[i[m], s] and inside[j[m], s]:
+                    out = outliers.size > 0 and (outliers[m, s >> 3] >> shift) & 1
+                    group[s] = -1 if out else 1
+            for gene in range(2):
+                row = i[m] if gene == 0 else j[m]
+                for side in range(2):
+                    count = 0
+                    for s in range(n_samples):
+                        if group[s] == side:
+                            chosen[count] = values[row, s]
+                            count += 1
+                    n[gene, side, m] = count
+                    mean[gene, side, m], sd[gene, side, m] = _mean_and_sd(chosen[:count])
+
+
+@njit(cache=True, inline="always")
+def _mean_and_sd(x: Any) -> Any:
+    if x.size == 0:
+        return 0.0, 0.0
+    mean = x.sum() / x.size
+    if x.size < 2 or x.min() == x.max():
+        return mean, 0.0
+    squares = 0.0
+    for s in range(x.size):
+        squares += (x[s] - mean) * (x[s] - mean)
+    return mean, math.sqrt(squares / (x.size - 1))
+
+
+@njit(cache=True, inline="always")
+def _centre(x: Any) -> None:
+    """Values about their mean, the largest of size 1; all 0 where they are the same."""
+    if x.size == 0:
+        return
+    if x.min() == x.max():
+        x[:] = 0.0
+        return
+    for _ in range(2):  # twice, so that a large offset leaves no rounding error behind
+        x -= x.sum() / x.size
+    x /= max(x.max(), -x.min())
+
+
+@njit(cache=True, inline="always")
+def _dot(a: Any, b: Any) -> float:
+    total = 0.0
+    for s in range(a.size):
+        total += a[s] * b[s]
+    return total
+
+
+@njit(cache=True, inline="always")
+def _take_away(x: Any, direction: Any) -> None:
+    """What x has along ``direction`` (of length 1, or 0)."""
+    part = _dot(x, direction)
+    for s in range(x.size):
+        x[s] -= part * direction[s]

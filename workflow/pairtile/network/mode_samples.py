@@ -1,0 +1,106 @@
+"""Which samples a mode holds, and which it could have held, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+BLOCK_CELLS = 1 << 18
+"""Modes times samples that are worked on at once: a few MB with all that is made of them."""
+
+
+@dataclass(frozen=True)
+class ModeBlock:
+    """Some modes of a table, ``rows`` of it; B of them, S samples.
+
+    members : bool (B, S), the samples of the mode.
+    usable : bool (B, S), the samples that the mixture of the pair could place in a mode: observed
+        in both genes, within the limits of expression, not taken away as outliers. Holds members.
+    observed_i, observed_j : bool (B, S), samples in which the gene has a value.
+    """
+
+    rows: slice
+    members: NDArray[np.bool_]
+    usable: NDArray[np.bool_]
+    observed_i: NDArray[np.bool_]
+    observed_j: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class ModeSamples:
+    """Modes with the expression that they were found in. M modes, S samples.
+
+    i, j : int (M,), rows of ``values``.
+    members : uint8 (M, ceil(S / 8)), bit masks of the samples (order of ``numpy.packbits``).
+    values : float64 (genes, S), NaN where missing.
+    outliers : uint8 (M, ceil(S / 8)), bit masks of samples taken away as outliers; None: none.
+    min_expression, max_expression : samples outside take no part; None: no limit.
+    """
+
+    i: NDArray[np.integer]
+    j: NDArray[np.integer]
+    members: NDArray[np.uint8]
+    values: NDArray[np.float64]
+    outliers: NDArray[np.uint8] | None = None
+    min_expression: float | None = None
+    max_expression: float | None = None
+
+    def __post_init__(self) -> None:
+        """Raises ValueError where shapes do not fit each other."""
+        shape = (len(self.i), -(-self.values.shape[1] // 8))
+        for name, masks in (("members", self.members), ("outliers", self.outliers)):
+            if masks is not None and masks.shape != shape:
+                raise ValueError(f"{name} has shape {masks.shape}; expected {shape}")
+        if self.j.shape != self.i.shape:
+            raise ValueError(f"j has shape {self.j.shape}; expected {self.i.shape}")
+
+    def __len__(self) -> int:
+        """Number of modes."""
+        return len(self.i)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples S of the expression table."""
+        return int(self.values.shape[1])
+
+    def blocks(self, cells: int = BLOCK_CELLS) -> Iterator[ModeBlock]:
+        """All modes in order, about ``cells`` modes times samples at a time."""
+        observed, inside = ~np.isnan(self.values), self.inside()
+        step = max(1, cells // max(1, self.n_samples))
+        for start in range(0, len(self), step):
+            rows = slice(start, min(start + step, len(self)))
+            i, j = self.i[rows], self.j[rows]
+            usable = inside[i] & inside[j]
+            members = self._bits(self.members[rows])
+            if self.outliers is not None:
+                usable &= ~self._bits(self.outliers[rows])
+            # What a table of modes says was a member, was: rounding of a limit must not undo it.
+            usable |= members
+            yield ModeBlock(rows, members, usable, observed[i], observed[j])
+
+    def inside(self) -> NDArray[np.bool_]:
+        """Which values are observed and within the limits of expression, bool (genes, S)."""
+        inside = ~np.isnan(self.values)
+        if self.min_expression is not None:
+            inside &= self.values >= self.min_expression
+        if self.max_expression is not None:
+            inside &= self.values <= self.max_expression
+        return inside
+
+    def _bits(self, masks: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        return np.unpackbits(masks, axis=1, count=self.n_samples).astype(bool)
+
+
+def packed_masks(column: Sequence[bytes], n_samples: int) -> NDArray[np.uint8]:
+    """A column of binary masks as uint8 (len, ceil(n_samples / 8)).
+
+    Raises ValueError where a mask has another length.
+    """
+    width = -(-n_samples // 8)
+    whole = np.frombuffer(b"".join(column), dtype=np.uint8)
+    if whole.size != width * len(column) or any(len(mask) != width for mask in column):
+        raise ValueError(f"masks of samples are not all {width} bytes, as {n_samples} samples need")
+    return whole.reshape(len(column), width)
