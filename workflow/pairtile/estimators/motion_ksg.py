@@ -64,13 +64,18 @@ class KsgPairs:
             self._distances_kernel = module.get_function("frame_distances")
             self._counts_kernel = module.get_function("neighbour_counts")
 
-    def block(self, rows: slice, columns: slice, shift: int) -> NDArray[np.float64]:
-        """Nats, float64 (rows, columns); the column variables taken ``shift`` frames later."""
+    def block(
+        self, rows: slice, columns: slice, shift: int, upper: bool = False
+    ) -> NDArray[np.float64]:
+        """Nats, float64 (rows, columns); the column variables taken ``shift`` frames later.
+
+        upper : cells below the diagonal are not wanted.
+        """
         (x,) = self._prepared.get(rows)
         (y,) = self._prepared.get(columns)
         symmetric = shift == 0 and rows == columns
         y = shifted(self.device.xp, y, shift)
-        from_column = np.arange(len(x), dtype=np.int64) * symmetric
+        from_column = np.arange(len(x), dtype=np.int64) * (symmetric or upper)
         total = self.device.to_host(self._totals(x, y, from_column, symmetric))
         mi_nats = self._constant() - total / self.frames
         return mirrored(mi_nats) if symmetric else np.asarray(mi_nats)

@@ -1,0 +1,59 @@
+"""A small molecule in motion, and its analyses, for the tests of report and docs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from small_trajectories import molecule, store
+from workflow_runs import Analysis
+
+KEYS: dict[str, Any] = {
+    "method": "trajectory_correlation",
+    "domains": {"HEAD": "chainID A and resid 1-3", "TAIL": "chainID B"},
+    "contacts": {"cutoff": 6.0, "fraction": 0.5},
+    "fit": False,
+    "communities": ["leiden", "girvan_newman"],
+    "paths": [["A:MET1", "A:TRP6"], ["A:MET1", "B:GLY3"]],
+    "suboptimal_paths": 3,
+    "g_correlation_text": True,
+    "estimator": {"surrogates": 20},
+    "export": ["tsv"],
+}
+
+
+def write_motion(folder: Path, n_frames: int = 150, replicas: int = 2) -> dict[str, Any]:
+    """Two chains of six residues, each chain with a motion of its own that all its residues share
+    and each residue with a little of its own."""
+    universe = molecule()
+    still = universe.atoms.positions.astype(float)
+    chains = np.array([0] * 36 + [1] * 36 + [0])
+    residues = universe.atoms.resindices
+    runs = []
+    for number in range(replicas):
+        random = np.random.default_rng(number)
+        shared = random.normal(scale=0.5, size=(n_frames, 2, 3))[:, chains]
+        own = random.normal(scale=0.3, size=(n_frames, residues.max() + 1, 3))[:, residues]
+        runs.append(store(folder, universe, still + shared + own, f"run{number}.dcd"))
+    return {"topology": str(folder / "top.pdb"), "trajectories": runs}
+
+
+def analysis(folder: Path, name: str = "net", compare: str = "", **changes: Any) -> Path:
+    """Run an analysis step by step; its folder, the report written. ``compare`` names one that
+    was run before in the same ``folder``."""
+    made = Analysis(folder, KEYS | write_motion(folder) | changes, name=name)
+    if compare:
+        made.section["compare"] = compare
+    return made.all().out
+
+
+def of_tables(folder: Path, *series: np.ndarray, names: list[str], **changes: Any) -> Path:
+    """An analysis of tables of time series, each (frames, variables)."""
+    paths = []
+    for number, values in enumerate(series):
+        paths.append(str(folder / f"series{number}.tsv"))
+        rows = ["\t".join(f"{x:.9g}" for x in row) for row in values]
+        Path(paths[-1]).write_text("\n".join(["\t".join(names), *rows]) + "\n", encoding="utf-8")
+    base = {"method": "trajectory_correlation", "time_series": paths, "export": ["tsv"]}
+    return Analysis(folder, base | changes).all().out

@@ -1,0 +1,202 @@
+"""Correlated motion in trajectories (Lange & Grubmueller 2006; Kraskov et al. 2004), as one
+estimator.
+
+The state is described in ``prepare.time_series`` and ``trajectory_state``. Rows and columns of the
+pair space are the variables, in the order of the items.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pairtile.estimators.base import (
+    Estimator,
+    Merged,
+    PreparedInput,
+    Ranking,
+    Section,
+    State,
+    Written,
+)
+from pairtile.estimators.motion_scores import HISTOGRAM_BINS, MotionScores
+from pairtile.estimators.motion_speed import seconds_a_pair, tile_edge
+from pairtile.estimators.trajectory_state import (
+    motion_settings,
+    replicas_of,
+    shifts_of,
+    trajectory_state,
+)
+from pairtile.estimators.trajectory_tables import write_trajectory_tables
+from pairtile.network.build import Network
+from pairtile.network.motion_network import COLUMNS, dense_warnings, motion_network
+from pairtile.network.residue_network import in_contact
+from pairtile.selection import Selection
+from pairtile.store import Rows, Summaries
+from pairtile.tiles import PairSpace, Tile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+P_BINS = 50
+"""Of the histogram of p-values, from 0 to 1."""
+
+
+class TrajectoryCorrelation(Estimator):
+    """Mutual information, generalized correlation and DCC of every two motions."""
+
+    method: ClassVar[str] = "trajectory_correlation"
+
+    def __init__(self, section: Section, state: State, device: Any, precision: str) -> None:
+        super().__init__(section, state, device, precision)
+        self.n_replicas = len(state["replica_offsets"]) - 1
+        self.n_frames = int(state["replica_offsets"][-1])
+        self.n_surrogates = int(section["estimator"]["surrogates"])
+        self._scores: MotionScores | None = None
+
+    # --- what the plan needs --------------------------------------------------------------------
+
+    @classmethod
+    def prepare(cls, section: Section, seed: int, scratch: Path | None = None) -> PreparedInput:
+        return trajectory_state(section, seed, scratch)
+
+    @classmethod
+    def space(cls, state: State) -> PairSpace:
+        variables = int(state["series"].shape[0])
+        return PairSpace("triangle", variables, variables)
+
+    @classmethod
+    def tile_edges(cls, section: Section, state: State) -> tuple[int, int]:
+        d = int(state["series"].shape[1])
+        frames = int(np.diff(state["replica_offsets"]).max())
+        edge = tile_edge(section["estimator"]["kind"], d, frames)
+        return edge, edge
+
+    @classmethod
+    def work_per_second(cls, section: Section, state: State, backend: str, threads: int) -> float:
+        estimates = 1 + int(section["estimator"]["surrogates"])
+        d = int(state["series"].shape[1])
+        seconds = sum(
+            seconds_a_pair(section["estimator"], d, frames, backend, threads)
+            for frames in np.diff(state["replica_offsets"]).tolist()
+        )
+        return 1.0 / (estimates * seconds)
+
+    @classmethod
+    def resolve_precision(cls, section: Section, backend: str) -> str:
+        return "float64"
+
+    @classmethod
+    def chunk_parameters(cls, section: Section) -> dict[str, Any]:
+        return {"estimator": section["estimator"]}
+
+    def schema(self) -> pa.Schema:
+        real = pa.float64()
+        null = [("null_sd", real)] if self.n_surrogates else []
+        names = ("mi_sd", "correlation_sd", "dcc_sd") if self.n_replicas > 1 else ()
+        return pa.schema(
+            [
+                ("i", pa.int32()),
+                ("j", pa.int32()),
+                ("mi_nats", real),
+                ("correlation", real),
+                ("null_mean", real),
+                ("p_value", real),
+                ("dcc", real),
+                ("n_frames", pa.int32()),
+                *null,
+                *((name, real) for name in names),
+            ]
+        )
+
+    # --- tiles ----------------------------------------------------------------------------------
+
+    @property
+    def scores(self) -> MotionScores:
+        """The scores of blocks of variables, opened when first asked for."""
+        if self._scores is None:
+            windows = np.asarray(self.state["theiler"]).tolist()
+            self._scores = MotionScores(
+                replicas_of(self.state),
+                [motion_settings(self.section["estimator"], window) for window in windows],
+                shifts_of(self.state, self.n_surrogates, self.seed),
+                self.device,
+            )
+        return self._scores
+
+    def compute_tile(
+        self, tile: Tile, selection: Selection, scan: State | None, cut: float
+    ) -> tuple[Rows, Summaries]:
+        rows = slice(tile.row_begin, tile.row_end)
+        columns = slice(tile.column_begin, tile.column_end)
+        row = np.arange(tile.row_begin, tile.row_end, dtype=np.int32)
+        column = np.arange(tile.column_begin, tile.column_end, dtype=np.int32)
+        wanted = column[None, :] > row[:, None]
+        everything = None if wanted.all() else wanted
+        scored = self.scores.block(rows, columns, everything)
+        blocks = scored.columns()
+        n_pairs = int(wanted.sum())
+        at_row, at_column = np.nonzero(wanted)
+        found: dict[str, NDArray[Any]] = {"i": row[at_row], "j": column[at_column]}
+        found["n_frames"] = np.full(n_pairs, self.n_frames, dtype=np.int32)
+        for name in self.schema().names:
+            if name not in found:
+                block = blocks.get(name)
+                found[name] = np.full(n_pairs, np.nan) if block is None else block[wanted]
+        summaries = {
+            "pairs": np.array([n_pairs], dtype=np.int64),
+            "correlation_counts": self.scores.histogram(scored.correlation, wanted),
+            "null_counts": scored.null_counts,
+            "p_value_counts": _p_value_counts(found["p_value"]),
+        }
+        return found, summaries
+
+    # --- network --------------------------------------------------------------------------------
+
+    def in_contact(self, i: NDArray[Any], j: NDArray[Any]) -> NDArray[np.bool_] | None:
+        """Which pairs may become edges; None for all."""
+        contacts = self.section["contacts"]
+        return in_contact(i, j, self.state, contacts["fraction"]) if contacts else None
+
+    def _stored(self, merged: Merged, names: tuple[str, ...]) -> pd.DataFrame:
+        return pa.concat_tables(merged.batches(names)).to_pandas()
+
+    def network(self, merged: Merged) -> Network:
+        pairs = self._stored(merged, COLUMNS)
+        candidate = self.in_contact(pairs["i"].to_numpy(), pairs["j"].to_numpy())
+        result = motion_network(pairs, self.section["keep"], candidate)
+        result.warnings += dense_warnings(len(result.edges), self.section["communities"])
+        return result
+
+    def ranking(self, merged: Merged) -> Ranking:
+        pairs = self._stored(merged, ("i", "j", "correlation"))
+        edges = pairs.rename(columns={"i": "source", "j": "target"})
+        return Ranking(
+            edges[["source", "target"]].assign(score=edges["correlation"].abs()), directed=False
+        )
+
+    def score_histogram(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
+        low = -1.0 if self.scores.signed else 0.0
+        by_size = network.threshold["keep"] in ("correlation", "top_edges")
+        least = network.threshold["least_correlation"] if by_size else None
+        return {
+            "edges": np.linspace(low, 1.0, HISTOGRAM_BINS + 1),
+            "counts": merged.sums["correlation_counts"],
+            "null_counts": merged.sums["null_counts"] / max(1, self.n_surrogates),
+            "p_value_edges": np.linspace(0.0, 1.0, P_BINS + 1),
+            "p_value_counts": merged.sums["p_value_counts"],
+            "threshold_bits": np.array(np.nan if least is None else least),
+        }
+
+    def write_tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
+        return write_trajectory_tables(self, merged, items, folder)
+
+
+def _p_value_counts(p_value: NDArray[np.float64]) -> NDArray[np.int64]:
+    known = p_value[~np.isnan(p_value)]
+    bins = np.minimum((known * P_BINS).astype(np.int64), P_BINS - 1)
+    return np.bincount(bins, minlength=P_BINS).astype(np.int64)
