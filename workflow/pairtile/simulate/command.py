@@ -15,21 +15,21 @@ from pairtile.simulate.kinetic import simulate_kinetic, write_simulation
 PROGRAM = "python -m pairtile.simulate"
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> None:
     """Simulate a kinetic network, or, with ``boolean`` as the first word, a Boolean one."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    command = f"{PROGRAM} {shlex.join(given)}"
+    command = f"{program} {shlex.join(given)}"
     if given[:1] == ["boolean"]:
-        _boolean(given[1:], command)
+        _boolean(given[1:], command, program)
     else:
-        _kinetic(given, command)
+        _kinetic(given, command, program)
 
 
-def _kinetic(given: Sequence[str], command: str) -> None:
+def _kinetic(given: Sequence[str], command: str, program: str) -> None:
     parser = argparse.ArgumentParser(
-        prog=PROGRAM,
+        prog=program,
         description="Simulate expression, and write the table, the regulators and the true edges. "
-        f"For a Boolean network: {PROGRAM} boolean --help",
+        f"For a Boolean network: {program} boolean --help",
     )
     parser.add_argument("--genes", dest="n_genes", type=int, default=200)
     parser.add_argument("--samples", dest="n_samples", type=int, default=300)
@@ -47,9 +47,9 @@ def _kinetic(given: Sequence[str], command: str) -> None:
     write_simulation(simulation, folder, command)
 
 
-def _boolean(given: Sequence[str], command: str) -> None:
+def _boolean(given: Sequence[str], command: str, program: str) -> None:
     parser = argparse.ArgumentParser(
-        prog=f"{PROGRAM} boolean",
+        prog=f"{program} boolean",
         description="Simulate time series of a Boolean network, and write the table of levels, the "
         "series of each sample, the true functions and the true edges.",
     )

@@ -1,0 +1,7 @@
+"""The command ``pairtile``: init, check, simulate, compare. Thin: the work is done elsewhere."""
+
+from __future__ import annotations
+
+from pairtile.command.main import main
+
+__all__ = ["main"]

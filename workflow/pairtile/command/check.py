@@ -1,0 +1,89 @@
+"""``pairtile check``: read a configuration and its inputs, and say what a run would do."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pairtile.config import check_inputs_exist, load_config
+from pairtile.config.section import Analysis
+from pairtile.estimators import estimator
+from pairtile.files import read_json
+from pairtile.report.formats import counted
+from pairtile.state import open_state
+from pairtile.steps.plan import plan
+from pairtile.steps.prepare import prepare
+
+
+def check(config_file: Path) -> Iterator[str]:
+    """Lines that describe what the configuration would run, analysis by analysis.
+
+    Inputs are read and prepared as a run would, in a temporary folder; nothing is scored and
+    nothing is left behind. Relative paths start at the working directory.
+
+    Raises
+    ------
+    ConfigError, InputError
+        For the first fault, as a run would.
+    """
+    config = load_config(config_file)
+    check_inputs_exist(config)
+    number = counted(len(config.analyses), "analysis", "analyses")
+    yield f"{config_file}: {number}, results in {config.results}/"
+    for name, analysis in config.analyses.items():
+        with tempfile.TemporaryDirectory(prefix="pairtile-check-") as folder:
+            yield from _analysis(name, analysis, config.backend, config.seed, Path(folder))
+
+
+def _analysis(
+    name: str, analysis: Analysis, backend: str, seed: int, folder: Path
+) -> Iterator[str]:
+    section = analysis.resolved()
+    state, records = folder / "state", folder / "steps"
+    prepare(section, seed, {}, folder / "items.parquet", state, records / "prepare.json")
+    estimator(section["method"]).check_later_inputs(section, open_state(state))
+    plan(section, backend, seed, state, folder / "plan.json", records / "plan.json")
+    planned, prepared = read_json(folder / "plan.json"), read_json(records / "prepare.json")
+    yield f"\n{name} ({analysis.method})"
+    for key, number in prepared["counts"].items():
+        yield f"  {key.replace('_', ' ')}: {number:,}"
+    yield from (f"  {note}" for note in prepared["notes"])
+    yield from (f"  WARNING: {warning}" for warning in prepared["warnings"])
+    yield from (f"  {line}" for line in plan_lines(planned))
+    state_bytes = sum(file.stat().st_size for file in state.iterdir())
+    yield f"  prepared data: {_bytes(state_bytes)}"
+
+
+def plan_lines(planned: dict[str, Any]) -> list[str]:
+    """A plan in words."""
+    passes = 2 if planned["scan"] else 1
+    lines = [
+        f"backend: {planned['backend']} ({planned['device']}), {planned['precision']}",
+        f"work: {planned['work']:,} {planned['work_unit']} in {counted(planned['tiles'], 'tile')}, "
+        f"{counted(len(planned['chunks']), 'chunk')}" + (", in two passes" if passes == 2 else ""),
+        f"time: about {_duration(passes * planned['estimated_seconds'])} of one such machine "
+        "(an order of magnitude)",
+    ]
+    if "memory_bytes" in planned:
+        lines.append(f"memory of a chunk: about {_bytes(planned['memory_bytes'])}")
+    if planned["bootstraps"]:
+        number = sum(job["last"] - job["first"] + 1 for job in planned["bootstraps"])
+        lines.append(f"bootstraps: {number}, each about as long as the network itself")
+    return lines
+
+
+def _duration(seconds: float) -> str:
+    for size, unit in ((86_400, "days"), (3600, "hours"), (60, "minutes")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return "a second" if seconds < 1 else f"{seconds:.0f} s"
+
+
+def _bytes(number: float) -> str:
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if number < 1024:
+            return f"{number:.0f} {unit}" if unit == "bytes" else f"{number:.1f} {unit}"
+        number /= 1024
+    return f"{number:.1f} TiB"

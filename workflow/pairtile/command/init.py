@@ -1,0 +1,47 @@
+"""``pairtile init``: the commented example configuration of a method."""
+
+from __future__ import annotations
+
+import sysconfig
+from pathlib import Path
+
+from pairtile.config.model import METHODS, method_name
+from pairtile.errors import ConfigError
+from pairtile.files import atomic_path
+
+CHECKOUT = Path(__file__).resolve().parents[3] / "config" / "examples"
+
+
+def init(method: str | None, out: Path | None = None, force: bool = False) -> str:
+    """Write the example of ``method`` to ``out``; returns what is to be printed: the example
+    itself without ``out``, the list of methods without ``method``.
+
+    Raises
+    ------
+    ConfigError
+        For a method that does not exist; for an ``out`` that does, unless ``force``.
+    """
+    names = {method_name(model): model for model in METHODS}
+    if method is None:
+        return "".join(f"{name}: {_first_sentence(names[name].__doc__)}\n" for name in names)
+    if method not in names:
+        raise ConfigError(f"found method {method!r}; expected one of {', '.join(names)}")
+    text = (examples() / f"{method}.yaml").read_text(encoding="utf-8")
+    if out is None:
+        return text
+    if out.exists() and not force:
+        raise ConfigError(f"{out}: is there already; --force writes over it")
+    with atomic_path(out) as temporary:
+        temporary.write_text(text.replace("THIS_FILE", str(out)), encoding="utf-8")
+    return f"wrote {out}: fill in what is marked (*), then: pairtile check {out}\n"
+
+
+def examples() -> Path:
+    """The folder of example configurations: of the checkout, or installed with the package."""
+    if CHECKOUT.is_dir():
+        return CHECKOUT
+    return Path(sysconfig.get_path("data")) / "share" / "pairtile" / "examples"
+
+
+def _first_sentence(text: str | None) -> str:
+    return " ".join((text or "").split()).partition(". ")[0].rstrip(".")

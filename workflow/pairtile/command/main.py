@@ -1,0 +1,69 @@
+"""The command line: which command, its arguments, and errors said in one clear message."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pairtile import __version__
+from pairtile.errors import PairtileError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run ``pairtile`` with ``arguments`` (by default those of the process).
+
+    Returns the exit code: 0, or 1 after an error, whose message is on standard error.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] == ["simulate"]:  # has a command line of its own
+        from pairtile.simulate.command import main as simulate
+
+        simulate(given[1:], program="pairtile simulate")
+        return 0
+    options = _parser().parse_args(given)
+    try:
+        if options.command == "init":
+            from pairtile.command.init import init
+
+            print(init(options.method, options.out, options.force), end="")
+        elif options.command == "check":
+            from pairtile.command.check import check
+
+            for line in check(options.config):
+                print(line, flush=True)
+        else:
+            from pairtile.command.compare import compare
+
+            print(compare(options.first, options.second, options.json), end="")
+    except PairtileError as error:
+        print(f"pairtile {options.command}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="pairtile",
+        description="Score every pair of a data set. Analyses are run by Snakemake: "
+        "snakemake --cores all --configfile FILE",
+    )
+    parser.add_argument("--version", action="version", version=f"pairtile {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    init = commands.add_parser("init", help="write a commented configuration of a method")
+    init.add_argument("method", nargs="?", help="such as mutual_information; without: list them")
+    init.add_argument("--out", type=Path, help="the file to write; without: standard output")
+    init.add_argument("--force", action="store_true", help="write over a file that is there")
+    check = commands.add_parser(
+        "check", help="check a configuration and its inputs, and show the plan, without running"
+    )
+    check.add_argument("config", type=Path, help="YAML or JSON")
+    commands.add_parser("simulate", help="simulate an experiment with known truth", add_help=False)
+    compare = commands.add_parser("compare", help="compare two networks")
+    for name in ("first", "second"):
+        compare.add_argument(
+            name, type=Path, help="network.parquet, network.tsv, or an analysis' results folder"
+        )
+    compare.add_argument("--json", action="store_true", help="as JSON")
+    return parser
