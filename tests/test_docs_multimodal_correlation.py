@@ -1,0 +1,93 @@
+"""What docs/multimodal_correlation.md says of settings, constants and files is so."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from conftest import ROOT
+from pairtile.config.conditions import Condition, ConditionNetworks
+from pairtile.config.modules import Modules
+from pairtile.config.multimodal_correlation import MixtureEstimator, MultimodalCorrelation
+from pairtile.config.preprocess import ExpressionAnalysis
+from pairtile.config.section import Section
+from pairtile.config.threshold import Power, Threshold
+from pairtile.estimators import mixture_settings
+from pairtile.export.kinc_text import MINIMAL_COLUMNS, TEXT_COLUMNS, TIDY_COLUMNS
+from pairtile.network.power_filter import correlation_power
+
+PAGE = (ROOT / "docs" / "multimodal_correlation.md").read_text(encoding="utf-8")
+
+
+def part(heading: str) -> str:
+    """The text under a heading, up to the next of its rank or above."""
+    rank = heading.split(" ")[0]
+    rest = PAGE[PAGE.index(f"\n{heading}\n") + len(heading) + 2 :]
+    end = re.search(rf"^#{{1,{len(rank)}}} ", rest, re.MULTILINE)
+    return " ".join((rest[: end.start()] if end else rest).split())
+
+
+@pytest.mark.parametrize(
+    "section", [MixtureEstimator, Threshold, Power, ConditionNetworks, Condition, Modules]
+)
+def test_every_setting_is_explained(section: type[Section]) -> None:
+    for key in section.model_fields:
+        assert re.search(rf"\b{key}\b", PAGE), key
+
+
+def test_every_key_of_its_own_is_named() -> None:
+    for key in set(MultimodalCorrelation.model_fields) - set(ExpressionAnalysis.model_fields):
+        if key not in ("chunks", "export", "gold_standard"):  # those of every method
+            assert f"`{key}" in PAGE, key
+
+
+def test_constants_of_the_fit_are_those_that_are_used() -> None:
+    text = part("## Mixture")
+    for words in (
+        f"ridge of {mixture_settings.RIDGE:g} is added",
+        f"fewer than {mixture_settings.LEAST_SAMPLES:g} samples (sum of its gamma)",
+        f"Every start gets {mixture_settings.SHORT_STEPS} EM steps",
+        f"less than {mixture_settings.TOLERANCE:.0e} bits".replace("e-0", "e-"),
+        f"or after {mixture_settings.LIMIT} steps",
+        f"1 - r² below {mixture_settings.DEGENERATE:.0e}".replace("e-0", "e-"),
+    ):
+        assert words in text, words
+    # Nothing else is added to the scatter of a mode.
+    assert (mixture_settings.PRIOR_SCATTER, mixture_settings.PRIOR_SAMPLES) == (0, 0)
+    assert f"{mixture_settings.KINC_LIMIT} steps" in part("## KINC's results and these")
+
+
+def test_table_of_power_is_that_of_the_filter() -> None:
+    rows = re.findall(
+        r"^\| (?:samples in the mode|least \\\|r\\\|) \| (.*) \|$", PAGE, re.MULTILINE
+    )
+    samples, least = ([float(cell) for cell in row.split(" | ")] for row in rows)
+    assert len(samples) == len(least) == 10
+    enough = correlation_power(np.array(least) + 0.005, np.array(samples))
+    short = correlation_power(np.array(least) - 0.005, np.array(samples))
+    assert (enough >= 0.8).all()
+    assert (short < 0.8).all()
+
+
+def test_every_table_is_described_and_no_other() -> None:
+    rows = re.findall(r"^\| `([\w.]+)` \|", PAGE[PAGE.index("\n### Tables\n") :], re.MULTILINE)
+    assert tuple(rows) == MultimodalCorrelation.tables
+
+
+def test_columns_of_the_kinc_texts_are_named() -> None:
+    text = part("### Tables")
+    for column in {*TEXT_COLUMNS, *MINIMAL_COLUMNS, *TIDY_COLUMNS}:
+        assert f"`{column}`" in text, column
+
+
+def test_columns_of_the_modes_are_those_that_are_stored() -> None:
+    estimator = pytest.importorskip("pairtile.estimators.multimodal_correlation")
+    section = {"estimator": {"clustering": "gmm"}}
+    state = {"values": np.zeros((2, 9))}
+    stored = estimator.MultimodalCorrelation(section, state, None, "float32").schema().names
+    table = PAGE[
+        PAGE.index("\n### Modes: `pairs.parquet`\n") : PAGE.index("\n### Network of modes")
+    ]
+    cells = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
+    assert [name for cell in cells for name in re.findall(r"`(\w+)`", cell)] == stored
