@@ -1,0 +1,289 @@
+"""Vectors of 32 float32 inside numba functions: the samples of a pair, dealt to 32 lanes.
+
+Each operation rounds on its own, as the CUDA kernel does; ``fma`` is the fused one. LLVM splits the
+vectors into whatever registers the processor has, with the same result on each. Arrays are
+one-dimensional, contiguous float32; a vector starts at any element.
+
+exp2 and log2 are polynomials of +, * and fma, so that both backends give the same bits.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, Final
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic, models, overload, register_model
+
+LANES: Final = 32
+
+EXP2: Final = (1.326472725e-03, 9.671512786e-03, 5.550733744e-02, 2.402224208e-01, 6.931469776e-01)
+"""(2^f - 1) / f for f in [-1/2, 1/2], highest power first; relative error of 2^f below 1.6e-7."""
+
+LOG2: Final = (
+    *(1.292643720e-01, -2.089339071e-01, 2.152122644e-01, -2.386756684e-01, 2.879390924e-01),
+    *(-3.607162643e-01, 4.809102799e-01, -7.213471993e-01, 1.442695005e00),
+)
+"""log2(1 + z) / z for 1 + z in [sqrt(1/2), sqrt(2)), highest power first; error below 4e-8."""
+
+LEAST_EXPONENT: Final = -127.0
+"""exp2 from half above this down is 0: the bits of its power of two are 0 then."""
+
+ROOT_HALF_BITS: Final = 0x3F3504F3
+"""sqrt(1/2) as float32 bits."""
+
+_FLOAT = ir.FloatType()
+_FLOATS = ir.VectorType(_FLOAT, LANES)
+_INTS = ir.VectorType(ir.IntType(32), LANES)
+
+
+class FloatLanes(types.Type):
+    """32 float32."""
+
+    def __init__(self) -> None:
+        super().__init__(name=f"FloatLanes({LANES})")
+
+
+LANES_TYPE = FloatLanes()
+
+
+@register_model(FloatLanes)
+class _FloatLanesModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, vector: FloatLanes) -> None:
+        super().__init__(manager, vector, _FLOATS)
+
+
+def _constant(number: float) -> Any:
+    return ir.Constant(_FLOATS, [number] * LANES)
+
+
+def _integers(number: int) -> Any:
+    return ir.Constant(_INTS, [number] * LANES)
+
+
+def _call(builder: Any, name: str, arguments: tuple[Any, ...]) -> Any:
+    kind = arguments[0].type
+    suffix = f"v{LANES}f32" if isinstance(kind, ir.VectorType) else "f32"
+    function_type = ir.FunctionType(kind, [kind] * len(arguments))
+    function = builder.module.globals.get(f"llvm.{name}.{suffix}")
+    if function is None:
+        function = ir.Function(builder.module, function_type, f"llvm.{name}.{suffix}")
+    return builder.call(function, arguments)
+
+
+def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
+    data = context.make_array(array_type)(context, builder, array).data
+    return builder.bitcast(builder.gep(data, [index]), _FLOATS.as_pointer())
+
+
+@intrinsic
+def load(typing_context, array, start):  # type: ignore[no-untyped-def]
+    """Elements start .. start + 31 of an array."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        return builder.load(_pointer(context, builder, signature.args[0], *arguments), align=4)
+
+    return LANES_TYPE(array, types.intp), generate
+
+
+@intrinsic
+def store(typing_context, array, start, vector):  # type: ignore[no-untyped-def]
+    """Write a vector to elements start .. start + 31 of an array."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        address = _pointer(context, builder, signature.args[0], *arguments[:2])
+        builder.store(arguments[2], address, align=4)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, vector), generate
+
+
+@intrinsic
+def splat(typing_context, number):  # type: ignore[no-untyped-def]
+    """The same float32 in every lane."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        nothing = ir.Constant(_FLOATS, ir.Undefined)
+        first = builder.insert_element(nothing, arguments[0], ir.Constant(ir.IntType(32), 0))
+        return builder.shuffle_vector(first, nothing, ir.Constant(_INTS, [0] * LANES))
+
+    return LANES_TYPE(types.float32), generate
+
+
+@intrinsic
+def fma(typing_context, first, second, added):  # type: ignore[no-untyped-def]
+    """first * second + added, rounded once; vectors or float32."""
+    kind = LANES_TYPE if isinstance(first, FloatLanes) else types.float32
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        return _call(builder, "fma", tuple(arguments))
+
+    return kind(kind, kind, kind), generate
+
+
+@intrinsic
+def maximum(typing_context, first, second):  # type: ignore[no-untyped-def]
+    """The larger of two vectors, lane by lane."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        return builder.select(builder.fcmp_ordered(">", *arguments), *arguments)
+
+    return LANES_TYPE(first, second), generate
+
+
+@intrinsic
+def less(typing_context, first, second, then, otherwise):  # type: ignore[no-untyped-def]
+    """``then`` in the lanes where first < second, ``otherwise`` in the others."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        return builder.select(builder.fcmp_ordered("<", *arguments[:2]), *arguments[2:])
+
+    return LANES_TYPE(first, second, then, otherwise), generate
+
+
+@intrinsic
+def exp2(typing_context, vector):  # type: ignore[no-untyped-def]
+    """2^t for t <= 0."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        t = arguments[0]
+        least = _constant(LEAST_EXPONENT)
+        t = builder.select(builder.fcmp_ordered(">", t, least), t, least)
+        whole = _call(builder, "rint", (t,))
+        f = builder.fsub(t, whole)
+        p = _constant(EXP2[0])
+        for coefficient in (*EXP2[1:], 1.0):
+            p = _call(builder, "fma", (p, f, _constant(coefficient)))
+        exponent = builder.add(builder.fptosi(whole, _INTS), _integers(127))
+        power = builder.bitcast(builder.shl(exponent, _integers(23)), _FLOATS)
+        return builder.fmul(p, power)
+
+    return LANES_TYPE(vector), generate
+
+
+@intrinsic
+def log2(typing_context, number):  # type: ignore[no-untyped-def]
+    """Base-2 logarithm of normal numbers above 0; a vector or one float32."""
+    vector = isinstance(number, FloatLanes)
+    kind = LANES_TYPE if vector else types.float32
+    float_type = _FLOATS if vector else _FLOAT
+    int_type = _INTS if vector else ir.IntType(32)
+
+    def real(value: float) -> Any:
+        return ir.Constant(float_type, [value] * LANES if vector else value)
+
+    def whole(value: int) -> Any:
+        return ir.Constant(int_type, [value] * LANES if vector else value)
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        bits = builder.bitcast(arguments[0], int_type)
+        exponent = builder.ashr(builder.sub(bits, whole(ROOT_HALF_BITS)), whole(23))
+        mantissa = builder.sub(bits, builder.shl(exponent, whole(23)))
+        z = builder.fsub(builder.bitcast(mantissa, float_type), real(1.0))
+        p = real(LOG2[0])
+        for coefficient in LOG2[1:]:
+            p = _call(builder, "fma", (p, z, real(coefficient)))
+        return _call(builder, "fma", (z, p, builder.sitofp(exponent, float_type)))
+
+    return kind(kind), generate
+
+
+@intrinsic
+def sum_16_rows(typing_context, rows, start, sums, place):  # type: ignore[no-untyped-def]
+    """sums[place + i] = sum over the lanes of row i of 16 rows of 32, which begin at ``start``.
+
+    Lane l is added to lane l xor 16, then xor 8, 4, 2, 1. From the second step on, two rows share
+    a vector, then four, and so on: a third of the instructions of one row after another.
+    """
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        def shuffled(first, second, lanes):  # type: ignore[no-untyped-def]
+            mask = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes)
+            return builder.shuffle_vector(first, second, mask)
+
+        vectors = []
+        for i in range(16):
+            index = builder.add(arguments[1], ir.Constant(arguments[1].type, i * LANES))
+            row = builder.load(
+                _pointer(context, builder, signature.args[0], arguments[0], index), align=4
+            )
+            low = shuffled(row, row, list(range(16)))
+            high = shuffled(row, row, list(range(16, 32)))
+            vectors.append(builder.fadd(low, high))
+        # width: lanes that one row still has in a vector. Rows i and i + half share one next.
+        width = 16
+        while width > 1:
+            half = width // 2
+            pairs = len(vectors) // 2
+            low_lanes, high_lanes = [], []
+            for group in range(16 // width):
+                for source in (0, 16):
+                    begin = source + group * width
+                    low_lanes += range(begin, begin + half)
+                    high_lanes += range(begin + half, begin + width)
+            vectors = [
+                builder.fadd(
+                    shuffled(vectors[i], vectors[i + pairs], low_lanes),
+                    shuffled(vectors[i], vectors[i + pairs], high_lanes),
+                )
+                for i in range(pairs)
+            ]
+            width = half
+        data = context.make_array(signature.args[2])(context, builder, arguments[2]).data
+        address = builder.bitcast(
+            builder.gep(data, [arguments[3]]), ir.VectorType(_FLOAT, 16).as_pointer()
+        )
+        # The rows' places after the pairings above.
+        order = [0]
+        step = 8
+        while step:
+            order = [value for row in order for value in (row, row + step)]
+            step //= 2
+        back = [order.index(i) for i in range(16)]
+        builder.store(shuffled(vectors[0], vectors[0], back), address, align=4)
+        return context.get_dummy_value()
+
+    return types.void(rows, types.intp, sums, types.intp), generate
+
+
+def _binary(name: str) -> Any:
+    @intrinsic
+    def operation(typing_context, first, second):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            return getattr(builder, name)(*arguments)
+
+        return LANES_TYPE(LANES_TYPE, LANES_TYPE), generate
+
+    return operation
+
+
+def _overload(symbol: Any, name: str) -> None:
+    operation = _binary(name)
+
+    @overload(symbol)
+    def choose(first, second):  # type: ignore[no-untyped-def]
+        if isinstance(first, FloatLanes) and isinstance(second, FloatLanes):
+            return lambda first, second: operation(first, second)
+        return None
+
+
+_overload(operator.add, "fadd")
+_overload(operator.sub, "fsub")
+_overload(operator.mul, "fmul")
+_overload(operator.truediv, "fdiv")
+
+
+@overload(operator.neg)
+def _negative(vector):  # type: ignore[no-untyped-def]
+    if isinstance(vector, FloatLanes):
+        return lambda vector: _negate(vector)
+    return None
+
+
+@intrinsic
+def _negate(typing_context, vector):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        return builder.fneg(arguments[0])
+
+    return LANES_TYPE(vector), generate

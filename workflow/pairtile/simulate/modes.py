@@ -1,0 +1,168 @@
+"""Pairs of genes with planted modes, for the search for modes: mixtures of Gaussians of known
+membership."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairtile.simulate.streams import stream
+
+MAX_MODES = 5
+TRIES = 1000
+"""Placements of the modes tried before fewer than this separation is called impossible."""
+
+
+@dataclass(frozen=True)
+class ModesSimulation:
+    """Simulated values, and the mode that each sample of a pair belongs to.
+
+    ``values``: float64 (2 * pairs, samples), like log2 expression, NaN where missing; rows 2 p and
+    2 p + 1 are pair p. ``labels``: int8 (pairs, samples), modes from 0. ``genes`` and ``samples``
+    are names; ``parameters`` holds the arguments and, of each pair, ``weights``, ``means`` and
+    ``covariances``.
+    """
+
+    values: NDArray[np.float64]
+    labels: NDArray[np.int8]
+    genes: list[str]
+    samples: list[str]
+    parameters: dict[str, Any]
+
+
+def simulate_modes(
+    n_pairs: int = 100,
+    n_samples: int = 200,
+    n_modes: int = 2,
+    *,
+    separation: float = 5.0,
+    least_share: float = 0.2,
+    max_correlation: float = 0.9,
+    missing: float = 0.0,
+    seed: int = 1,
+) -> ModesSimulation:
+    """Simulate pairs of genes whose samples fall into modes.
+
+    separation : least Mahalanobis distance between the centres of two modes of a pair, for the mean
+    of their covariances
+    least_share : each mode has at least this share of the samples; the shares are drawn
+    max_correlation : within each mode the correlation is uniform up to this, of either sign
+    missing : chance of a value to be missing
+
+    Raises ValueError where arguments are out of range, or no such modes can be placed.
+    """
+    if not 1 <= n_modes <= MAX_MODES:
+        raise ValueError(f"n_modes is {n_modes}; expected 1 to {MAX_MODES}")
+    if not 0.0 < least_share * n_modes <= 1.0:
+        raise ValueError(f"least_share is {least_share}; expected up to 1 / {n_modes}, above 0")
+    if not 0.0 <= max_correlation < 1.0:
+        raise ValueError(f"max_correlation is {max_correlation}; expected 0 or more, below 1")
+    if not 0.0 <= missing < 1.0:
+        raise ValueError(f"missing is {missing}; expected 0 or more, below 1")
+    if n_pairs < 1 or n_samples < 2 * n_modes:
+        raise ValueError(
+            f"n_pairs and n_samples are {n_pairs} and {n_samples}; expected at least 1 and "
+            f"{2 * n_modes}"
+        )
+    random = stream(seed, "modes")
+    values = np.empty((2 * n_pairs, n_samples))
+    labels = np.empty((n_pairs, n_samples), dtype=np.int8)
+    weights = np.empty((n_pairs, n_modes))
+    means = np.empty((n_pairs, n_modes, 2))
+    covariances = np.empty((n_pairs, n_modes, 2, 2))
+    for pair in range(n_pairs):
+        drawn = random.dirichlet(np.full(n_modes, 2.0))
+        weights[pair] = least_share + (1.0 - least_share * n_modes) * drawn
+        means[pair], covariances[pair] = _place(random, n_modes, separation, max_correlation)
+        labels[pair] = random.permutation(_labels(weights[pair], n_samples))
+        for mode in range(n_modes):
+            members = np.flatnonzero(labels[pair] == mode)
+            points = random.multivariate_normal(
+                means[pair, mode], covariances[pair, mode], len(members)
+            )
+            values[2 * pair : 2 * pair + 2, members] = points.T
+    values[random.random(values.shape) < missing] = np.nan
+    arguments = {
+        "n_modes": n_modes,
+        "separation": separation,
+        "least_share": least_share,
+        "max_correlation": max_correlation,
+        "missing": missing,
+        "seed": seed,
+    }
+    return ModesSimulation(
+        values=values,
+        labels=labels,
+        genes=[f"pair{p + 1}{side}" for p in range(n_pairs) for side in "ab"],
+        samples=[f"sample{s + 1}" for s in range(n_samples)],
+        parameters={
+            "settings": arguments,
+            "weights": weights,
+            "means": means,
+            "covariances": covariances,
+        },
+    )
+
+
+def _labels(weights: NDArray[np.float64], n_samples: int) -> NDArray[np.int8]:
+    """Each mode as often as its weight says, rounded so that they add up."""
+    ends = np.rint(np.cumsum(weights) / weights.sum() * n_samples).astype(int)
+    return np.repeat(np.arange(len(weights)), np.diff(ends, prepend=0)).astype(np.int8)
+
+
+def _place(
+    random: np.random.Generator, n_modes: int, separation: float, max_correlation: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Means (K, 2) and covariances (K, 2, 2) of modes, every two as far apart as is asked."""
+    # Wide enough that most placements fit, not so wide that all are far apart.
+    width = 0.6 * separation * np.sqrt(n_modes)
+    for attempt in range(TRIES):
+        spread = random.uniform(0.6, 1.4, (n_modes, 2))
+        correlation = random.uniform(-max_correlation, max_correlation, n_modes)
+        covariances = np.empty((n_modes, 2, 2))
+        covariances[:, 0, 0], covariances[:, 1, 1] = spread[:, 0] ** 2, spread[:, 1] ** 2
+        covariances[:, 0, 1] = covariances[:, 1, 0] = correlation * spread.prod(axis=1)
+        means = 8.0 + random.uniform(-1.0, 1.0, (n_modes, 2)) * width * (1.0 + attempt / TRIES)
+        if _least_distance(means, covariances) >= separation:
+            return means, covariances
+    raise ValueError(f"found no place for {n_modes} modes with separation {separation}")
+
+
+def _least_distance(means: NDArray[np.float64], covariances: NDArray[np.float64]) -> float:
+    """The smallest Mahalanobis distance between two means."""
+    least = np.inf
+    for first in range(len(means)):
+        for second in range(first):
+            apart = means[first] - means[second]
+            pooled = (covariances[first] + covariances[second]) / 2.0
+            least = min(least, float(np.sqrt(apart @ np.linalg.solve(pooled, apart))))
+    return least
+
+
+def adjusted_rand_index(first: NDArray[Any], second: NDArray[Any]) -> float:
+    """How alike two divisions of the same samples are (Hubert & Arabie 1985).
+
+    1 for the same division, 0 on average for unrelated ones. first, second: labels, (samples,).
+    NaN for fewer than two samples.
+    """
+    if len(first) != len(second):
+        raise ValueError(f"there are {len(first)} and {len(second)} labels; expected as many")
+    if len(first) < 2:
+        return float("nan")
+    _, rows = np.unique(first, return_inverse=True)
+    _, columns = np.unique(second, return_inverse=True)
+    table = np.zeros((rows.max() + 1, columns.max() + 1))
+    np.add.at(table, (rows, columns), 1.0)
+
+    def pairs(counts: NDArray[np.float64]) -> float:
+        return float((counts * (counts - 1.0)).sum() / 2.0)
+
+    of_rows, of_columns = pairs(table.sum(axis=1)), pairs(table.sum(axis=0))
+    by_chance = of_rows * of_columns / pairs(np.array([float(len(first))]))
+    largest = (of_rows + of_columns) / 2.0
+    if largest == by_chance:
+        return 1.0
+    return (pairs(table) - by_chance) / (largest - by_chance)
