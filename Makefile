@@ -55,6 +55,7 @@ bench:
 quality: $(VENV)/.stamp
 	$(BIN)/python -m benchmarks.bench_quality
 	$(BIN)/python -m benchmarks.bench_recovery
+	$(BIN)/python -m benchmarks.bench_planted_modes
 
 docs: $(VENV)/.stamp
 	$(BIN)/python -m pairtile.config.describe

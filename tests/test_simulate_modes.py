@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from pairtile.simulate.modes import adjusted_rand_index, simulate_modes
 
@@ -82,3 +83,16 @@ def test_adjusted_rand_index_of_known_tables() -> None:
     assert abs(np.mean(indices)) < 0.01
     with pytest.raises(ValueError, match="4 and 3 labels"):
         adjusted_rand_index(np.zeros(4), np.zeros(3))
+
+
+def test_written_files_hold_the_simulation(tmp_path):
+    from pairtile.simulate.command import main
+
+    main(["modes", "--pairs", "3", "--samples", "40", "--missing", "0.1", "--out", str(tmp_path)])
+    made = simulate_modes(3, 40, missing=0.1)
+    values = pd.read_csv(tmp_path / "expression.tsv.gz", sep="\t", index_col="gene")
+    assert values.index.tolist() == made.genes
+    np.testing.assert_allclose(values.to_numpy(), made.values, rtol=1e-4)
+    truth = pd.read_csv(tmp_path / "truth.tsv", sep="\t")
+    assert (truth["mode"].to_numpy().reshape(3, 40) == made.labels + 1).all()
+    assert "modes --pairs 3" in (tmp_path / "README.md").read_text()

@@ -1,10 +1,12 @@
 """Experiments with known truth, for the demonstration and the tests.
 
 ``simulate_kinetic``: expression levels as steady states of a kinetic network. ``simulate_boolean``:
-time series of a Boolean network. From the command line:
+time series of a Boolean network. ``simulate_modes``: pairs of genes whose samples fall into modes.
+From the command line:
 
     python -m pairtile.simulate --genes 200 --samples 300 --seed 1 --out FOLDER
     python -m pairtile.simulate boolean --genes 60 --steps 50 --seed 1 --out FOLDER
+    python -m pairtile.simulate modes --pairs 100 --samples 200 --modes 2 --out FOLDER
 """
 
 from __future__ import annotations
@@ -12,13 +14,17 @@ from __future__ import annotations
 from pairtile.simulate.boolean import BooleanSimulation, simulate_boolean, write_boolean
 from pairtile.simulate.command import main
 from pairtile.simulate.kinetic import Simulation, simulate_kinetic, write_simulation
+from pairtile.simulate.modes import ModesSimulation, simulate_modes, write_modes
 
 __all__ = [
     "BooleanSimulation",
+    "ModesSimulation",
     "Simulation",
     "main",
     "simulate_boolean",
     "simulate_kinetic",
+    "simulate_modes",
     "write_boolean",
+    "write_modes",
     "write_simulation",
 ]

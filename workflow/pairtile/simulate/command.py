@@ -11,16 +11,20 @@ from pathlib import Path
 from pairtile.simulate.boolean import simulate_boolean, write_boolean
 from pairtile.simulate.boolean_network import TOPOLOGIES
 from pairtile.simulate.kinetic import simulate_kinetic, write_simulation
+from pairtile.simulate.modes import simulate_modes, write_modes
 
 PROGRAM = "python -m pairtile.simulate"
 
 
 def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> None:
-    """Simulate a kinetic network, or, with ``boolean`` as the first word, a Boolean one."""
+    """Simulate a kinetic network, or, with ``boolean`` or ``modes`` as the first word, a
+    Boolean one, or pairs of genes with modes."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     command = f"{program} {shlex.join(given)}"
     if given[:1] == ["boolean"]:
         _boolean(given[1:], command, program)
+    elif given[:1] == ["modes"]:
+        _modes(given[1:], command, program)
     else:
         _kinetic(given, command, program)
 
@@ -29,7 +33,7 @@ def _kinetic(given: Sequence[str], command: str, program: str) -> None:
     parser = argparse.ArgumentParser(
         prog=program,
         description="Simulate expression, and write the table, the regulators and the true edges. "
-        f"For a Boolean network: {program} boolean --help",
+        f"For a Boolean network: {program} boolean --help; for modes: {program} modes --help",
     )
     parser.add_argument("--genes", dest="n_genes", type=int, default=200)
     parser.add_argument("--samples", dest="n_samples", type=int, default=300)
@@ -71,3 +75,27 @@ def _boolean(given: Sequence[str], command: str, program: str) -> None:
     except ValueError as error:
         parser.error(str(error))
     write_boolean(simulation, folder, command)
+
+
+def _modes(given: Sequence[str], command: str, program: str) -> None:
+    parser = argparse.ArgumentParser(
+        prog=f"{program} modes",
+        description="Simulate pairs of genes whose samples fall into modes, each with a correlation "
+        "of its own, and write the table and the mode of each sample.",
+    )
+    parser.add_argument("--pairs", dest="n_pairs", type=int, default=100)
+    parser.add_argument("--samples", dest="n_samples", type=int, default=200)
+    parser.add_argument("--modes", dest="n_modes", type=int, default=2, help="of each pair")
+    parser.add_argument("--separation", type=float, default=5.0, help="of modes, in their sd")
+    parser.add_argument("--least-share", type=float, default=0.2, help="of samples, in a mode")
+    parser.add_argument("--max-correlation", type=float, default=0.9, help="within a mode")
+    parser.add_argument("--missing", type=float, default=0.0, help="share of values lost")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, required=True, help="folder to write into")
+    options = vars(parser.parse_args(given))
+    folder = options.pop("out")
+    try:
+        simulation = simulate_modes(**options)
+    except ValueError as error:
+        parser.error(str(error))
+    write_modes(simulation, folder, command)

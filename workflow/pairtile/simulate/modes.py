@@ -4,11 +4,14 @@ membership."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.simulate.files import write_files
 from pairtile.simulate.streams import stream
 
 MAX_MODES = 5
@@ -105,6 +108,36 @@ def simulate_modes(
             "covariances": covariances,
         },
     )
+
+
+def write_modes(simulation: ModesSimulation, folder: Path, command: str) -> None:
+    """Write ``expression.tsv.gz`` (log2 values), ``truth.tsv`` (gene_1, gene_2, sample, mode; mode
+    from 1) and a ``README.md`` that names ``command``."""
+    genes, samples = simulation.genes, simulation.samples
+    values = pd.DataFrame(simulation.values, index=genes, columns=samples)
+    n_pairs = len(simulation.labels)
+    truth = pd.DataFrame(
+        {
+            "gene_1": np.repeat(genes[0::2], len(samples)),
+            "gene_2": np.repeat(genes[1::2], len(samples)),
+            "sample": samples * n_pairs,
+            "mode": simulation.labels.ravel() + 1,
+        }
+    )
+    told = {k: v for k, v in simulation.parameters.items() if isinstance(v, int | float)}
+    settings = ", ".join(f"{key} {value}" for key, value in told.items())
+    contents = {
+        "expression.tsv.gz": values.to_csv(
+            sep="\t", index_label="gene", lineterminator="\n", float_format="%.6g", na_rep="NA"
+        ),
+        "truth.tsv": truth.to_csv(sep="\t", index=False, lineterminator="\n"),
+        "README.md": (
+            "# Simulated modes\n\nPairs of genes whose samples fall into modes: log2 values in "
+            "expression.tsv.gz, the mode of each pair and sample in truth.tsv.\n\n"
+            f"Settings: {settings}.\n\nMade by:\n\n    {command}\n"
+        ),
+    }
+    write_files(folder, contents)
 
 
 def _labels(weights: NDArray[np.float64], n_samples: int) -> NDArray[np.int8]:
