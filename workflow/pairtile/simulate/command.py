@@ -80,8 +80,8 @@ def _boolean(given: Sequence[str], command: str, program: str) -> None:
 def _modes(given: Sequence[str], command: str, program: str) -> None:
     parser = argparse.ArgumentParser(
         prog=f"{program} modes",
-        description="Simulate pairs of genes whose samples fall into modes, each with a correlation "
-        "of its own, and write the table and the mode of each sample.",
+        description="Simulate pairs of genes whose samples fall into modes, each with a "
+        "correlation of its own, and write the table and the mode of each sample.",
     )
     parser.add_argument("--pairs", dest="n_pairs", type=int, default=100)
     parser.add_argument("--samples", dest="n_samples", type=int, default=200)
