@@ -53,7 +53,18 @@ VARIANTS = {
         {"DIM": 16, "MAX_NORM": 0, "VARIANT": 2, "COLUMNS": 4},
     ],
     "gaussian": [{"DIM": 1}, {"DIM": 3}, {"DIM": 16}],
+    "plain_correlation": [
+        {"INDEX": "unsigned short", "SUM": "unsigned int", "SPEARMAN": 1},
+        {"INDEX": "unsigned int", "SUM": "unsigned long long", "SPEARMAN": 1},
+        {"INDEX": "unsigned short", "SUM": "unsigned int", "SPEARMAN": 0},
+    ],
     "dpi": [{"REAL": "float"}, {"REAL": "double"}],
+    "pair_mixtures": [
+        {"KINC": 0, "MIXTURES": 1, "SPEARMAN": 1},
+        {"KINC": 0, "MIXTURES": 1, "SPEARMAN": 0},
+        {"KINC": 1, "MIXTURES": 1, "SPEARMAN": 1},
+        {"KINC": 0, "MIXTURES": 0, "SPEARMAN": 0},
+    ],
 }
 """Compile-time settings that stand for what users can ask for."""
 

@@ -16,6 +16,10 @@ OPTIONS = ("--std=c++17",)
 """Compiler options common to all kernels (``--use_fast_math`` is not among them: it would change
 comparisons with subnormal numbers; kernels name the fast functions they mean)."""
 
+UNFUSED = frozenset({"pair_mixtures"})
+"""Kernels whose floating-point results are the CPU's bit for bit: products and sums are fused only
+where the source says so."""
+
 
 def source(name: str) -> str:
     """Text of ``kernels/NAME.cu``, with the files of this folder that it includes (``#include
@@ -47,4 +51,5 @@ def load(name: str, defines: Mapping[str, str | int]) -> Any:
     """
     import cupy
 
-    return _module(name, options(defines), cupy.cuda.Device().id)
+    unfused = ("--fmad=false",) if name in UNFUSED else ()
+    return _module(name, options(defines) + unfused, cupy.cuda.Device().id)

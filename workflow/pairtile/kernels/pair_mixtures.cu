@@ -1,0 +1,172 @@
+// Gaussian mixtures and correlations of pairs of genes: one warp, which is a block, for each pair.
+//
+// Macros: KINC (1: the rules of KINC), MIXTURES (0: no clustering), SPEARMAN. Needs --fmad=false:
+// results are those of the CPU bit for bit, and both say where they fuse.
+
+#include "pair_mixtures_shared.cuh"
+#include "pair_mixtures_math.cuh"
+#include "pair_mixtures_lanes.cuh"
+#if MIXTURES
+#include "pair_mixtures_em.cuh"
+#include "pair_mixtures_start.cuh"
+#include "pair_mixtures_fit.cuh"
+#endif
+#include "pair_mixtures_masks.cuh"
+#include "pair_mixtures_correlation.cuh"
+#include "pair_mixtures_pair.cuh"
+#include "pair_mixtures_choice.cuh"
+#include "pair_mixtures_places.cuh"
+
+// Blocks of a multiprocessor, as many as keep the fit's sums in registers for the most part. On an
+// H200 a fit then issues an instruction in two of three cycles; it waits for instructions to be
+// fetched, and for the arithmetic before.
+#define BLOCKS (MIXTURES ? 28 : 32)
+
+// Bits to the order of np.packbits: the first sample is the highest bit of the first byte.
+__device__ __forceinline__ unsigned packed(unsigned word)
+{
+    word = __brev(word);
+    return word >> 24 | (word >> 8 & 0xff00u) | (word << 8 & 0xff0000u) | word << 24;
+}
+
+extern "C" __global__ void __launch_bounds__(32, BLOCKS) pair_mixtures(
+    const double *values, const double *unit, const unsigned *present, const unsigned *outlying,
+    const unsigned short *order, const unsigned short *run_first, const unsigned short *run_last,
+    const int *codes, const int *n_usable, const unsigned char *tied,
+    const unsigned long long *keys, const double *log_n, const unsigned short *places,
+    const int *inner, int n_samples, const int *rows,
+    const int *columns, const long long *row_start, int n_rows, int upper, long long first_pair,
+    int fewest, int most, int criterion, int min_samples, double min_correlation,
+    double max_correlation, int outliers_before, int outliers_after, unsigned long long seed,
+    int restarts, int short_steps, int limit, float tolerance, float ridge, float prior_scatter,
+    float prior_n, float least, double degenerate, int *pair_row, int *pair_column, int *pair_kept,
+    int *pair_modes, int *pair_usable, float *pair_likelihood, float *pair_criterion,
+    unsigned *pair_outliers, int *mode_samples, float *mode_numbers, unsigned *mode_members,
+    unsigned long long *counts, unsigned long long *histogram_k, unsigned long long *histogram_r)
+{
+    const int lane = threadIdx.x;
+    const Storage s = {(n_samples + 31) / 32, lane};
+    const Genes genes = {values, unit, present, outlying, order, run_first, run_last, codes,
+                         n_usable, tied, keys};
+    const long long here = blockIdx.x;
+    const Pair p = find_pair(genes, rows, columns, row_start, n_rows, upper, first_pair + here);
+    const Gene x = genes.gene(p.of_x, n_samples), y = genes.gene(p.of_y, n_samples);
+    if (lane == 0) {
+        pair_row[here] = p.row;
+        pair_column[here] = p.column;
+        pair_kept[here] = 0;
+    }
+
+    int problem = -1;
+    bool same_samples;
+    const int n = take_samples(genes, p, x, y, s, outliers_before, min_samples, same_samples);
+    const bool by_places = SPEARMAN && !MIXTURES && same_samples && !x.tied && !y.tied && n > 1;
+    if (n < 0) problem = TOO_FEW_SAMPLES;
+    else if (!by_places && (is_constant(x, s.usable(), s.words, lane) || is_constant(y, s.usable(), s.words, lane)))
+        problem = CONSTANT;
+    const double unknown = __longlong_as_double(0x7ff8000000000000ll);
+    Choice choice = {1, unknown, unknown};
+#if MIXTURES
+    Axis axis_x = {0.0, 1.0}, axis_y = {0.0, 1.0};
+    if (problem < 0) {
+        list_samples(s);
+        const Constants constants = {ridge, prior_scatter, prior_n, least, tolerance, short_steps,
+                                     limit, restarts};
+        const unsigned long long a = keys[p.of_x], b = keys[p.of_y];
+        problem = choose(x, y, s, n, constants, pair_seed(seed, min(a, b), max(a, b)), fewest,
+                         most, criterion, log_n[n], degenerate, axis_x, axis_y, choice, counts);
+    }
+#endif
+    const int components = problem < 0 || problem == DEGENERATE ? choice.components : 0;
+    if (problem >= 0) tally(counts, problem, 1, lane);
+#if MIXTURES
+    tally(histogram_k, components, 1, lane);
+#endif
+
+    int kept = 0, small = 0, undefined = 0;
+#pragma unroll 1
+    for (int place = 0; place < components; place++) {
+        int k = 0, members = n;
+#if MIXTURES
+        k = component_at(place, components, lane);
+        members = take_members(s, k);
+        if (outliers_after && components > 1)
+            members = remove_outliers(x, y, s.members(), s.outliers(), members, s.words, lane);
+#endif
+        if (members < min_samples || members < 2) {
+            small++;
+            continue;
+        }
+        double r = 0.0;
+#if SPEARMAN
+        bool defined = true;
+        if (by_places) {
+            const Places of_all = {places, inner};
+            const unsigned *const out = outliers_before ? outlying : nullptr;
+            r = spearman_of_places(of_all, p, out ? out + (long long)p.of_x * s.words : out,
+                                   out ? out + (long long)p.of_y * s.words : out, s, members);
+        } else {
+            defined = spearman(x, y, s, members, r);
+        }
+#else
+        if (!MIXTURES) list_samples(s);
+        const bool defined = pearson(x, y, s, n, members, r);
+#endif
+        if (!defined) {
+            undefined++;
+            continue;
+        }
+        tally(histogram_r, min(199, (int)floor((r + 1.0) * 100.0)), 1, lane);
+        if (!(fabs(r) >= min_correlation && fabs(r) <= max_correlation)) continue;
+
+#if MIXTURES
+        const Row c = row_at(CHOSEN, k);
+        const float weight = c.weight;
+        const double mean_x = axis_x.center + axis_x.scale * (double)c.mean_x;
+        const double mean_y = axis_y.center + axis_y.scale * (double)c.mean_y;
+        const double variance_x = axis_x.scale * axis_x.scale * (double)c.variance_x;
+        const double variance_y = axis_y.scale * axis_y.scale * (double)c.variance_y;
+        const double covariance = axis_x.scale * axis_y.scale * (double)c.covariance;
+#else
+        list_samples(s);
+        const Moments m = moments(x, y, s, s.usable(), n, n);
+        const float weight = 1.0f;
+        const double mean_x = m.mean_x, mean_y = m.mean_y;
+        const double variance_x = m.xx / (double)n, variance_y = m.yy / (double)n;
+        const double covariance = m.xy / (double)n;
+#endif
+        const long long at = here * most + kept;
+        if (lane == 0) {
+            const double unit_x = unit[p.of_x], unit_y = unit[p.of_y];
+            const float of_x[2] = {(float)(mean_x * unit_x), (float)(variance_x * (unit_x * unit_x))};
+            const float of_y[2] = {(float)(mean_y * unit_y), (float)(variance_y * (unit_y * unit_y))};
+            float *const numbers = mode_numbers + 7 * at;
+            numbers[0] = (float)r;
+            numbers[1] = weight;
+            numbers[2] = p.swapped ? of_y[0] : of_x[0];
+            numbers[3] = p.swapped ? of_x[0] : of_y[0];
+            numbers[4] = p.swapped ? of_y[1] : of_x[1];
+            numbers[5] = p.swapped ? of_x[1] : of_y[1];
+            numbers[6] = (float)(covariance * (unit_x * unit_y));
+            mode_samples[at] = members;
+        }
+        for (int w = lane; w < s.words; w += 32)
+            mode_members[at * s.words + w] = packed(mask_at(s.members())[w]);
+        kept++;
+        __syncwarp();
+    }
+    tally(counts, MODES_SMALL, small, lane);
+    tally(counts, MODES_UNDEFINED, undefined, lane);
+    if (kept == 0) return;
+    if (lane == 0) {
+        pair_kept[here] = kept;
+        pair_modes[here] = components;
+        pair_usable[here] = n;
+        const float missing = __int_as_float(0x7fc00000);  // as the CPU writes NaN
+        const bool fitted = !isnan(choice.criterion);
+        pair_likelihood[here] = fitted ? (float)choice.log_likelihood : missing;
+        pair_criterion[here] = fitted ? (float)choice.criterion : missing;
+    }
+    for (int w = lane; w < s.words; w += 32)
+        pair_outliers[here * s.words + w] = packed(mask_at(s.outliers())[w]);
+}

@@ -1,0 +1,134 @@
+// The genes of a pair, and the samples that enter.
+
+enum Count {
+    TOO_FEW_SAMPLES, CONSTANT, DEGENERATE, FAILED, MODES_SMALL, MODES_UNDEFINED, FITS, FITS_FAILED,
+    FITS_UNFINISHED, EM_STEPS
+};
+
+__device__ __forceinline__ void tally(unsigned long long *counts, int what, int number, int lane)
+{
+    if (lane == 0 && number) atomicAdd(counts + what, (unsigned long long)number);
+}
+
+// Arrays of genes, in the order of the host's list of arguments.
+struct Genes {
+    const double *values;                        // (genes, samples)
+    const double *unit;                          // (genes)
+    const unsigned *present;                     // (genes, words)
+    const unsigned *outlying;                    // (genes, words): beyond the gene's own fences
+    const unsigned short *order, *run_first, *run_last;  // (genes, samples)
+    const int *codes;                            // (genes, samples)
+    const int *n_usable;                         // (genes)
+    const unsigned char *tied;                   // (genes)
+    const unsigned long long *keys;              // (genes)
+
+    __device__ __forceinline__ Gene gene(int number, int n_samples) const
+    {
+        const long long at = (long long)number * n_samples;
+        return {values + at, order + at, run_first + at, run_last + at, codes + at,
+                n_usable[number], tied[number] != 0};
+    }
+};
+
+struct Pair {
+    int row, column;   // places among those asked for
+    int of_x, of_y;    // genes
+    bool swapped;      // x is the gene of the column
+};
+
+// A pair by its number: a place in the rows, found by where their pairs begin, and in the columns.
+__device__ __forceinline__ Pair find_pair(
+    const Genes &genes, const int *rows, const int *columns, const long long *row_start, int n_rows,
+    int upper, long long number)
+{
+    Pair p;
+    p.row = 0;
+    for (int end = n_rows; end - p.row > 1;) {
+        const int middle = (p.row + end) / 2;
+        if (row_start[middle] <= number) p.row = middle;
+        else end = middle;
+    }
+    p.column = (int)(number - row_start[p.row]) + (upper ? p.row + 1 : 0);
+    const int of_row = rows[p.row], of_column = columns[p.column];
+#if KINC
+    p.swapped = of_column > of_row;
+#else
+    p.swapped = genes.keys[of_column] < genes.keys[of_row];
+#endif
+    p.of_x = p.swapped ? of_column : of_row;
+    p.of_y = p.swapped ? of_row : of_column;
+    return p;
+}
+
+// The samples that enter, to s.usable(), and outliers to s.outliers(); returns how many, or -1 where
+// they are too few. ``same_samples``: both genes are observed in the same ones.
+__device__ __forceinline__ int take_samples(
+    const Genes &genes, const Pair &p, const Gene &x, const Gene &y, Storage s,
+    bool without_outliers, int min_samples, bool &same_samples)
+{
+    const long long at_x = (long long)p.of_x * s.words, at_y = (long long)p.of_y * s.words;
+    int n = 0;
+#pragma unroll 1
+    for (int w = s.lane; w < s.words; w += 32) {
+        const unsigned both = genes.present[at_x + w] & genes.present[at_y + w];
+        mask_at(s.usable())[w] = both;
+        mask_at(s.outliers())[w] = 0;
+        n += __popc(both);
+    }
+    n = butterfly_sum(n);
+    __syncwarp();
+    same_samples = n == x.n_usable && n == y.n_usable;
+    if (n < min_samples || n == 0) return -1;
+    if (!without_outliers) return n;
+    if (same_samples) {  // each gene's own outliers
+        int removed = 0;
+#pragma unroll 1
+        for (int w = s.lane; w < s.words; w += 32) {
+            const unsigned out = genes.outlying[at_x + w] | genes.outlying[at_y + w];
+            mask_at(s.usable())[w] &= ~out;
+            mask_at(s.outliers())[w] = out;
+            removed += __popc(out);
+        }
+        n -= butterfly_sum(removed);
+        __syncwarp();
+    } else {
+        n = remove_outliers(x, y, s.usable(), s.outliers(), n, s.words, s.lane);
+    }
+    return n < min_samples || n == 0 ? -1 : n;
+}
+
+// The samples that enter, one after another, to s.sample().
+__device__ __noinline__ void list_samples(Storage s)
+{
+    int before = 0;
+#pragma unroll 1
+    for (int w = 0; w < s.words; w++) {
+        const unsigned word = mask_at(s.usable())[w];
+#if MIXTURES
+        if (s.lane == 0) s.elements_before()[w] = before;
+#endif
+        if (word >> s.lane & 1u)
+            s.sample()[before + __popc(word & lanes_below(s.lane))] = 32 * w + s.lane;
+        before += __popc(word);
+    }
+    __syncwarp();
+}
+
+#if MIXTURES
+// Members of a component, to s.members(); returns how many.
+__device__ __forceinline__ int take_members(Storage s, int k)
+{
+    int members = 0;
+#pragma unroll 1
+    for (int w = 0; w < s.words; w++) {
+        const unsigned word = mask_at(s.usable())[w];
+        const int element = s.elements_before()[w] + __popc(word & lanes_below(s.lane));
+        const bool in = word >> s.lane & 1u && s.label()[element] == k;
+        const unsigned found = __ballot_sync(FULL_WARP, in);
+        if (s.lane == 0) mask_at(s.members())[w] = found;
+        members += __popc(found);
+    }
+    __syncwarp();
+    return members;
+}
+#endif
