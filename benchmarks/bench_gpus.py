@@ -1,0 +1,142 @@
+"""How much faster two GPUs of one host are than one, without a scheduler.
+
+    python -m benchmarks.bench_gpus [CASE ...]
+
+Each case is one analysis. It is prepared once; then its chunks (of ``mutual_information`` its
+bootstraps) are computed by Snakemake with ``--resources gpu=1``, and again with ``gpu=N``, N the
+GPUs of the host. ``seconds`` are those from the start of the first of these jobs to the end of the
+last, with Snakemake and the start of every job; ``efficiency`` is the time on one GPU over N times
+that on N. On a machine without GPUs a small size runs on the CPU, to try the script.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pairtile.device import _physical_gpus
+
+from benchmarks.bench_workflow import ROOT, expression, write_table
+from benchmarks.machine import write
+
+Inputs = Callable[[Path, bool], dict[str, Any]]
+
+
+def mutual_information(folder: Path, large: bool) -> dict[str, Any]:
+    """B-spline mutual information, and bootstraps of it."""
+    genes, samples, bootstraps = (10_000, 500, 192) if large else (200, 60, 4)
+    write_table(folder / "expression.tsv", expression(genes, samples))
+    return {
+        "method": "mutual_information",
+        "expression": "expression.tsv",
+        "preprocess": {"log2": False},
+        "keep": {"p_value": 1e-6},
+        "bootstraps": bootstraps,
+        "export": ["tsv"],
+    }
+
+
+def multimodal_correlation(folder: Path, large: bool) -> dict[str, Any]:
+    """Gaussian mixtures, K 1 to 5, three restarts."""
+    genes, samples = (10_000, 188) if large else (60, 60)
+    write_table(folder / "expression.tsv", expression(genes, samples))
+    return {
+        "method": "multimodal_correlation",
+        "expression": "expression.tsv",
+        "preprocess": {"log2": False},
+        "chunks": 4,
+        "export": ["tsv"],
+    }
+
+
+def predictor_pairs(folder: Path, large: bool) -> dict[str, Any]:
+    """All pairs of predictors for every target, three levels, 50 samples."""
+    genes = 20_000 if large else 300
+    levels = np.random.default_rng(1).integers(0, 3, (genes, 50))
+    lines = ["\t".join(["gene", *(f"t{n}" for n in range(50))])]
+    lines += ["\t".join([f"gene{n}", *map(str, row)]) for n, row in enumerate(levels)]
+    (folder / "levels.tsv").write_text("\n".join(lines) + "\n")
+    return {
+        "method": "predictor_pairs",
+        "levels": "levels.tsv",
+        "null": {"permutations": 0},
+        "chunks": 4,
+        "export": ["tsv"],
+    }
+
+
+CASES: dict[str, tuple[Inputs, str]] = {
+    "multimodal_correlation": (multimodal_correlation, "chunks"),
+    "predictor_pairs": (predictor_pairs, "chunks"),
+    "mutual_information": (mutual_information, "bootstraps"),
+}
+"""Inputs and section of a case, and the folder of the files that are timed."""
+
+
+def run(cases: list[str] | None = None) -> dict[str, Any]:
+    """Time the cases on one GPU and on all of this host."""
+    gpus = len(_physical_gpus())
+    results: dict[str, Any] = {"gpus": gpus}
+    for name in cases or CASES:
+        inputs, timed_folder = CASES[name]
+        folder = Path(tempfile.mkdtemp(prefix="pairtile-gpus-"))
+        try:
+            section = inputs(folder, gpus > 0)
+            backend = "cuda" if gpus else "cpu"
+            config = {"backend": backend, "analyses": {"bench": section}}
+            (folder / "config.yaml").write_text(json.dumps(config))
+            results[name] = _scaling(folder, timed_folder, max(gpus, 1))
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        print(name, json.dumps(results[name]), flush=True)
+    return results
+
+
+def _scaling(folder: Path, timed_folder: str, gpus: int) -> dict[str, Any]:
+    target = {"chunks": "pairs", "bootstraps": "network"}[timed_folder]
+    target = f"results/bench/{target}.parquet"
+    # Once over, so that kernels are compiled and files are in memory for both.
+    _snakemake(folder, target, gpus)
+    results = folder / "results/bench"
+    entry: dict[str, Any] = {"jobs": len(list((results / timed_folder).glob("*.parquet")))}
+    for number in sorted({1, gpus}):
+        shutil.rmtree(results / timed_folder)
+        (folder / target).unlink()
+        start = time.time()
+        _snakemake(folder, target, number)
+        made = list((results / timed_folder).glob("*.parquet"))
+        logs = list((results / "logs" / timed_folder).glob("*.log"))
+        begun = min(_begun(log, start) for log in logs)
+        entry[f"seconds_on_{number}"] = max(file.stat().st_mtime for file in made) - begun
+    entry["efficiency"] = entry["seconds_on_1"] / (gpus * entry[f"seconds_on_{gpus}"])
+    return entry
+
+
+def _snakemake(folder: Path, target: str, gpus: int) -> None:
+    command = [sys.executable, "-m", "snakemake", "-s", str(ROOT / "Snakefile"), target]
+    command += ["--cores", str(max(2, gpus)), "--resources", f"gpu={gpus}"]
+    command += ["--directory", str(folder), "--configfile", str(folder / "config.yaml")]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        sys.exit(done.stdout)
+
+
+def _begun(log: Path, run_start: float) -> float:
+    """When a job's log began: the time of day of its first line, to a second."""
+    hour, minute, second = (int(part) for part in log.read_text()[:8].split(":"))
+    day = time.localtime(run_start)
+    begun = time.mktime((*day[:3], hour, minute, second, 0, 0, day.tm_isdst))
+    return begun if begun >= run_start - 60 else begun + 86_400  # past midnight
+
+
+if __name__ == "__main__":
+    found = run(sys.argv[1:] or None)
+    print(write("gpus", "auto", found))
