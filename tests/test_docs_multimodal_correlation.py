@@ -53,8 +53,8 @@ def test_constants_of_the_fit_are_those_that_are_used() -> None:
         f"1 - r² below {mixture_settings.DEGENERATE:.0e}".replace("e-0", "e-"),
     ):
         assert words in text, words
-    # Nothing else is added to the scatter of a mode.
-    assert (mixture_settings.PRIOR_SCATTER, mixture_settings.PRIOR_SAMPLES) == (0, 0)
+    assert f"{mixture_settings.PRIOR_SCATTER:g} / K is added to a mode's sum of squares" in text
+    assert mixture_settings.PRIOR_SAMPLES == 0
     assert f"{mixture_settings.KINC_LIMIT} steps" in part("## KINC's results and these")
 
 
