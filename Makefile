@@ -1,16 +1,20 @@
 # make demo       set up, run the demo, name the page to open
 # make test       set up, lint, types, all tests
 # make gpu-test   tests of the CUDA kernels (needs a GPU and CuPy)
+# make test-slurm  runs through a Slurm of its own on this machine (Debian or Ubuntu, root)
+# make test-storage  runs from and to a pretend S3 (installs a storage plugin and moto)
+# make lock       pin all dependencies with their checksums in envs/*.lock.txt
+# make audit      look the pinned dependencies up in the databases of known vulnerabilities
 # make bench      benchmarks into benchmarks/results/
 # make quality    AUPR on public data sets (needs them beside the checkout); known networks
-# make docs       regenerate what is generated: schema, config/README.md
+# make docs       regenerate schema and config/README.md, build the documentation into site/
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 
 .DELETE_ON_ERROR:
-.PHONY: demo setup test lint types unit workflow-lint gpu-test bench quality docs clean
+.PHONY: demo setup test lint types unit workflow-lint test-slurm test-storage lock audit gpu-test bench quality docs clean
 
 demo: setup
 	$(BIN)/snakemake --cores $(CORES)
@@ -49,6 +53,35 @@ unit: $(VENV)/.stamp-test
 gpu-test:
 	$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) -m pytest -m gpu tests
 
+# Slurm's programs come from the distribution, its plugin from the extra `slurm`.
+test-slurm: $(VENV)/.stamp-test
+	command -v slurmctld munged >/dev/null || { apt-get update -qq && \
+		apt-get install -y -qq --no-install-recommends slurmctld slurmd slurm-client munge; }
+	$(BIN)/python -m pip install --quiet --editable '.[slurm,test]'
+	$(BIN)/python -m pytest -m slurm tests/test_slurm.py
+
+# In an environment of its own: every storage plugin is loaded at each start of Snakemake.
+test-storage: $(VENV)-storage/.stamp
+	$(VENV)-storage/bin/python -m pytest -m storage tests
+
+$(VENV)-storage/.stamp: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-storage
+	$(VENV)-storage/bin/python -m pip install --quiet --editable '.[test-storage]'
+	@touch $@
+
+LOCK := uv pip compile pyproject.toml --quiet --upgrade --universal --python-version 3.11 \
+	--generate-hashes --no-annotate --no-emit-index-url --no-emit-find-links \
+	--custom-compile-command 'make lock' --extra s3 --extra slurm
+
+lock: $(VENV)/.stamp
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/$(LOCK) --output-file envs/requirements.lock.txt
+	$(BIN)/$(LOCK) --extra cuda12 --output-file envs/requirements-cuda12.lock.txt
+
+audit: $(VENV)/.stamp
+	$(BIN)/python -m pip install --quiet pip-audit
+	$(BIN)/pip-audit --disable-pip --require-hashes -r envs/requirements-cuda12.lock.txt
+
 bench:
 	$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) -m benchmarks
 
@@ -56,9 +89,14 @@ quality: $(VENV)/.stamp
 	$(BIN)/python -m benchmarks.bench_quality
 	$(BIN)/python -m benchmarks.bench_recovery
 	$(BIN)/python -m benchmarks.bench_planted_modes
+	$(BIN)/python -m benchmarks.bench_bins
 
+# NO_MKDOCS_2_WARNING: no advertisement of another generator.
 docs: $(VENV)/.stamp
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	$(BIN)/python -m pairtile.config.describe
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "Done. Open this page in a browser: $(CURDIR)/site/index.html"
 
 clean:
-	rm -rf results .snakemake build .pytest_cache .mypy_cache .ruff_cache
+	rm -rf results site .snakemake build .pytest_cache .mypy_cache .ruff_cache

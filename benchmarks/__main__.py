@@ -9,8 +9,11 @@ from pairtile.device import choose
 
 from benchmarks import (
     bench_dpi,
+    bench_eigenvalues,
     bench_mirna_targets,
     bench_mutual_information,
+    bench_pair_mixtures,
+    bench_plain_correlation,
     bench_predictor_pairs,
     bench_trajectory_correlation,
     bench_workflow,
@@ -34,11 +37,17 @@ def main() -> None:
     benchmarks = {
         "mutual_information": lambda: bench_mutual_information.run(backend),
         "dpi": lambda: bench_dpi.run(backend),
+        "pair_mixtures": lambda: bench_pair_mixtures.run(backend),
         "predictor_pairs": lambda: bench_predictor_pairs.run(backend),
         "mirna_targets": lambda: bench_mirna_targets.run(backend),
         "workflow_predictor_pairs": lambda: bench_workflow.run_predictor_pairs(backend),
         "workflow_mirna_targets": lambda: bench_workflow.run_mirna_targets(backend),
         "trajectory_correlation": lambda: bench_trajectory_correlation.run(backend),
+        "workflow_trajectory_correlation": lambda: bench_workflow.run_trajectory_correlation(
+            backend
+        ),
+        "plain_correlation": lambda: bench_plain_correlation.run(backend),
+        "eigenvalues": lambda: bench_eigenvalues.run(backend),
         "workflow": lambda: {
             f"{genes} genes x {samples} samples": bench_workflow.run(genes, samples, backend, draws)
             for genes, samples, draws in WORKFLOWS[backend]

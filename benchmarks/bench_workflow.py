@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from benchmarks.bench_mirna_targets import random_sequences
+from benchmarks.bench_trajectory_correlation import moving
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared/data"
@@ -104,6 +105,22 @@ def run_mirna_targets(backend: str) -> dict[str, Any]:
         }
 
     return {"public_data": public.is_dir()} | run_section(inputs, backend)
+
+
+def run_trajectory_correlation(backend: str) -> dict[str, Any]:
+    """Positions of 1,000 atoms in 1,000 frames (on the CPU: 200 in 500), 20 surrogates."""
+    atoms, frames = (1_000, 1_000) if backend == "cuda" else (200, 500)
+
+    def inputs(folder: Path) -> dict[str, Any]:
+        np.save(folder / "run.npy", np.moveaxis(moving(atoms, 3, frames), 2, 0))
+        return {
+            "method": "trajectory_correlation",
+            "time_series": "run.npy",
+            "keep": {"fdr": 0.01},
+            "export": ["tsv"],
+        }
+
+    return {"atoms": atoms, "frames": frames} | run_section(inputs, backend)
 
 
 def run_section(write_inputs: Callable[[Path], dict[str, Any]], backend: str) -> dict[str, Any]:

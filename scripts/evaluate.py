@@ -16,4 +16,6 @@ with job(snakemake):
         network=Path(snakemake.input.network),
         out=Path(snakemake.output.evaluation),
         record=Path(snakemake.output.record),
+        gold_standard=Path(snakemake.input.gold_standard),
+        checksums=snakemake.config.get("checksums"),
     )

@@ -18,4 +18,5 @@ with job(snakemake):
         pairs=Path(snakemake.output.pairs) if second_pass else None,
         summaries=Path(snakemake.output.summaries),
         record=Path(snakemake.output.record),
+        in_storage=snakemake.params.in_storage,
     )

@@ -20,4 +20,6 @@ with job(snakemake):
         out=Path(snakemake.output.network),
         scores=Path(snakemake.output.scores),
         record=Path(snakemake.output.record),
+        inputs=snakemake.input.inputs,
+        checksums=snakemake.config.get("checksums"),
     )

@@ -14,4 +14,5 @@ with job(snakemake):
         items=Path(snakemake.output.items_table),
         state=Path(snakemake.output.state),
         record=Path(snakemake.output.record),
+        checksums=snakemake.config.get("checksums"),
     )

@@ -19,4 +19,6 @@ with job(snakemake):
         scores=Path(snakemake.input.scores),
         folder=Path(snakemake.output.record).parent.parent,
         record=Path(snakemake.output.record),
+        inputs=snakemake.input.inputs,
+        checksums=snakemake.config.get("checksums"),
     )

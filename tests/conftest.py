@@ -17,8 +17,13 @@ def cuda_problem() -> str:
     return _cuda_problem()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip ``gpu`` tests, saying why, where there is no usable GPU."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip ``gpu`` tests, saying why, where there is no usable GPU; leave out the long ``faults``
+    tests unless -m asks for them."""
+    if "faults" not in config.getoption("markexpr"):
+        long = [item for item in items if item.get_closest_marker("faults")]
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in long]
     marked = [item for item in items if item.get_closest_marker("gpu")]
     problem = cuda_problem() if marked else ""
     if problem:

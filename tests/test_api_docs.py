@@ -54,6 +54,21 @@ def test_results_are_what_the_page_says(names: dict[str, Any]) -> None:
     assert 0 < len(names["strong"]) < len(names["hits"])
     assert {"duplex_energy_kcal_mol", "accessibility"} < set(names["more"].columns)
     assert len(names["target_network"]) == 2
+    assert names["modes"].modes["n_modes"].tolist() == [2, 2]
+    assert names["scatter"].axes
+    heat = names["of_modes"].condition_networks.query("label == 'heat'")
+    assert heat[["source", "target", "direction"]].values.tolist() == [
+        ["gene0", "gene1", "positive"]
+    ]
+    assert len(names["tests"]) == 4
+    assert names["power"][0] < 0.5 < 0.99 < names["power"][1]
+    assert 0.5 < names["limit"].threshold < 0.7
+    assert names["motion"].correlation.shape == (5, 5)
+    assert names["motion"].correlation.loc["A", "B"] > names["motion"].correlation.loc["A", "E"]
+    assert names["motion"].communities()["E"] == 0
+    assert names["route"]["rank"].tolist() == [1, 2, 3]
+    assert len(names["change"]) == 10
+    assert names["figure"].axes
     assert names["energies"][0] < names["energies"][1] < 0
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import jsonschema
 import yaml
-from hypothesis import given, settings
+from fuzz import cases
+from hypothesis import given
 from hypothesis import strategies as st
 from pairtile.config import METHODS, Config, ConfigError, load_config
 from pairtile.config.describe import json_schema
@@ -103,19 +104,19 @@ def loads(source: Any) -> Config | None:
         return None
 
 
-@settings(max_examples=300, deadline=None)
+@cases(300, 3000)
 @given(st.dictionaries(STRANGE_KEYS, ANYTHING, max_size=4) | st.lists(ANYTHING) | st.integers())
 def test_arbitrary_structures_load_or_are_refused(source: Any) -> None:
     loads(source)
 
 
-@settings(max_examples=300, deadline=None)
+@cases(300, 3000)
 @given(st.dictionaries(STRANGE_KEYS, ANYTHING, max_size=6))
 def test_arbitrary_sections_load_or_are_refused(section: dict[Any, Any]) -> None:
     loads({"analyses": {"net": {"method": "mutual_information", **section}}})
 
 
-@settings(max_examples=400, deadline=None)
+@cases(400, 4000)
 @given(GOOD, st.data())
 def test_one_wrong_value_in_a_good_configuration_loads_or_is_refused(
     source: dict[str, Any], data: st.DataObject
@@ -131,7 +132,7 @@ def test_one_wrong_value_in_a_good_configuration_loads_or_is_refused(
     loads(broken)
 
 
-@settings(max_examples=200, deadline=None)
+@cases(200, 2000)
 @given(GOOD)
 def test_good_configurations_load_and_resolve_to_themselves(source: dict[str, Any]) -> None:
     config = load_config(source)
@@ -142,7 +143,7 @@ def test_good_configurations_load_and_resolve_to_themselves(source: dict[str, An
     assert load_config(json.loads(text)) == config
 
 
-@settings(max_examples=200, deadline=None)
+@cases(200, 2000)
 @given(GOOD)
 def test_good_configurations_survive_yaml_and_fit_the_schema(source: dict[str, Any]) -> None:
     again = yaml.safe_load(yaml.safe_dump(source))
@@ -150,7 +151,7 @@ def test_good_configurations_survive_yaml_and_fit_the_schema(source: dict[str, A
     assert not list(SCHEMA.iter_errors(again))
 
 
-@settings(max_examples=400, deadline=None)
+@cases(400, 4000)
 @given(GOOD, st.data())
 def test_what_loads_fits_the_schema(source: dict[str, Any], data: st.DataObject) -> None:
     section = source["analyses"][sorted(source["analyses"])[0]]

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 import yaml
 from conftest import ROOT
+from pairtile.config import load_config
 from pairtile.config.motion_estimator import PRESETS
 from pairtile.config.trajectory_correlation import TrajectoryCorrelation
+from pairtile.errors import ConfigError
 from pydantic import ValidationError
 
 ESTIMATOR: dict[str, Any] = {
@@ -208,6 +210,7 @@ BAD: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
     ({"estimator": {"variant": 3}}, ("estimator", "variant"), "between 1 and 2"),
     ({"estimator": {"theiler": -1}}, ("estimator", "theiler"), "auto or an integer between 0"),
     ({"estimator": {"surrogates": True}}, ("estimator", "surrogates"), "an integer between 0"),
+    ({"estimator": {"surrogates": 1}}, ("estimator", "surrogates"), "0 (no p-values), or 2 to"),
     ({"estimator": {"bins": 4, "order": 5}}, ("estimator", "order"), "between 1 and bins (4)"),
     ({"estimator": {"preset": "netsci", "kind": "dcc"}}, ("estimator",), "none beside kind: dcc"),
     ({"estimator": {"preset": "wordom"}}, ("estimator", "preset"), "none, mdigest, normi"),
@@ -277,8 +280,66 @@ def test_tables_have_rules_of_their_own(keys: dict[str, Any], expected: str) -> 
         tables(**keys)
 
 
+def config(**analyses: Any) -> Any:
+    one = {"method": "trajectory_correlation", "topology": "t.psf", "trajectories": ["r.dcd"]}
+    other = {"method": "mutual_information", "expression": "e.tsv"}
+    given = {name: one | {"compare": compare} for name, compare in analyses.items()}
+    return load_config({"analyses": {**given, "genes": other}})
+
+
+def test_two_states_may_be_held_against_each_other() -> None:
+    """Only pairs and items of the other are read, so that there is no circle."""
+    both = config(open="closed", closed="open").analyses
+    assert both["open"].other_results() == ("closed/items.parquet", "closed/pairs.parquet")
+    assert "difference.parquet" in both["closed"].result_tables()
+
+
+@pytest.mark.parametrize(
+    ("analyses", "message"),
+    [
+        (
+            {"open": "close", "closed": None},
+            "config: analyses.open.compare: found 'close'; expected another analysis of this "
+            "method (closed) (did you mean closed?)",
+        ),
+        (
+            {"open": "open", "closed": None},
+            "config: analyses.open.compare: found 'open'; expected another analysis of this "
+            "method (closed)",
+        ),
+        (
+            {"open": "genes"},
+            "config: analyses.open.compare: found 'genes'; expected another analysis of this "
+            "method (none: there is no other one)",
+        ),
+    ],
+    ids=["unknown", "itself", "method"],
+)
+def test_what_is_compared_with_is_another_analysis_of_the_method(
+    analyses: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        config(**analyses)
+    assert str(caught.value) == message
+
+
+def test_tables_are_those_that_were_asked_for() -> None:
+    def names(**keys: Any) -> set[str]:
+        return set(TrajectoryCorrelation.model_validate(keys).result_tables())
+
+    least = names(**resolved())
+    drawn = {"structure.pdb", "structure.pml", "structure.vmd"}
+    assert least == {"matrices.npz", "residues.tsv", "communities.tsv"} | drawn
+    assert names(**resolved(communities=[])) == least - {"communities.tsv"}
+    assert names(**tables()) == least - drawn
+    more = resolved(paths=[["a", "b"]], g_correlation_text=True, compare="other")
+    difference = {"difference.parquet", "difference.npz", "difference.pdb"}
+    assert names(**more) == least | {"paths.tsv", "g_correlation.txt"} | difference
+    assert set(TrajectoryCorrelation.tables) == names(**more)
+
+
 def test_the_example_holds_every_key_with_its_default() -> None:
-    path = Path(ROOT) / "tests" / "trajectory_correlation.yaml"
+    path = Path(ROOT) / "config" / "examples" / "trajectory_correlation.yaml"
     text = path.read_text(encoding="utf-8")
     (section,) = yaml.safe_load(text)["analyses"].values()
     given = TrajectoryCorrelation.model_validate(section).resolved()

@@ -188,7 +188,16 @@ def test_a_directed_network_is_judged_edge_by_edge() -> None:
         "recall": 0.5,
         "sensitivity": 0.5,
         "specificity": 0.8,
+        "verdicts": "+--",
     }
+
+
+def test_each_edge_has_the_verdict_of_what_the_gold_standard_judges() -> None:
+    genes = [f"g{k}" for k in range(20)]
+    gold = pd.DataFrame({"source": ["g0", "g0"], "target": ["g1", "g2"]})
+    network = pd.DataFrame({"source": ["g0", "g1", "g5"], "target": ["g1", "g7", "g2"]})
+    found = evaluate(network.assign(score=1.0), gold, genes=genes, network=network)["network"]
+    assert found["verdicts"] == "+.-"
 
 
 def test_an_undirected_network_is_judged_on_pairs() -> None:
@@ -203,6 +212,7 @@ def test_an_empty_network_has_no_precision() -> None:
     found = evaluate(PERFECT, GOLD, genes=GENES, network=PERFECT[:0])["network"]
     assert found["precision"] is None
     assert found["specificity"] == 1
+    assert found["verdicts"] == ""
 
 
 @pytest.mark.parametrize(

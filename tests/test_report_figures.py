@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
-from pairtile.report import figures
+from pairtile.report import figures_network as figures
 from pairtile.report.style import save_figure
 
 

@@ -184,7 +184,7 @@ def test_scores_and_unknown_counts_may_be_absent(tmp_path: Path) -> None:
 def test_a_method_without_words_of_its_own_gets_a_whole_page(tmp_path: Path) -> None:
     folder = write_results(tmp_path / "demo", gold=False)
     summary = json.loads((folder / "summary.json").read_text())
-    summary["method"] = "multimodal_correlation"
+    summary["method"] = "another_correlation"
     (folder / "summary.json").write_text(json.dumps(summary))
     network = pd.read_parquet(folder / "network.parquet")[["source", "target"]]
     network["cluster"] = 1
@@ -193,7 +193,7 @@ def test_a_method_without_words_of_its_own_gets_a_whole_page(tmp_path: Path) -> 
     page = page_of(folder)
     found = [section.get("id") for section in page.xpath("//main/section")]
     assert found == ["answers", "figures", "network", "edges", "cleaning", "run"]
-    assert "multimodal correlation" in page.xpath("//*[@class='kind']")[0].text
+    assert "another correlation" in page.xpath("//*[@class='kind']")[0].text
     assert "correlation" in [th.text_content() for th in page.xpath("//*[@id='edges-table']//th")]
 
 
@@ -230,22 +230,57 @@ def test_page_loads_nothing_and_runs_only_its_own_scripts(demo: Path) -> None:
         assert f"'sha256-{digest}'" in policy
 
 
-def test_network_data_draws_the_strongest_edges_and_says_how_many(tmp_path: Path) -> None:
+def test_network_data_holds_every_edge_best_first_and_modules_that_open(tmp_path: Path) -> None:
     folder = write_results(tmp_path / "demo", n_genes=800, n_edges=2000)
     page = page_of(folder)
     data = json.loads(page.get_element_by_id("network-data").text)
-    assert len(data["edges"]) == 600
-    assert "The 600 strongest of 2,000 edges" in part(page, "network")
+    assert not data["whole"]
+    assert "All 2,000 edges" in part(page, "network")
+    assert "drawn as modules first" in part(page, "network")
     assert "The 1,000 strongest of 2,000 edges" in part(page, "edges")
     assert len(page.xpath("//*[@id='edges-table']/tbody/tr")) == 1000
     network = pd.read_parquet(folder / "network.parquet")
-    best = network.sort_values("mi_bits", ascending=False).head(600)
+    best = network.sort_values("mi_bits", ascending=False)
     names = [node[0] for node in data["nodes"]]
-    drawn = {(names[s], names[t]) for s, t, _ in data["edges"]}
-    assert drawn == set(zip(best["source"], best["target"], strict=True))
-    places = np.array([node[1:3] for node in data["nodes"]])
-    assert np.isfinite(places).all()
-    assert len(np.unique(places, axis=0)) == len(places)
+    drawn = [(names[s], names[t], score) for s, t, score in data["edges"]]
+    assert {edge[:2] for edge in drawn} == set(zip(best["source"], best["target"], strict=True))
+    np.testing.assert_allclose([edge[2] for edge in drawn], best["mi_bits"], rtol=1e-3)
+    members = pd.Series([node[5] for node in data["nodes"]]).value_counts()
+    assert {number: genes for number, genes, *_ in data["modules"]} == members.to_dict()
+    # In each module, and in the drawing of the strongest edges, every gene has a place of its own.
+    assert pd.DataFrame([node[1:3] + node[5:] for node in data["nodes"]]).duplicated().sum() == 0
+    assert len({tuple(place) for place in data["top"]}) == len(data["top"]) > 100
+
+
+def test_a_small_network_is_drawn_as_a_whole(demo: Path) -> None:
+    data = json.loads(read_page(demo).get_element_by_id("network-data").text)
+    assert data["whole"]
+    places = [tuple(node[1:3]) for node in data["nodes"]]
+    assert len(set(places)) == len(places)
+
+
+def test_more_edges_than_a_page_can_hold_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pairtile.report.drawn_network.MAX_EDGES", 1600)
+    page = page_of(write_results(tmp_path / "demo", n_genes=800, n_edges=2000))
+    assert len(json.loads(page.get_element_by_id("network-data").text)["edges"]) == 1600
+    assert "The 1,600 strongest of 2,000 edges" in part(page, "network")
+
+
+def test_edges_know_what_the_gold_standard_says_of_them(tmp_path: Path) -> None:
+    folder = write_results(tmp_path / "demo")
+    network = pd.read_parquet(folder / "network.parquet")
+    evaluation = json.loads((folder / "evaluation.json").read_text())
+    verdicts = ["+-."[k % 3] for k in range(len(network))]
+    evaluation["network"]["verdicts"] = "".join(verdicts)
+    (folder / "evaluation.json").write_text(json.dumps(evaluation))
+    data = json.loads(page_of(folder).get_element_by_id("network-data").text)
+    names = [node[0] for node in data["nodes"]]
+    found = {(names[s], names[t]): ".-+"[v] for s, t, _, v in data["edges"]}
+    assert found == dict(
+        zip(zip(network["source"], network["target"], strict=True), verdicts, strict=True)
+    )
 
 
 @pytest.mark.parametrize(

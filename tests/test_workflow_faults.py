@@ -132,15 +132,15 @@ def test_an_error_half_way_leaves_no_chunk_and_no_temporary_file(
     target.unlink()
     written = 0
 
-    class Fails(chunk_step.Progress):
+    class Fails(chunk_step.ChunkProgress):
         def advance(self, amount: float) -> None:
             nonlocal written
             written += 1
             if written == 3:
                 raise OSError("No space left on device")
 
-    monkeypatch.setattr(chunk_step, "Progress", Fails)
-    with pytest.raises(OSError, match="No space left"):
+    monkeypatch.setattr(chunk_step, "ChunkProgress", Fails)
+    with pytest.raises(StoreError, match=f"{target.name}: found a full disk .*; expected room"):
         finished.compute("chunks", [target.stem])
     assert not target.exists()
     assert temporary_files(finished.out) == []
@@ -153,12 +153,12 @@ from pathlib import Path
 from pairtile.steps import chunk, plan
 from workflow_runs import Analysis
 
-class Slow(chunk.Progress):
+class Slow(chunk.ChunkProgress):
     def advance(self, amount):
         print("tile", flush=True)
         time.sleep(0.3)
 
-chunk.Progress = Slow
+chunk.ChunkProgress = Slow
 analysis = Analysis(Path({folder!r}), {changes!r})
 analysis.compute("chunks", [{name!r}])
 """

@@ -18,6 +18,7 @@ RULE_FILES = sorted((ROOT / "workflow/rules").glob("*.smk"))
 
 CONDA_NAMES = {"snakemake": "snakemake-minimal", "igraph": "python-igraph"}
 CONDA_NAMES |= {"matplotlib": "matplotlib-base", "ViennaRNA": "viennarna"}
+CONDA_NAMES |= {"MDAnalysis": "mdanalysis"}
 """PyPI name -> name of the same package on conda-forge or bioconda."""
 
 

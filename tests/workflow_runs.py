@@ -126,6 +126,13 @@ def temporary_files(folder: Path) -> list[Path]:
 # --- step by step in this process ---------------------------------------------------------------
 
 
+def within(folder: Path, given: Any) -> Any:
+    """A path, or a list of paths, in ``folder``."""
+    return (
+        [within(folder, one) for one in given] if isinstance(given, list) else str(folder / given)
+    )
+
+
 class Analysis:
     """One analysis run by its step functions, in the order and with the files of the rules.
 
@@ -140,7 +147,7 @@ class Analysis:
         model = model_of(section)
         for key in model.input_keys if model else ():
             if section.get(key):
-                section[key] = str(folder / section[key])
+                section[key] = within(folder, section[key])
         config = load_config({"backend": "cpu", "seed": seed, "analyses": {name: section}})
         self.model = config.analyses[name]
         self.section = self.model.resolved()
@@ -235,8 +242,8 @@ class Analysis:
         )
         return self
 
-    def results(self) -> Analysis:
-        """Evaluation, exports, summary and report."""
+    def tables(self) -> Analysis:
+        """The method's own tables, where it has some."""
         if self.model.result_tables():
             tables(
                 self.section,
@@ -251,7 +258,12 @@ class Analysis:
                 self.out,
                 self.record("tables"),
             )
-        if self.section["gold_standard"]:
+        return self
+
+    def results(self) -> Analysis:
+        """Tables, evaluation, exports, summary and report."""
+        self.tables()
+        if self.section.get("gold_standard"):
             evaluate(
                 self.section,
                 self.out / "state",

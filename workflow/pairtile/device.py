@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from pairtile.errors import DeviceError
+from pairtile.host_memory import free_host_bytes
 
 BACKENDS = ("auto", "cpu", "cuda")
 
@@ -48,9 +49,7 @@ class Device:
     def free_bytes(self) -> int:
         """Memory that this process may still take on the device (host memory for the CPU)."""
         if self.backend == "cpu":
-            import psutil
-
-            return int(psutil.virtual_memory().available)
+            return free_host_bytes()
         pool = self.xp.get_default_memory_pool()
         return int(self.xp.cuda.Device().mem_info[0]) + int(pool.free_bytes())
 
@@ -118,9 +117,37 @@ def choose(backend: str = "auto") -> Device:
     return Device("cpu", f"{_cpu_name()}, {threads()} threads", problem)
 
 
+def planned_device(backend: str) -> Device:
+    """The device to plan for, which need not be here: on a cluster the plan is made where no GPU
+    is held. ``auto`` can only look at what is here; ``cuda`` is taken at its word, and a job that
+    then finds no GPU says so."""
+    if backend == "cuda" and _cuda_problem():
+        return Device("cuda", "a GPU of the jobs", "the configuration says cuda")
+    return choose(backend)
+
+
 def _physical_gpus() -> list[str]:
     """Numbers of the GPUs on this host, read without loading CUDA (which fixes the device)."""
     return [str(n) for n in range(len(list(Path("/dev").glob("nvidia[0-9]*"))))]
+
+
+ALLOCATIONS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID")
+"""Where schedulers write the number of the job that a process is in."""
+
+HIDDEN = ("", "-1", "NoDevFiles")
+"""Values of CUDA_VISIBLE_DEVICES that hide every GPU."""
+
+
+def _lease_folder() -> Path:
+    """Where the locks of this host's GPUs lie, for one user and one allocation of a scheduler.
+
+    Two allocations never share a GPU, but each may number its own from 0.
+    """
+    given = [os.environ[name] for name in ALLOCATIONS if os.environ.get(name)]
+    name = "-".join(["pairtile-gpu-leases", str(os.getuid()), *given[:1]])
+    folder = Path(tempfile.gettempdir()) / name.replace("/", "_")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
 
 
 @contextmanager
@@ -133,23 +160,24 @@ def leased_gpu(backend: str, poll_seconds: float = 0.2) -> Iterator[str | None]:
     released by the kernel when a process ends, however it ends. Call before CUDA is first used.
     """
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    gpus = visible.split(",") if visible else _physical_gpus()
-    if backend == "cpu" or visible == "" or not gpus:
+    named = _physical_gpus() if visible is None else visible.split(",")
+    gpus = [gpu.strip() for gpu in named if gpu.strip() not in HIDDEN]
+    if backend == "cpu" or not gpus:
         yield None
         return
-    folder = Path(tempfile.gettempdir()) / f"pairtile-gpu-leases-{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
+    folder = _lease_folder()
     while True:
         for gpu in gpus:
-            handle = os.open(folder / f"gpu-{gpu.strip()}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+            lock = folder / f"gpu-{gpu.replace('/', '_')}.lock"
+            handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 os.close(handle)
                 continue
-            os.environ["CUDA_VISIBLE_DEVICES"] = gpu.strip()
+            os.environ["CUDA_VISIBLE_DEVICES"] = gpu
             try:
-                yield gpu.strip()
+                yield gpu
             finally:
                 if visible is None:
                     os.environ.pop("CUDA_VISIBLE_DEVICES", None)

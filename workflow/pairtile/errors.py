@@ -9,6 +9,9 @@ from __future__ import annotations
 from os import PathLike
 from typing import Self
 
+_SHOWN = 1000
+"""Characters of a part of a message: what a damaged file holds can be megabytes."""
+
 
 class PairtileError(Exception):
     """Base of all errors that a user can cause and mend."""
@@ -16,8 +19,8 @@ class PairtileError(Exception):
     @classmethod
     def at(cls, file: str | PathLike[str], place: str, found: str, expected: str) -> Self:
         """Build the message: file, line or item, what was found, what is allowed."""
-        where = f"{file}: {place}" if place else f"{file}"
-        return cls(f"{where}: found {found}; expected {expected}")
+        where = f"{file}: {_legible(place)}" if place else f"{file}"
+        return cls(f"{where}: found {_legible(found)}; expected {_legible(expected)}")
 
 
 class InputError(PairtileError):
@@ -34,3 +37,12 @@ class StoreError(PairtileError):
 
 class DeviceError(PairtileError):
     """A backend that was asked for and cannot be had."""
+
+
+def _legible(text: str) -> str:
+    """Short enough to be read, and without characters that would upset a terminal."""
+    if len(text) > _SHOWN:
+        text = f"{text[: _SHOWN // 2]} ... {text[-_SHOWN // 2 :]}"
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import hashlib
 import json
@@ -9,8 +10,15 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+from pairtile.errors import StoreError
+
+_FULL = {errno.ENOSPC: "full disk", errno.EDQUOT: "used-up quota", errno.EFBIG: "file too large"}
+_CLOSED = {errno.EROFS: "read-only file system", errno.EACCES: "denied permission"}
+_CLOSED |= {errno.EPERM: "forbidden operation"}
 
 
 @contextmanager
@@ -22,7 +30,11 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     write into its successor's file. On any error it is removed and ``path`` stays as it was.
     What a killed process left under such a name is removed first: a path has one writer at a time.
     """
-    final = Path(path)
+    with writing(path):
+        yield from _atomic_path(Path(path))
+
+
+def _atomic_path(final: Path) -> Iterator[Path]:
     final.parent.mkdir(parents=True, exist_ok=True)
     for leftover in final.parent.glob(f".{glob.escape(final.name)}.????????.part*"):
         leftover.unlink(missing_ok=True)
@@ -42,6 +54,35 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         os.replace(temporary, final)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Where ``path`` cannot be written inside, because its disk is full or it may not be written,
+    say so in a ``StoreError`` that names it and what to do."""
+    try:
+        yield
+    except OSError as error:
+        full = full_disk(path, error)
+        if full:
+            raise full from error
+        if error.errno in _CLOSED:
+            found = f"{_CLOSED[error.errno]} on writing it"
+            expected = "a place that may be written: mend that or choose another folder for results"
+            raise StoreError.at(path, "", found, expected) from error
+        raise
+
+
+def full_disk(path: str | os.PathLike[str], error: OSError) -> StoreError | None:
+    """The message where ``error`` says that there was no room to write ``path``; else None."""
+    text = str(error)
+    # np.save says how much it wrote; libraries say what the system said.
+    short = "No space left on device" in text or "requested and" in text
+    why = "full disk" if short else _FULL.get(error.errno or 0)
+    if not why:
+        return None
+    expected = "room for it: free some or choose another folder for results, and run again"
+    return StoreError.at(path, "", f"a {why} while writing it", expected)
 
 
 def write_json(path: str | os.PathLike[str], content: Any) -> None:
@@ -70,6 +111,20 @@ def read_arrays(path: str | os.PathLike[str]) -> dict[str, Any]:
 def read_json(path: str | os.PathLike[str]) -> Any:
     """Read a JSON file."""
     return json.loads(Path(path).read_text(encoding="utf-8"))
+
+
+def read_json_once(path: str | os.PathLike[str]) -> Any:
+    """Read a JSON file again only when it has changed; nobody may alter what is returned.
+
+    For a plan that is asked for by each of thousands of chunks.
+    """
+    status = os.stat(path)
+    return _read_json_as_of(os.fspath(path), status.st_mtime_ns, status.st_size, status.st_ino)
+
+
+@lru_cache(maxsize=64)
+def _read_json_as_of(path: str, mtime_ns: int, size: int, inode: int) -> Any:
+    return read_json(path)
 
 
 def file_digest(path: str | os.PathLike[str]) -> str:

@@ -6,13 +6,12 @@ import logging
 import os
 import resource
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
-from pairtile.files import file_digest, write_json
+from pairtile.files import write_json
 
 log = logging.getLogger("pairtile")
 
@@ -70,19 +69,6 @@ def recorded(step: str, path: str | os.PathLike[str] | None = None) -> Iterator[
         content = asdict(record)
         del content["started"]
         write_json(path, content)
-
-
-def describe_inputs(paths: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """Path, checksum and size of input files (or folders), by their configuration key."""
-    return {
-        key: {"path": path, "sha256": file_digest(path), "bytes": _bytes(Path(path))}
-        for key, path in paths.items()
-    }
-
-
-def _bytes(path: Path) -> int:
-    parts = path.rglob("*") if path.is_dir() else [path]
-    return sum(part.stat().st_size for part in parts if part.is_file())
 
 
 class Progress:

@@ -10,6 +10,8 @@ checkpoint plan:
     conda:
         ENVIRONMENT
     threads: all_cores
+    resources:
+        **asks(data_memory(1), data_seconds(20e6)),
     params:
         section=section_for("plan"),
         version=VERSION,
@@ -34,7 +36,7 @@ rule null:
         ENVIRONMENT
     threads: compute_threads
     resources:
-        gpu=gpus,
+        **asks(tiles_memory, tiles_seconds, gpu=gpus, least=60),
     params:
         section=section_for("score"),
     message:
@@ -55,12 +57,12 @@ rule chunk:
         f"{LOGS}/{{stage}}/{{chunk}}.log",
     benchmark:
         f"{LOGS}/{{stage}}/{{chunk}}.benchmark.tsv"
-    retries: 1
+    retries: 2
     conda:
         ENVIRONMENT
     threads: compute_threads
     resources:
-        gpu=gpus,
+        **asks(tiles_memory, tiles_seconds, gpu=gpus),
     params:
         section=section_for("score"),
     message:
@@ -81,9 +83,12 @@ rule merge_scan:
         f"{LOGS}/merge_scan.log",
     conda:
         ENVIRONMENT
+    resources:
+        **asks(merge_memory, data_seconds(20e6), least=30),
     params:
         section=section_for("score"),
         stage="scan",
+        in_storage=DEFAULT_STORAGE,
     message:
         "{wildcards.analysis}: add up the first pass"
     script:
@@ -104,9 +109,12 @@ rule merge:
         f"{LOGS}/merge.log",
     conda:
         ENVIRONMENT
+    resources:
+        **asks(merge_memory, data_seconds(20e6), least=30),
     params:
         section=section_for("score"),
         stage="chunks",
+        in_storage=DEFAULT_STORAGE,
     message:
         "{wildcards.analysis}: merge the chunks"
     script:

@@ -20,12 +20,22 @@ os.environ.update(
 
 from pairtile import __version__ as VERSION
 from pairtile.config import check_inputs_exist, load_config
+from pairtile.config.yaml_file import read_mapping_file
 from pairtile.errors import ConfigError
-from pairtile.files import read_json
+from pairtile.files import read_json_once
+from pairtile.requests import read_requests
+
+# With a default storage provider, relative paths lie there; Snakemake itself looks for them.
+DEFAULT_STORAGE = workflow.storage_settings.default_storage_provider is not None
 
 try:
+    if workflow.is_main_process and not IMPORTED:
+        for path in filter(os.path.exists, workflow.configfiles):
+            # Of a key that stands twice, Snakemake itself takes the last.
+            read_mapping_file(path)
     CONFIG = load_config(config)
-    if workflow.is_main_process:
+    # Rules of a workflow that imports this one may make its inputs.
+    if workflow.is_main_process and not (DEFAULT_STORAGE or IMPORTED):
         check_inputs_exist(CONFIG)
 except ConfigError as error:
     raise WorkflowError(str(error))
@@ -68,6 +78,14 @@ def see_to_earlier_runs():
                 logger.warning(f"will be computed again: {message}")
 
 
+@cache
+def drop_outdated_copy(file):
+    """Remove the local copy of a file in storage that another machine has written since."""
+    if file.is_storage and os.path.exists(file):
+        if os.path.getmtime(file) < file.storage_object.mtime():
+            os.remove(file)
+
+
 def section_for(step):
     """A params function: the analysis' section without the keys that a step does not depend on,
     so that a change of them does not run it again."""
@@ -85,10 +103,9 @@ def all_cores(wildcards):
 
 
 def gpus(wildcards, input):
-    """One GPU for a job of an analysis that is planned on CUDA."""
-    return int(
-        os.path.exists(input.plan) and read_json(input.plan)["backend"] == "cuda"
-    )
+    """One GPU for a job of an analysis that is planned on CUDA; any other asks for none."""
+    plan = read_requests(input.plan)
+    return 1 if plan and plan.uses_gpu else None
 
 
 def compute_threads(wildcards, input):

@@ -15,6 +15,8 @@ rule export:
         suffix=r"(?!parquet$)[a-z0-9]+(\.tsv)?",
     conda:
         ENVIRONMENT
+    resources:
+        **asks(data_memory(30), data_seconds(0.2e6), least=30),
     params:
         method=lambda wildcards: SECTIONS[wildcards.analysis]["method"],
         format=lambda wildcards: FORMAT.get(wildcards.suffix, wildcards.suffix),

@@ -50,6 +50,13 @@ def state_for_report(wildcards):
     return []
 
 
+def pairs_for_report(wildcards):
+    """The merged table, where the page shows what it holds."""
+    if CONFIG.analyses[wildcards.analysis].report_needs_pairs:
+        return [f"{CONFIG.results}/{wildcards.analysis}/pairs.parquet"]
+    return []
+
+
 def later_inputs(kind):
     """An input function: the input files that only a later step reads (``table_inputs``,
     ``network_inputs``)."""
@@ -57,7 +64,7 @@ def later_inputs(kind):
     def files(wildcards):
         analysis = CONFIG.analyses[wildcards.analysis]
         found = analysis.input_files()
-        return [found[key] for key in getattr(analysis, kind) if key in found]
+        return [located(found[key]) for key in getattr(analysis, kind) if key in found]
 
     return files
 
@@ -85,17 +92,22 @@ def input_files(wildcards):
     analysis = CONFIG.analyses[wildcards.analysis]
     later = {"gold_standard", *analysis.table_inputs, *analysis.network_inputs}
     return {
-        key: path for key, path in analysis.input_files().items() if key not in later
+        key: located(path)
+        for key, path in analysis.input_files().items()
+        if key not in later
     }
 
 
 def gold_standard_file(wildcards):
-    return SECTIONS[wildcards.analysis]["gold_standard"]
+    return located(SECTIONS[wildcards.analysis]["gold_standard"])
 
 
 def planned(wildcards):
     """The plan of an analysis, as soon as it is there."""
-    return read_json(checkpoints.plan.get(analysis=wildcards.analysis).output.plan)
+    plan = checkpoints.plan.get(analysis=wildcards.analysis).output.plan
+    drop_outdated_copy(plan)
+    with plan.open():  # where it is not here, Snakemake fetches it and calls again
+        return read_json_once(plan)
 
 
 def chunk_files(stage):

@@ -11,7 +11,7 @@ rule bootstrap:
         ENVIRONMENT
     threads: compute_threads
     resources:
-        gpu=gpus,
+        **asks(tiles_memory, bootstrap_seconds, least=30, gpu=gpus),
     params:
         section=section_for("network"),
     message:
@@ -43,7 +43,7 @@ rule network:
         ENVIRONMENT
     threads: compute_threads
     resources:
-        gpu=gpus,
+        **asks(network_memory, data_seconds(1e6), least=60, gpu=gpus),
     params:
         section=section_for("network"),
     message:
@@ -67,6 +67,8 @@ rule evaluate:
         f"{LOGS}/evaluate.log",
     conda:
         ENVIRONMENT
+    resources:
+        **asks(data_memory(10), data_seconds(1e6), least=30),
     params:
         section=section_for("evaluate"),
     message:

@@ -12,6 +12,8 @@ rule prepare:
     conda:
         ENVIRONMENT
     threads: all_cores
+    resources:
+        **asks(data_memory(8), data_seconds(10e6), least=60),
     params:
         section=section_for("prepare"),
         seed=preparation_seed,

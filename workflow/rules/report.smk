@@ -8,6 +8,8 @@ rule summary:
         f"{LOGS}/summary.log",
     conda:
         ENVIRONMENT
+    resources:
+        **asks(data_memory(10), data_seconds(1e6)),
     params:
         section=lambda wildcards: SECTIONS[wildcards.analysis],
         seed=CONFIG.seed,
@@ -26,6 +28,7 @@ rule report:
         evaluation=evaluation_file,
         tables=table_files,
         state=state_for_report,
+        pairs=pairs_for_report,
     output:
         page=report(
             f"{ANALYSIS}/report.html",
@@ -42,6 +45,8 @@ rule report:
         f"{LOGS}/report.log",
     conda:
         ENVIRONMENT
+    resources:
+        **asks(data_memory(30), data_seconds(0.2e6), least=30),
     message:
         "{wildcards.analysis}: report"
     script:

@@ -25,6 +25,8 @@ for TABLE_RULE, (TABLES, ANALYSES) in method_tables().items():
         conda:
             ENVIRONMENT
         threads: all_cores
+        resources:
+            **asks(data_memory(20), data_seconds(1e6), least=60),
         params:
             section=section_for("tables"),
         message:

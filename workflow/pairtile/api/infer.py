@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.api.analysis import open_analysis
+from pairtile.api.anndata_network import add_network, check_storage
 from pairtile.api.prepare import as_expression
 from pairtile.api.regulators import regulator_rows
 from pairtile.api.settings import analysis_section
@@ -42,7 +43,9 @@ def infer_network(
     orientation: str = "genes_in_rows",
     layer: str | None = None,
     backend: str = "auto",
-) -> pd.DataFrame:
+    key_added: str | None = None,
+    copy: bool = False,
+) -> Any:
     """Infer a gene network: preparation, mutual information, significance, threshold, DPI.
 
     The same as an analysis of the workflow with these settings, seed and backend, edge for edge and
@@ -74,10 +77,15 @@ def infer_network(
         Draws of the null; ``auto``: as many as ``keep`` needs.
     seed : int
         Of the null.
+    key_added : str, optional
+        Only for an AnnData: store the network in it, as :func:`add_network` does
+        (``varp[key_added]`` and ``uns[key_added]``), and return None.
+    copy : bool
+        With ``key_added``: return a changed copy of the AnnData.
 
     Returns
     -------
-    DataFrame, best edge first
+    DataFrame, best edge first; None or AnnData with ``key_added``
         ``source``, ``target`` (as the genes are labelled; numbers for an array), ``mi_bits``,
         ``p_value``, ``q_value`` (Benjamini-Hochberg; both of MI), ``clr`` or ``target_z``,
         ``p_method`` ("empirical" or "extrapolated"). Undirected edges are there once. ``attrs``
@@ -109,6 +117,7 @@ def infer_network(
     >>> (network["source"][0], network["target"][0]) in true
     True
     """
+    check_storage(expression, key_added, copy)
     settings: dict[str, Any] = {
         "score": score,
         "keep": DEFAULT_KEEP if keep is None else keep,
@@ -131,7 +140,7 @@ def infer_network(
     listed = None
     if regulators is not None:
         listed = regulator_rows(regulators, table.labels, named=table.genes is not None)
-    prepared, kept = _prepared(expression, table, section["preprocess"])
+    prepared, kept = prepared_genes(expression, table, section["preprocess"])
     opened = open_analysis(prepared.values, _among(listed, kept), section, choose(backend))
     tiles = opened.space(opened.state).tiles()
     result = network_in_memory(opened, tiles, int(seed))
@@ -154,10 +163,12 @@ def infer_network(
             "seed": int(seed),
         },
     }
-    return edges
+    if key_added is None:
+        return edges
+    return add_network(expression, edges, key_added=key_added, copy=copy)
 
 
-def _prepared(
+def prepared_genes(
     expression: Any, table: ExpressionTable, preprocess: Mapping[str, Any]
 ) -> tuple[Prepared, NDArray[np.int64]]:
     """The prepared values, and which genes of the table they are."""

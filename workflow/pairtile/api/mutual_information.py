@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.api.analysis import scaled_genes
+from pairtile.api.anndata_network import check_storage
 from pairtile.api.regulators import regulator_rows
 from pairtile.api.settings import analysis_section
 from pairtile.api.table import ExpressionTable, Matrix, as_table, is_anndata
@@ -38,7 +39,8 @@ def mutual_information(
     layer: str | None = None,
     backend: str = "auto",
     key_added: str | None = None,
-) -> Matrix:
+    copy: bool = False,
+) -> Any:
     """Mutual information in bits of every pair of genes, by B-splines (Daub et al. 2004).
 
     Each gene's values (or ranks) are spread over ``bins`` bins by B-splines of order ``order``,
@@ -79,6 +81,8 @@ def mutual_information(
     key_added : str, optional
         Only for an AnnData, without ``regulators`` and ``other``: store the matrix in
         ``varp[key_added]`` and the settings in ``uns[key_added]``, and return None.
+    copy : bool
+        With ``key_added``: leave the AnnData as it is and return a copy that holds the matrix.
 
     Returns
     -------
@@ -132,6 +136,7 @@ def mutual_information(
             f"key_added: found {key_added!r}; expected it only with an AnnData, without "
             "regulators and other (varp holds genes x genes)"
         )
+    check_storage(expression, key_added, copy)
     device = choose(backend)
     if other is not None:
         if regulators is not None:
@@ -147,10 +152,11 @@ def mutual_information(
     scores[np.arange(rows.size), rows] = np.nan
     if key_added is None:
         return table.named(rows, scores)
-    expression.varp[key_added] = scores
+    stored = expression.copy() if copy else expression
+    stored.varp[key_added] = scores
     settings = {**section["estimator"], "min_samples": min_samples, "layer": layer or "X"}
-    expression.uns[key_added] = {"params": settings, "unit": "bits"}
-    return None
+    stored.uns[key_added] = {"params": settings, "unit": "bits"}
+    return stored if copy else None
 
 
 def check_samples(table: ExpressionTable, min_samples: int) -> None:

@@ -15,7 +15,10 @@ from pairtile.errors import ConfigError
 
 _NAME = "library"
 
-_PATHS = {"mirna_targets": ("mirnas", "transcripts")}
+_PATHS: dict[str, tuple[str, ...]] = {
+    "mirna_targets": ("mirnas", "transcripts"),
+    "trajectory_correlation": (),
+}
 """What a section cannot do without, where it is not ``expression``."""
 
 _LEFT_OUT = ("config: ", f"analyses.{_NAME}.", "estimator.", "null.")

@@ -9,12 +9,15 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from pairtile.config.addresses import scheme
 from pairtile.config.model import Config
 from pairtile.config.problems import line, problems, shown
 from pairtile.config.yaml_file import read_mapping_file
 from pairtile.errors import ConfigError
 
 _MAX_DEPTH = 20
+_MAX_VALUES = 1_000_000
+"""YAML's aliases make a few lines stand for more values than memory holds."""
 _ANALYSIS_LEVEL = 2  # keys of analyses.NAME
 
 
@@ -33,6 +36,11 @@ def load_config(source: Mapping[str, Any] | str | os.PathLike[str]) -> Config:
     else:
         place, raw = "config", source
     faults: list[tuple[tuple[str, ...], str]] = []
+    if _n_values(raw) > _MAX_VALUES:
+        text = (
+            f"found more than {_MAX_VALUES:,} values; expected fewer (see its aliases, &x and *x)"
+        )
+        raise ConfigError(line(place, (), text))
     plain = _plain(raw, (), faults)
     bad_names = {path for path, _ in faults}
     if not isinstance(plain, dict):
@@ -50,7 +58,7 @@ def load_config(source: Mapping[str, Any] | str | os.PathLike[str]) -> Config:
 def check_inputs_exist(config: Config) -> None:
     """Check that the files that the analyses read are there, before any job starts.
 
-    Relative paths start at the working directory.
+    Relative paths start at the working directory. Addresses (``https://...``) are not asked for.
 
     Raises:
         ConfigError: one line for each path that is missing, unreadable, or a folder where a file
@@ -59,6 +67,8 @@ def check_inputs_exist(config: Config) -> None:
     faults = []
     for name, analysis in config.analyses.items():
         for key, given in analysis.input_files().items():
+            if scheme(given):
+                continue  # an address: it is fetched when it is needed
             fault = _path_fault(Path(given), key in analysis.input_folders)
             if fault:
                 found, expected = fault
@@ -78,6 +88,19 @@ def _path_fault(path: Path, folder_allowed: bool) -> tuple[str, str] | None:
     if not os.access(path, os.R_OK):
         return "which may not be read", "a readable file (see its permissions)"
     return None
+
+
+def _n_values(raw: Any) -> int:
+    """Values in mappings and lists; counting ends beyond ``_MAX_VALUES`` and at ``_MAX_DEPTH``."""
+    total = 0
+    waiting = [(raw, 0)]
+    while waiting and total <= _MAX_VALUES:
+        value, depth = waiting.pop()
+        if depth <= _MAX_DEPTH and isinstance(value, Mapping | list | tuple):
+            total += len(value)
+            inner = value.values() if isinstance(value, Mapping) else value
+            waiting += [(one, depth + 1) for one in inner if not isinstance(one, str)]
+    return total
 
 
 def _plain(value: Any, path: tuple[str, ...], faults: list[tuple[tuple[str, ...], str]]) -> Any:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
-from pydantic_core import CoreSchema, core_schema
 
 from pairtile.config.network import Chunks, ExportList, OptionalPath, chunks_field, export_field
 from pairtile.config.section import Analysis, Section
@@ -17,17 +15,6 @@ TABLES = ("hits.tsv", "hits.parquet", "hits.bed", "hits.gff3", "targets.tsv", "m
 """Result files of this method beside the network."""
 
 MAX_TRIM = 2**31 - 1  # positions are int32
-
-
-@dataclass(frozen=True)
-class _WholeOrNull(Whole):
-    """An integer from ``low`` to ``high``, or null for none."""
-
-    def allowed(self, annotation: Any) -> str:
-        return f"{super().allowed(annotation)}, or null"
-
-    def schema(self, annotation: Any) -> CoreSchema:
-        return core_schema.nullable_schema(super().schema(annotation))
 
 
 class TargetEstimator(Section):
@@ -85,7 +72,7 @@ class TargetEstimator(Section):
             "in tables, and stands as 0 in `miranda.txt` (miRanda's `-noenergy`); quicker."
         ),
     )
-    trim: Annotated[int | None, _WholeOrNull(1, MAX_TRIM)] = Field(
+    trim: Annotated[int | None, Whole(1, MAX_TRIM, optional=True)] = Field(
         default=None,
         description=(
             "Use only so many letters from the start of each transcript (miRanda's `-trim`). "

@@ -8,18 +8,27 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import AfterValidator, Field, GetCoreSchemaHandler
+from pydantic import AfterValidator, Field, GetCoreSchemaHandler, model_validator
 from pydantic_core import CoreSchema, core_schema
 
+from pairtile.config.addresses import Checksums, check_addresses, checksums_field
 from pairtile.config.mirna_targets import MirnaTargets
+from pairtile.config.multimodal_correlation import MultimodalCorrelation
 from pairtile.config.mutual_information import MutualInformation
 from pairtile.config.predictor_pairs import PredictorPairs
 from pairtile.config.section import Analysis, Section
+from pairtile.config.trajectory_correlation import TrajectoryCorrelation
 from pairtile.config.values import Choice, Form, Text, Whole, listed, refusal
 
-METHODS: tuple[type[Analysis], ...] = (MutualInformation, PredictorPairs, MirnaTargets)
+METHODS: tuple[type[Analysis], ...] = (
+    MutualInformation,
+    MultimodalCorrelation,
+    PredictorPairs,
+    MirnaTargets,
+    TrajectoryCorrelation,
+)
 """The model of each method: the one place where a method is registered."""
 
 METHOD_ERROR = "method"
@@ -85,6 +94,14 @@ def _apart(analyses: dict[str, Analysis]) -> dict[str, Analysis]:
     return analyses
 
 
+def _beside_each_other(analyses: dict[str, Analysis]) -> dict[str, Analysis]:
+    for name, analysis in analyses.items():
+        fault = analysis.fault_beside(name, analyses)
+        if fault is not None:
+            raise refusal(fault.expected, fault.choices, key=f"{name}/{fault.key}")
+    return analyses
+
+
 def _tidy(path: str) -> str:
     return posixpath.normpath(path)
 
@@ -117,6 +134,7 @@ class Config(Section):
     analyses: Annotated[
         dict[Annotated[str, _Name("a name")], Annotated[Analysis, ByMethod()]],
         AfterValidator(_apart),
+        AfterValidator(_beside_each_other),
         Form("at least one analysis, as NAME: {method: ..., ...}"),
     ] = Field(
         min_length=1,
@@ -125,6 +143,17 @@ class Config(Section):
             "name of the results' folder."
         ),
     )
+    checksums: Checksums = checksums_field()
+
+    @model_validator(mode="after")
+    def _addresses_and_checksums_fit(self) -> Self:
+        inputs = [
+            (("analyses", name, *key.split(".")), path)
+            for name, analysis in self.analyses.items()
+            for key, path in analysis.input_files().items()
+        ]
+        check_addresses(inputs, self.checksums)
+        return self
 
     def resolved(self, name: str) -> dict[str, Any]:
         """The section of one analysis with every default filled in, as JSON can hold it."""

@@ -137,6 +137,13 @@ class MotionEstimator(Section):
             raise refusal(f"an integer between 1 and bins ({bins})")
         return order
 
+    @field_validator("surrogates")
+    @classmethod
+    def _enough_to_scatter(cls, surrogates: int) -> int:
+        if surrogates == 1:
+            raise refusal("0 (no p-values), or 2 to 10000: one does not say how far they scatter")
+        return surrogates
+
     @model_validator(mode="after")
     def _presets_are_of_ksg(self) -> Self:
         if self.preset != "none" and self.kind != "ksg":

@@ -218,6 +218,7 @@ class MultimodalCorrelation(ExpressionAnalysis):
     input_keys: ClassVar[tuple[str, ...]] = ("expression", "annotations", "gold_standard")
     network_inputs: ClassVar[tuple[str, ...]] = ("annotations",)
     report_needs_state: ClassVar[bool] = True
+    report_needs_pairs: ClassVar[bool] = True
     tables: ClassVar[tuple[str, ...]] = (
         "threshold.tsv",
         *CONDITION_TABLES,

@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from pairtile.config.section import Section
+from pairtile.config.section_or_false import section_or_false, section_or_false_form
 from pairtile.config.values import EXPECTED, Choice, Form, Number, Text, Whole, listed, refusal
 
 ExportFormat = Literal[
@@ -129,25 +130,10 @@ class Dpi(Section):
         return self
 
 
-_DPI_KEYS = tuple(Dpi.model_fields)
-_DPI_FORMS = f"false, or a mapping with keys {listed(_DPI_KEYS, 'and')}"
-
-
-def _dpi_form(value: Any) -> str | None:
-    if value is False:
-        return "<false>"
-    return "<dpi>" if isinstance(value, Mapping | Dpi) else None
-
-
 DpiOrFalse = Annotated[
     Annotated[Dpi, Tag("<dpi>")] | Annotated[Literal[False], Tag("<false>")],
-    Discriminator(
-        _dpi_form,
-        custom_error_type=EXPECTED,
-        custom_error_message="{expected}",
-        custom_error_context={"expected": _DPI_FORMS, "choices": ""},
-    ),
-    Form(_DPI_FORMS),
+    section_or_false(Dpi),
+    Form(section_or_false_form(Dpi)),
 ]
 
 

@@ -64,13 +64,18 @@ def suggestion(word: str, choices: Sequence[str]) -> str:
 
 def _problem(error: dict[str, Any], raw: Any) -> tuple[Path, str]:
     kind, context = error["type"], error.get("ctx", {})
-    if kind == EXPECTED and error["loc"][-1] == "[key]":
+    if kind == EXPECTED and error["loc"][-1:] == ("[key]",):
         path, _ = _follow(error["loc"][:-2], raw)
         return path, f"found the name {shown(error['input'])}; expected {context['expected']}"
     path, value = _follow(error["loc"], raw, keep_last=kind in ("extra_forbidden", "missing"))
     if context.get("key"):
-        path = (*path, context["key"])
-        value = value.get(context["key"], _MISSING) if isinstance(value, dict) else _MISSING
+        key = context["key"]
+        for part in key.split("/") if isinstance(key, str) else key:
+            path = (*path, part)
+            if isinstance(value, list) and part.isdecimal():
+                value = value[int(part)]
+            else:
+                value = value.get(part, _MISSING) if isinstance(value, dict) else _MISSING
         if value is _MISSING:  # the input of this error is the whole section, no default
             return path, f"found no such key; expected {context['expected']}"
     if kind == "extra_forbidden":
@@ -119,6 +124,9 @@ def _model_at(path: Path, raw: Any) -> type[Section] | None:
     model: type[Section] | None = Config
     value = raw
     for n, key in enumerate(path):
+        if isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+            value = value[int(key)]  # the model of a list's field is that of its entries
+            continue
         value = value.get(key) if isinstance(value, dict) else None
         if n == 1:
             model = model_of(value)

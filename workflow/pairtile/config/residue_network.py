@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from pairtile.config.section import Section
+from pairtile.config.section_or_false import section_or_false, section_or_false_form
 from pairtile.config.values import EXPECTED, Choice, Form, Number, Whole, listed, refusal
 
 
@@ -95,24 +96,10 @@ class Contacts(Section):
     )
 
 
-_CONTACT_FORMS = f"false, or a mapping with keys {listed(tuple(Contacts.model_fields), 'and')}"
-
-
-def _contact_form(value: Any) -> str | None:
-    if value is False:
-        return "<false>"
-    return "<contacts>" if isinstance(value, Mapping | Contacts) else None
-
-
 ContactsOrFalse = Annotated[
     Annotated[Contacts, Tag("<contacts>")] | Annotated[Literal[False], Tag("<false>")],
-    Discriminator(
-        _contact_form,
-        custom_error_type=EXPECTED,
-        custom_error_message="{expected}",
-        custom_error_context={"expected": _CONTACT_FORMS, "choices": ""},
-    ),
-    Form(_CONTACT_FORMS),
+    section_or_false(Contacts),
+    Form(section_or_false_form(Contacts)),
 ]
 
 CommunityMethod = Literal["leiden", "girvan_newman"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict
 
@@ -12,6 +12,14 @@ class Section(BaseModel):
     """A mapping of known keys. Immutable; unknown keys and wrong types are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
+
+
+class Fault(NamedTuple):
+    """A key whose value does not do, what would, and words to suggest."""
+
+    key: str
+    expected: str
+    choices: tuple[str, ...] = ()
 
 
 class Analysis(Section):
@@ -36,6 +44,9 @@ class Analysis(Section):
 
     report_needs_state: ClassVar[bool] = False
     """Whether the report draws from the state (the values that were paired)."""
+
+    report_needs_pairs: ClassVar[bool] = False
+    """Whether the report draws from the merged table of pairs."""
 
     draws_in_prepare: ClassVar[bool] = False
     """Whether preparation draws at random: then another seed runs it again."""
@@ -65,6 +76,11 @@ class Analysis(Section):
     def other_results(self) -> tuple[str, ...]:
         """Results of other analyses that the tables are made from, as ``NAME/file``."""
         return ()
+
+    def fault_beside(self, name: str, others: Mapping[str, Analysis]) -> Fault | None:
+        """What does not fit the other analyses of the configuration; this one, ``name``, is among
+        them. None: all well."""
+        return None
 
     def resolved(self) -> dict[str, Any]:
         """This section with every default filled in, as JSON can hold it."""

@@ -16,7 +16,7 @@ from pairtile.config.residue_network import (
     KeepMotionPValue,
     PathEnds,
 )
-from pairtile.config.section import Analysis
+from pairtile.config.section import Analysis, Fault
 from pairtile.config.trajectory_frames import Frames, SeriesTable
 from pairtile.config.trajectory_values import (
     DihedralList,
@@ -26,7 +26,7 @@ from pairtile.config.trajectory_values import (
     SelectionOrFalse,
     TrajectoryList,
 )
-from pairtile.config.values import Choice, Switch, Text, Whole, refusal
+from pairtile.config.values import Choice, Switch, Text, Whole, listed, refusal
 
 _AUTO_VARIABLES = {"bspline": "displacements", "dihedral": "dihedrals"}
 _ALLOWED_VARIABLES = {
@@ -185,12 +185,27 @@ class TrajectoryCorrelation(Analysis):
     export: ExportList = export_field()
 
     input_keys: ClassVar[tuple[str, ...]] = ("topology", "trajectories", "time_series")
+    tables: ClassVar[tuple[str, ...]] = (
+        "matrices.npz",
+        "residues.tsv",
+        "communities.tsv",
+        "paths.tsv",
+        "structure.pdb",
+        "structure.pml",
+        "structure.vmd",
+        "g_correlation.txt",
+        "difference.parquet",
+        "difference.npz",
+        "difference.pdb",
+    )
+    report_needs_state: ClassVar[bool] = True
     used_by: ClassVar[Mapping[str, frozenset[str]]] = {
         "contacts": frozenset({"prepare", "network", "tables"}),
         "keep": frozenset({"network", "tables"}),
+        # The network step says how long communities will take.
+        "communities": frozenset({"network", "tables"}),
         **dict.fromkeys(
             (
-                "communities",
                 "paths",
                 "suboptimal_paths",
                 "compare",
@@ -213,6 +228,40 @@ class TrajectoryCorrelation(Analysis):
             else:
                 files |= {f"trajectories.{n}.{k}": part for k, part in enumerate(run)}
         return files | {f"time_series.{n}": path for n, path in enumerate(self.time_series)}
+
+    def result_tables(self) -> tuple[str, ...]:
+        """Without those that are not asked for, or need residues where there are none."""
+        asked = {
+            "communities.tsv": bool(self.communities),
+            "paths.tsv": bool(self.paths),
+            "g_correlation.txt": self.g_correlation_text,
+            **dict.fromkeys(("difference.parquet", "difference.npz"), self.compare is not None),
+            **dict.fromkeys(("structure.pdb", "structure.pml", "structure.vmd"), self.has_residues),
+            "difference.pdb": self.compare is not None and self.has_residues,
+        }
+        return tuple(name for name in self.tables if asked.get(name, True))
+
+    @property
+    def has_residues(self) -> bool:
+        """Whether variables belong to a molecule that can be drawn."""
+        return not self.time_series
+
+    def other_results(self) -> tuple[str, ...]:
+        """Pairs and items of the analysis to compare with."""
+        if self.compare is None:
+            return ()
+        return (f"{self.compare}/items.parquet", f"{self.compare}/pairs.parquet")
+
+    def fault_beside(self, name: str, others: Mapping[str, Analysis]) -> Fault | None:
+        """``compare`` names another analysis of this method."""
+        if self.compare is None:
+            return None
+        fitting = [other for other in others if isinstance(others[other], TrajectoryCorrelation)]
+        fitting = [other for other in fitting if other != name]
+        if self.compare in fitting:
+            return None
+        listing = listed(fitting) if fitting else "none: there is no other one"
+        return Fault("compare", f"another analysis of this method ({listing})", tuple(fitting))
 
     @field_validator("variables")
     @classmethod

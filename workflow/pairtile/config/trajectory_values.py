@@ -37,15 +37,9 @@ class SelectionOrFalse(Value):
 class FrameNumber(Whole):
     """A frame; negative counts from the end. ``optional``: null means the end."""
 
-    optional: bool = False
-
     def allowed(self, annotation: Any) -> str:
         text = "a frame number (integer; negative counts from the end)"
         return f"{text}, or null" if self.optional else text
-
-    def schema(self, annotation: Any) -> CoreSchema:
-        schema = super().schema(annotation)
-        return core_schema.nullable_schema(schema) if self.optional else schema
 
 
 def _is_path(value: Any) -> bool:

@@ -27,10 +27,13 @@ _PRINTABLE = r"^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?$"
 _PRINTABLE_NO_BRACES = r"^[^\s\x00-\x1f\x7f{}]([^\x00-\x1f\x7f{}]*[^\s\x00-\x1f\x7f{}])?$"
 
 
-def refusal(expected: str, choices: Sequence[str] = (), key: str = "") -> PydanticCustomError:
+def refusal(
+    expected: str, choices: Sequence[str] = (), key: str | tuple[str, ...] = ""
+) -> PydanticCustomError:
     """The error that says what is allowed; ``choices`` are words to suggest when one is near.
 
-    ``key``: which key of a section is at fault, where the check is the whole section's.
+    ``key``: which key of a section is at fault, where the check is the whole section's; ``a/b``
+    is key b within a; a tuple, where keys may hold a stroke.
     """
     context = {"expected": expected, "choices": " ".join(choices), "key": key}
     return PydanticCustomError(EXPECTED, "{expected}", context)
@@ -91,6 +94,7 @@ class Whole(Value):
 
     exponent : take 1e6 and 1.0e+6 as 1000000 too (for keys that hold large numbers).
     high_text : how to name the upper limit where another key sets a lower one.
+    optional : null means none.
     """
 
     low: int
@@ -98,10 +102,12 @@ class Whole(Value):
     word: str = ""
     exponent: bool = False
     high_text: str = ""
+    optional: bool = False
 
     def allowed(self, annotation: Any) -> str:
         text = f"an integer between {self.low} and {self.high_text or self.high}"
-        return f"{self.word} or {text}" if self.word else text
+        text = f"{self.word} or {text}" if self.word else text
+        return f"{text}, or null" if self.optional else text
 
     def choices(self, annotation: Any) -> Sequence[str]:
         return (self.word,) if self.word else ()
@@ -110,7 +116,8 @@ class Whole(Value):
         schema: CoreSchema = core_schema.int_schema(strict=True, ge=self.low, le=self.high)
         if self.exponent:
             schema = _or_exponent(schema, whole=True)
-        return _or_words(schema, self.choices(annotation))
+        schema = _or_words(schema, self.choices(annotation))
+        return core_schema.nullable_schema(schema) if self.optional else schema
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,10 @@ from pairtile.estimators.base import Estimator
 
 METHODS = {
     "mutual_information": "MutualInformation",
+    "multimodal_correlation": "MultimodalCorrelation",
     "predictor_pairs": "PredictorPairs",
     "mirna_targets": "MirnaTargets",
+    "trajectory_correlation": "TrajectoryCorrelation",
 }
 """Method -> its class, in the module of the method's name; imported when first asked for."""
 

@@ -8,6 +8,7 @@ a tile; names the *schema* of its table; and computes *one tile* on the CPU or t
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,8 +21,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from pairtile import tiles
+from pairtile import requests, tiles
 from pairtile.device import Device
+from pairtile.inputs.gold_standard import read_gold_standard
 from pairtile.selection import Selection
 from pairtile.store import Rows, Summaries
 from pairtile.tiles import PairSpace, Tile
@@ -32,6 +34,10 @@ if TYPE_CHECKING:
 State = Mapping[str, NDArray[Any]]
 Section = Mapping[str, Any]
 """An analysis' section of the configuration, every default filled in."""
+
+BLOCK_COPIES, CELL_BYTES, THREAD_BYTES = 16, 512, 64 << 20
+"""Of a block of rows made ready for the kernels, a cell of a tile, and a thread: generous, because
+a job that asks for too little is killed (``Estimator.memory_bytes``)."""
 
 
 @dataclass(frozen=True)
@@ -122,8 +128,21 @@ class Estimator(ABC):
 
     @classmethod
     @abstractmethod
-    def prepare(cls, section: Section, seed: int) -> PreparedInput:
-        """Read and clean the input files that ``section`` names; compute the state."""
+    def prepare(cls, section: Section, seed: int, scratch: Path | None = None) -> PreparedInput:
+        """Read and clean the input files that ``section`` names; compute the state.
+
+        Arrays of the state too large for memory may be mapped from ``.npy`` files in ``scratch``,
+        a folder that outlives them; ``state.write_state`` moves these.
+        """
+
+    @classmethod
+    def check_later_inputs(cls, section: Section, state: State) -> None:
+        """Read the input files that only a later step needs, to find their faults early.
+
+        Raises InputError as that step would.
+        """
+        if section.get("gold_standard") is not None:
+            read_gold_standard(section["gold_standard"])
 
     @classmethod
     @abstractmethod
@@ -145,6 +164,29 @@ class Estimator(ABC):
     @abstractmethod
     def work_per_second(cls, section: Section, state: State, backend: str, threads: int) -> float:
         """Cost model: ``work`` done in a second. An order of magnitude is enough."""
+
+    @classmethod
+    def memory_bytes(cls, section: Section, state: State, backend: str, threads: int) -> int:
+        """Host memory that a job needs at most while it computes tiles, for the scheduler.
+
+        The state, copied once or twice; the blocks of rows that are made ready for a tile; the
+        tile's results; and room for each thread. A method that holds more says so here.
+        """
+        space = cls.space(state)
+        row_edge, column_edge = cls.tile_edges(section, state)
+        rows, columns = min(row_edge, space.rows), min(column_edge, space.columns)
+        of_a_row = max(
+            (array.itemsize * math.prod(array.shape[1:]) for array in state.values() if array.size),
+            default=0,
+        )
+        start = requests.START_BYTES + (requests.CUDA_BYTES if backend == "cuda" else 0)
+        return (
+            start
+            + 3 * sum(array.nbytes for array in state.values())
+            + BLOCK_COPIES * (rows + columns) * of_a_row
+            + CELL_BYTES * rows * columns
+            + THREAD_BYTES * threads
+        )
 
     @classmethod
     @abstractmethod

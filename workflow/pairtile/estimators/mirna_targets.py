@@ -25,6 +25,7 @@ from pairtile.estimators.base import (
 )
 from pairtile.estimators.target_hits import AlignmentSettings, Hits, Letters
 from pairtile.estimators.target_search import TargetSearch
+from pairtile.inputs.transcript_model import read_transcript_models
 from pairtile.network.build import Network
 from pairtile.network.target_edges import target_edges
 from pairtile.prepare.sequences import prepare_sequences
@@ -78,7 +79,7 @@ class MirnaTargets(Estimator):
     # --- what the plan needs --------------------------------------------------------------------
 
     @classmethod
-    def prepare(cls, section: Section, seed: int) -> PreparedInput:
+    def prepare(cls, section: Section, seed: int, scratch: Path | None = None) -> PreparedInput:
         prepared = prepare_sequences(section)
         return PreparedInput(
             prepared.items,
@@ -88,6 +89,12 @@ class MirnaTargets(Estimator):
             prepared.warnings,
             prepared.parameters,
         )
+
+    @classmethod
+    def check_later_inputs(cls, section: Section, state: State) -> None:
+        super().check_later_inputs(section, state)
+        if section["annotation"] is not None:
+            read_transcript_models(section["annotation"])
 
     @classmethod
     def space(cls, state: State) -> PairSpace:

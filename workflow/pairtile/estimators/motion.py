@@ -8,7 +8,7 @@ joined end to end.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,10 +92,6 @@ PRESETS = {
 """What other programs compute; none of them has a Theiler window."""
 
 
-class _Blocks(Protocol):
-    def block(self, rows: slice, columns: slice, shift: int) -> NDArray[np.float64]: ...
-
-
 class MotionPairs:
     """Scores blocks of variables of one replica against each other."""
 
@@ -114,25 +110,30 @@ class MotionPairs:
         self.device = device
         self.n_frames = series.shape[2]
         self._blocks = self._estimator(settings)
-        self._dcc: _Blocks | None = None
+        self._dcc: Any = None
 
-    def block(self, rows: slice, columns: slice, shift: int = 0) -> NDArray[np.float64]:
+    def block(
+        self, rows: slice, columns: slice, shift: int = 0, *, upper: bool = False
+    ) -> NDArray[np.float64]:
         """Mutual information in nats of row with column variables; with ``kind: dcc``, the DCC.
 
         rows, columns : slices with a start and a stop. shift : the column variables are taken
         ``shift`` frames later, around the end of the series: what a circular-shift surrogate is.
-        Returns float64 (rows, columns). A variable with itself, unshifted, is NaN, but 1 for the
-        DCC. KSG values may be negative.
+        upper : only cells above the diagonal of a square block are looked at; others may hold
+        anything. Returns float64 (rows, columns). A variable with itself, unshifted, is NaN, but
+        1 for the DCC. KSG values may be negative.
         """
         if self.settings.kind == "dcc":
             return self.dcc_block(rows, columns, shift)
-        mi_nats = self._blocks.block(rows, columns, shift % self.n_frames)
+        some = {"upper": True} if upper and self.settings.kind == "ksg" else {}
+        mi_nats = self._blocks.block(rows, columns, shift % self.n_frames, **some)
         if shift % self.n_frames == 0:
             same = np.arange(rows.start, rows.stop)[:, None] == np.arange(
                 columns.start, columns.stop
             )
             mi_nats[same] = np.nan
-        return mi_nats
+        result: NDArray[np.float64] = mi_nats
+        return result
 
     def dcc_block(self, rows: slice, columns: slice, shift: int = 0) -> NDArray[np.float64]:
         """Dynamical cross-correlation <dr_i . dr_j> / sqrt(<dr_i^2> <dr_j^2>), as ``block``.
@@ -141,7 +142,8 @@ class MotionPairs:
         """
         if self._dcc is None:
             self._dcc = self._estimator(replace(self.settings, kind="dcc"))
-        return self._dcc.block(rows, columns, shift % self.n_frames)
+        dcc: NDArray[np.float64] = self._dcc.block(rows, columns, shift % self.n_frames)
+        return dcc
 
     def _estimator(self, settings: MotionSettings) -> Any:
         arguments = (self.series, settings, self.device)

@@ -33,7 +33,7 @@ from pairtile.estimators.pair_mixtures import MixtureSettings, Modes, PairMixtur
 from pairtile.estimators.plain_correlation import PlainCorrelation
 from pairtile.inputs.expression import read_expression
 from pairtile.network.multimodal import annotations_of, multimodal_network, strongest_modes
-from pairtile.prepare import prepare_expression
+from pairtile.prepare import Prepared, prepare_expression
 from pairtile.selection import Selection
 from pairtile.store import Rows, Summaries
 from pairtile.tiles import TILE_EDGE, PairSpace, Tile
@@ -68,14 +68,9 @@ class MultimodalCorrelation(Estimator):
             section["expression"], section["orientation"], section.get("layer")
         )
         prepared = prepare_expression(expression, section["preprocess"])
-        state: dict[str, NDArray[Any]] = {
-            "values": np.ascontiguousarray(prepared.values, dtype=np.float64),
-            "keys": name_keys(prepared.genes),
-            "samples": np.array(prepared.samples, dtype=np.str_),
-        }
         return PreparedInput(
             prepared.items,
-            state,
+            state_of(prepared),
             dict(prepared.counts),
             list(prepared.notes),
             list(prepared.warnings),
@@ -185,6 +180,15 @@ class MultimodalCorrelation(Estimator):
 
     def write_tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
         return write_tables(self.section, self.state, merged, items, folder)
+
+
+def state_of(prepared: Prepared) -> dict[str, NDArray[Any]]:
+    """The state of prepared values."""
+    return {
+        "values": np.ascontiguousarray(prepared.values, dtype=np.float64),
+        "keys": name_keys(prepared.genes),
+        "samples": np.array(prepared.samples, dtype=np.str_),
+    }
 
 
 def name_keys(names: Sequence[str]) -> NDArray[np.uint64]:

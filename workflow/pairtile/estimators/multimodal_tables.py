@@ -66,7 +66,7 @@ def write_tables(
             name = "_".join(filter(None, (str(label["condition"]), str(label["label"]))))
             done.counts[f"edges_of_{name}"] = int(label["modes"])
     if section["modules"]:
-        table = _modules(section, edges, items)
+        table = module_rows(section["modules"], edges, items["name"].to_numpy())
         _write_frame(table, folder / "modules.tsv")
         done.counts["modules"] = int(table["module"].nunique())
     if section["kinc_text"]:
@@ -100,19 +100,23 @@ def _write_tests(edges: pd.DataFrame, tests: ConditionTests, path: Path) -> None
             part.to_csv(out, sep="\t", index=False, header=start == 0, lineterminator="\n")
 
 
-def _modules(section: Mapping[str, Any], edges: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
+def module_rows(
+    settings: Mapping[str, Any], edges: pd.DataFrame, names: NDArray[Any]
+) -> pd.DataFrame:
     """Genes with their modules, largest module first: gene, module, degree (genes joined to it),
-    degree_in_module. With link communities a gene has a row for each of its communities."""
+    degree_in_module. With link communities a gene has a row for each of its communities.
+
+    settings : method and resolution. edges : i, j, correlation. names : of all genes.
+    """
     i, j = edges["i"].to_numpy(), edges["j"].to_numpy()
-    r, names = edges["correlation"].to_numpy(), items["name"].to_numpy()
-    resolution = section["modules"]["resolution"]
+    r, resolution = edges["correlation"].to_numpy(), settings["resolution"]
     both = pd.DataFrame({"a": np.append(i, j), "b": np.append(j, i)})
-    if section["modules"]["method"] == "leiden":
-        module = leiden_modules(i, j, r, len(items), resolution=resolution)
+    if settings["method"] == "leiden":
+        module = leiden_modules(i, j, r, len(names), resolution=resolution)
         both["module"] = module[both["a"]]
         both["inside"] = module[both["b"]] == both["module"]
     else:
-        community = link_communities(i, j, r, len(items), resolution=resolution)
+        community = link_communities(i, j, r, len(names), resolution=resolution)
         both["module"] = np.append(community, community)
         both["inside"] = True
     both = both.drop_duplicates()

@@ -8,6 +8,7 @@ numbers of the regulators (empty: every gene with every gene).
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -72,7 +73,7 @@ class MutualInformation(Estimator):
     # --- what the plan needs --------------------------------------------------------------------
 
     @classmethod
-    def prepare(cls, section: Section, seed: int) -> PreparedInput:
+    def prepare(cls, section: Section, seed: int, scratch: Path | None = None) -> PreparedInput:
         expression = read_expression(
             section["expression"], section["orientation"], section.get("layer")
         )

@@ -73,7 +73,7 @@ class PredictorPairs(Estimator):
     # --- what the plan needs --------------------------------------------------------------------
 
     @classmethod
-    def prepare(cls, section: Section, seed: int) -> PreparedInput:
+    def prepare(cls, section: Section, seed: int, scratch: Path | None = None) -> PreparedInput:
         return search_input(section, prepare_predictors(section), seed)
 
     @classmethod

@@ -25,7 +25,7 @@ def write_adjacency(network: NetworkTable, path: Path) -> None:
     | data_COLUMN | the network's other numbers, in the order of the matrix' stored cells |
 
     So ``csr_array((f["data_clr"], f["indices"], f["indptr"]), f["shape"])`` is the matrix of
-    ``clr``.
+    ``clr``. Where a pair has several rows, all matrices hold the numbers of the strongest.
     """
     value, *others = sparse_matrices(network).items()
     matrix = value[1]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -15,12 +16,23 @@ from numpy.typing import NDArray
 from pairtile.files import atomic_path
 
 Matrix: TypeAlias = NDArray[np.floating[Any]]
-Pairs: TypeAlias = pd.DataFrame | pa.Table
+
+
+@dataclass(frozen=True)
+class StreamedPairs:
+    """A pairs table that is read a part at a time: names of its columns, and a function that gives
+    some of them, part after part."""
+
+    columns: Sequence[str]
+    read: Callable[[Sequence[str]], Iterator[pa.Table]]
+
+
+Pairs: TypeAlias = pd.DataFrame | pa.Table | StreamedPairs
 
 MATRICES = ("mi_nats", "correlation", "null_mean", "p_value", "dcc")
 """Matrices that are in every archive; all NaN where the analysis does not estimate it."""
 
-EXTRA_MATRICES = ("null_sd", "mi_sd", "correlation_sd", "q_value")
+EXTRA_MATRICES = ("null_sd", "mi_sd", "correlation_sd", "dcc_sd", "q_value")
 """Matrices that are there if the pairs table has such a column."""
 
 LABELS = ("chain", "resid", "icode", "resname", "atom", "domain", "secondary_structure")
@@ -36,7 +48,7 @@ def correlation_matrix(pairs: Pairs, items: pd.DataFrame, column: str) -> Matrix
 
     Parameters
     ----------
-    pairs : DataFrame or Table
+    pairs : DataFrame, Table or StreamedPairs
         Columns ``i``, ``j`` (item numbers, i < j) and ``column``, in any order of rows.
     items : DataFrame
         The items table (``prepare.time_series.PreparedTrajectory``).
@@ -51,14 +63,21 @@ def correlation_matrix(pairs: Pairs, items: pd.DataFrame, column: str) -> Matrix
     dtype = np.float32 if kept.size >= _LARGE else np.float64
     result = np.full((kept.size, kept.size), np.nan, dtype=dtype)
     if column in _columns(pairs):
-        i, j = row[_array(pairs, "i")], row[_array(pairs, "j")]
-        if (i < 0).any() or (j < 0).any():
-            raise ValueError("the pairs table has an item that is not kept")
-        result[i, j] = result[j, i] = _array(pairs, column)
+        for part in _parts(pairs, ("i", "j", column)):
+            i, j = row[_array(part, "i")], row[_array(part, "j")]
+            if (i < 0).any() or (j < 0).any():
+                raise ValueError("the pairs table has an item that is not kept")
+            result[i, j] = result[j, i] = _array(part, column)
     return result
 
 
-def write_matrices(path: Path, pairs: Pairs, items: pd.DataFrame) -> None:
+def write_matrices(
+    path: Path,
+    pairs: Pairs,
+    items: pd.DataFrame,
+    names: Sequence[str] | None = None,
+    also: Mapping[str, Callable[[], Matrix | NDArray[np.bool_]]] | None = None,
+) -> None:
     """Write ``matrices.npz``, whole or not at all.
 
     | array | content |
@@ -68,18 +87,26 @@ def write_matrices(path: Path, pairs: Pairs, items: pd.DataFrame) -> None:
     | null_mean, null_sd | of ``mi_nats`` of time-shifted surrogates |
     | p_value, q_value | against these |
     | dcc | dynamical cross-correlation, -1 to 1 |
-    | mi_sd | spread over replicas |
+    | mi_sd, correlation_sd, dcc_sd | spread over replicas |
     | labels | names of rows and columns, as in ``items.parquet`` |
     | chain, resid, icode, resname, atom, domain, secondary_structure | of each row |
 
     Matrices are as ``correlation_matrix`` gives them. Memory holds one of them at a time.
+    ``names``: columns to take in place of these. ``also``: further matrices, made when their turn
+    comes.
     """
-    names = [*MATRICES, *(name for name in EXTRA_MATRICES if name in _columns(pairs))]
+    if names is None:
+        names = [*MATRICES, *(name for name in EXTRA_MATRICES if name in _columns(pairs))]
     with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
         for name in names:
             matrix = correlation_matrix(pairs, items, name)
             # Numbers that are not known shrink to nothing; others would not, and take time.
             _add(archive, name, matrix, small=bool(np.isnan(matrix).all()))
+            del matrix
+        for name, make in (also or {}).items():
+            made = make()
+            _add(archive, name, made, small=made.dtype == bool)
+            del made
         for name, values in matrix_labels(items).items():
             _add(archive, name, values, small=True)
 
@@ -150,6 +177,13 @@ def _columns(pairs: Pairs) -> list[str]:
     return pairs.column_names if isinstance(pairs, pa.Table) else [str(c) for c in pairs.columns]
 
 
-def _array(pairs: Pairs, column: str) -> NDArray[Any]:
+def _parts(pairs: Pairs, names: Sequence[str]) -> Iterator[pd.DataFrame | pa.Table]:
+    if isinstance(pairs, StreamedPairs):
+        yield from pairs.read(names)
+    else:
+        yield pairs
+
+
+def _array(pairs: pd.DataFrame | pa.Table, column: str) -> NDArray[Any]:
     values: NDArray[Any] = np.asarray(pairs[column])
     return values

@@ -13,7 +13,8 @@ def write_cx2(network: NetworkTable, path: Path) -> None:
 
     A node's id is the row number of the kept gene, its attribute ``name`` the gene. CX2 edges
     always have a source and a target; the network attribute ``directed`` says whether that means
-    anything. ``interaction`` is the metadata's ``method``, or ``association``.
+    anything. ``interaction`` is the metadata's ``method``, or ``association``. Each row is an edge
+    with its number as id, also where a pair has several.
     """
     from ndex2.cx2 import CX2Network
 

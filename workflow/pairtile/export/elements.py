@@ -43,7 +43,8 @@ def network_elements(
         ``nodes``: list of ``{"data": {"id", "name", "is_regulator", "degree", ...},
         "position": {"x", "y"}}``, where ``degree`` counts all edges of the network, also those not
         shown; ``edges``: list of ``{"data": {"id", "source", "target", "score", ...}}`` from the
-        strongest to the weakest; ``directed``; ``score``: name of the column behind ``score``;
+        strongest to the weakest; ``directed``; ``parallel``: whether a pair has several
+        edges; ``score``: name of the column behind ``score``;
         ``score_min``, ``score_max`` (None without edges); ``shown_edges``, ``total_edges``,
         ``shown_genes``, ``total_genes`` (genes with an edge). Missing values are left out. Names
         are as given: escape them where they enter a page.
@@ -96,6 +97,7 @@ def table_elements(
         "nodes": nodes,
         "edges": edges,
         "directed": table.directed,
+        "parallel": table.has_parallel_edges(),
         "score": table.score_column,
         "score_min": float(score[shown].min()) if shown.size else None,
         "score_max": float(score[shown].max()) if shown.size else None,

@@ -14,7 +14,8 @@ def write_gexf(network: NetworkTable, path: Path) -> None:
     """Write the genes with an edge, with the attributes of nodes and edges (GEXF 1.2).
 
     The edge weight, which Gephi's layouts use, is the size of the network's value (``mi_bits``).
-    A missing value has no entry.
+    A missing value has no entry. Several rows of a pair are parallel edges (``networkx_key`` is the
+    row's number); Gephi asks on import whether to merge these.
     """
     import networkx as nx
 

@@ -18,12 +18,7 @@ def networkx_graph(network: NetworkTable) -> nx.Graph:
     """
     import networkx as nx
 
-    pairs = (
-        zip(network.source.tolist(), network.target.tolist(), strict=True)
-        if network.directed
-        else (sorted(p) for p in zip(network.source.tolist(), network.target.tolist(), strict=True))
-    )
-    repeated = len({tuple(pair) for pair in pairs}) < len(network.edges)
+    repeated = network.has_parallel_edges()
     kinds = {
         (False, False): nx.Graph,
         (False, True): nx.MultiGraph,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
+from pairtile.content_policy import content_policy
 from pairtile.export.elements import table_elements
 from pairtile.export.table import NetworkTable
 
@@ -16,6 +17,7 @@ def write_html(network: NetworkTable, path: Path) -> None:
     escaped JSON and are only ever set as text, so that markup in a name stays a name.
     """
     import jinja2
+    from markupsafe import Markup
 
     folder = files("pairtile") / "report"
     environment = jinja2.Environment(
@@ -24,10 +26,15 @@ def write_html(network: NetworkTable, path: Path) -> None:
     template = environment.from_string(
         (folder / "templates" / "network.html.j2").read_text(encoding="utf-8")
     )
+    scripts = [
+        (folder / place / name).read_text(encoding="utf-8")
+        for place, name in (("vendor", "cytoscape.min.js"), ("templates", "network_page.js"))
+    ]
     page = template.render(
         name=network.name or "network",
         metadata=network.metadata,
         elements=table_elements(network),
-        cytoscape=(folder / "vendor" / "cytoscape.min.js").read_text(encoding="utf-8"),
+        scripts=[Markup(script) for script in scripts],
+        content_policy=content_policy(scripts),
     )
     path.write_text(page + "\n", encoding="utf-8")

@@ -17,11 +17,16 @@ from pairtile.network.residue_paths import ResiduePath
 PLACE = ("name", "chain", "resid", "icode", "resname", "atom", "domain", "secondary_structure")
 """Columns of the items table that say where a variable lies; those that are there are taken."""
 
+MOTION = ("sd", "correlation_time", "n_effective")
+"""Columns of the items table that say how it moves."""
+
 
 def residue_table(
     items: pd.DataFrame,
     network: ResidueNetwork,
     communities: Mapping[str, NDArray[np.integer[Any]]],
+    betweenness: NDArray[np.float64] | None = None,
+    mean_correlation: NDArray[np.float64] | None = None,
 ) -> pd.DataFrame:
     """One row for each variable that is paired, in the order of items (``residues.tsv``).
 
@@ -33,19 +38,27 @@ def residue_table(
     | betweenness | share of pairs of others whose shortest path runs through it |
     | degree | edges of the network |
     | strength | sum of the sizes of their correlations |
+    | mean_correlation | mean size of the correlation with all others, in the network or not |
+    | sd, correlation_time, n_effective | as in the items table |
 
-    ``communities``: by method, as ``ResidueNetwork.communities`` gives them.
+    ``communities``: by method, as ``ResidueNetwork.communities`` gives them. ``betweenness``: where
+    it is known already, or too much to ask for (NaN).
     """
     kept = _kept(items, network)
     table = kept[[column for column in PLACE if column in kept]].copy()
     table.insert(0, "item", kept.index.to_numpy(dtype=np.int32))
     for method, found in communities.items():
         table[f"community_{method}"] = np.asarray(found)
-    table["betweenness"] = network.betweenness()
+    table["betweenness"] = network.betweenness() if betweenness is None else betweenness
     table["degree"] = network.degree()
     ends = network.ends.ravel()
     weights = np.repeat(network.correlation, 2)
     table["strength"] = np.bincount(ends, weights, minlength=network.n_nodes)
+    if mean_correlation is not None:
+        table["mean_correlation"] = mean_correlation
+    for column in MOTION:
+        if column in kept:
+            table[column] = kept[column].to_numpy()
     return table.reset_index(drop=True)
 
 

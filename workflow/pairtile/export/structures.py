@@ -97,6 +97,19 @@ def item_places(items: pd.DataFrame, state: Mapping[str, NDArray[Any]]) -> NDArr
     return result
 
 
+def centred_structure(state: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
+    """``state`` as it is, or with ``structure`` and ``mean_positions`` moved to the origin where an
+    atom lies too far off for the columns of a PDB file."""
+    places = np.asarray(state["structure"]["position"])
+    if np.abs(places).max(initial=0.0) < _FARTHEST:
+        return state
+    centre = (places.min(axis=0) + places.max(axis=0)) / 2.0
+    structure = np.array(state["structure"])
+    structure["position"] -= centre
+    means = np.asarray(state["mean_positions"]) - centre
+    return {**state, "structure": structure, "mean_positions": means}
+
+
 def residue_means(items: pd.DataFrame, values: ArrayLike, n_residues: int) -> NDArray[np.float64]:
     """Mean over the items of each residue, NaN left out; NaN for residues without a value."""
     value = np.asarray(values, dtype=np.float64)

@@ -85,12 +85,12 @@ class NetworkTable:
     @property
     def value_column(self) -> str:
         """The column that tells what an edge is worth in its own unit."""
-        return next(c for c in VALUE_COLUMNS if c in self.edges)
+        return _first_known(self.edges, VALUE_COLUMNS)
 
     @property
     def score_column(self) -> str:
         """The column that edges are ranked by."""
-        return next(c for c in SCORE_COLUMNS if c in self.edges)
+        return _first_known(self.edges, SCORE_COLUMNS)
 
     @property
     def names(self) -> list[str]:
@@ -103,6 +103,15 @@ class NetworkTable:
         if "is_regulator" not in self.genes:
             return np.zeros(len(self.genes), dtype=bool)
         return self.genes["is_regulator"].to_numpy(dtype=bool)
+
+    def end_pairs(self) -> np.ndarray:
+        """Both ends of each edge, int64, shape (edges, 2); the lower first if undirected."""
+        pairs = np.stack([self.source, self.target], axis=1)
+        return pairs if self.directed else np.sort(pairs, axis=1)
+
+    def has_parallel_edges(self) -> bool:
+        """Whether a pair has several rows, one for each of its modes, say."""
+        return len(np.unique(self.end_pairs(), axis=0)) < len(self.edges)
 
     def linked_genes(self) -> np.ndarray:
         """Rows of ``genes`` with at least one edge, ascending."""
@@ -122,6 +131,13 @@ class NetworkTable:
         """Attributes of the edges (``rows``); missing values are left out."""
         edges = self.edges[self.columns]
         return _records(edges if rows is None else edges.iloc[rows])
+
+
+def _first_known(edges: pd.DataFrame, columns: Iterable[str]) -> str:
+    """The first of the columns that is there and holds a number; of empty ones the first."""
+    there = [column for column in columns if column in edges]
+    known = (column for column in there if edges[column].notna().any())
+    return next(known, there[0])
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Scalar]]:

@@ -80,27 +80,33 @@ def read_annotations(
         ones); a condition that is no column; a cell that is no number or not among the levels;
         a condition that is asked for and has one value only.
     """
-    table = read_annotation_table(path, samples)
+    return annotations_of_table(read_annotation_table(path, samples), entries)
+
+
+def annotations_of_table(
+    table: AnnotationTable, entries: Sequence[ConditionEntry] = ()
+) -> Annotations:
+    """The conditions of a table that was read, or that is in memory; see ``read_annotations``."""
     notes = list(table.notes)
     asked = list(entries) or [ConditionEntry(name) for name in table.columns]
     conditions = []
     for entry in asked:
         if entry.name not in table.columns:
             found, expected = f"no column {entry.name!r}", f"one of {quoted(list(table.columns))}"
-            raise InputError.at(path, "header", found, expected)
+            raise InputError.at(table.path, "header", found, expected)
         cells = table.columns[entry.name]
         reason = _untestable(cells)
         if reason and not entries:
             notes.append(f"Column {entry.name!r} is no condition: {reason}.")
             continue
         if reason == _ONE_VALUE:
-            raise InputError.at(path, f"column {entry.name!r}", reason, "two values or more")
+            raise InputError.at(table.path, f"column {entry.name!r}", reason, "two values or more")
         condition = _condition(table, entry)
         n_empty = int((~condition.known).sum())
         if n_empty:
             notes.append(
-                f"Column {entry.name!r} is empty for {n_empty} of {len(samples)} samples: they "
-                "take no part in its tests."
+                f"Column {entry.name!r} is empty for {n_empty} of {len(table.samples)} samples: "
+                "they take no part in its tests."
             )
         conditions.append(condition)
     return Annotations(conditions, notes)

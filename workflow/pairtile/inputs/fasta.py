@@ -14,6 +14,7 @@ import numpy as np
 
 from pairtile.errors import InputError
 from pairtile.inputs.text_file import check_file, is_gzip
+from pairtile.inputs.unpacked import open_unpacked
 
 LETTERS = "ACGTUNRYKMSWBDHVX"
 """Letters of a sequence, in either case: bases, and IUPAC's codes for several of them."""
@@ -129,9 +130,8 @@ def _content(path: str | PathLike[str]) -> bytes:
     if file.is_file() and file.stat().st_size == 0:
         return b""
     check_file(path)
-    opened = gzip.open if is_gzip(path) else open
     try:
-        with opened(path, "rb") as handle:
+        with open_unpacked(path) if is_gzip(path) else file.open("rb") as handle:
             content = bytes(handle.read())
     except EOFError as error:
         raise InputError.at(

@@ -10,6 +10,7 @@ import numpy as np
 from pairtile.errors import InputError
 from pairtile.inputs.table import Table
 from pairtile.inputs.text_file import check_file
+from pairtile.inputs.unpacked import check_unpacked_size
 
 
 def read_h5ad(path: str | PathLike[str], layer: str | None = None) -> Table:
@@ -28,14 +29,20 @@ def read_h5ad(path: str | PathLike[str], layer: str | None = None) -> Table:
             if "obs" not in file or "var" not in file:
                 found = ", ".join(file) or "nothing"
                 raise InputError.at(path, "", f"HDF5 with {found}", "AnnData with obs and var")
-            matrix = read_elem(_matrix(path, file, layer))
+            stored = _matrix(path, file, layer)
+            check_unpacked_size(path, _bytes(stored) + _bytes(file["obs"]) + _bytes(file["var"]))
+            matrix = read_elem(stored)
             cells = [str(name).strip() for name in read_elem(file["obs"]).index]
             genes = [str(name).strip() for name in read_elem(file["var"]).index]
-    except OSError as error:
-        raise InputError.at(path, "", f"no sound HDF5 ({error})", "an .h5ad file") from error
+    except InputError:
+        raise
+    except Exception as error:  # a damaged file may make the libraries raise anything
+        why = str(error) or type(error).__name__
+        raise InputError.at(path, "", f"no sound HDF5 ({why})", "an .h5ad file") from error
     source = "X" if layer is None else f"the layer {layer!r}"
-    if matrix.dtype.kind not in "iuf":
-        raise InputError.at(path, source, f"type {matrix.dtype}", "numbers")
+    kind = getattr(matrix, "dtype", np.dtype(object))
+    if not isinstance(kind, np.dtype) or kind.kind not in "iuf":
+        raise InputError.at(path, source, f"type {kind}", "numbers")
     if matrix.shape != (len(cells), len(genes)):
         raise InputError.at(
             path, source, f"shape {matrix.shape}", f"{len(cells)} cells x {len(genes)} genes"
@@ -58,6 +65,13 @@ def _matrix(path: str | PathLike[str], file: Any, layer: str | None) -> Any:
     if layer not in layers:
         raise InputError.at(path, "", f"no layer {layer!r}", f"one of its layers: {allowed}")
     return file["layers"][layer]
+
+
+def _bytes(stored: Any) -> int:
+    """What a dataset, or all datasets of a group, take in memory."""
+    if hasattr(stored, "nbytes"):
+        return int(stored.nbytes)
+    return sum(_bytes(part) for part in stored.values())
 
 
 def _dense_genes_by_cells(matrix: Any) -> np.ndarray:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import zlib
 from collections import Counter
 from os import PathLike
 from pathlib import Path
 
 import numpy as np
-from scipy import io, sparse
 
 from pairtile.errors import InputError
+from pairtile.inputs.matrix_market import read_matrix_market
 from pairtile.inputs.table import Table
-from pairtile.inputs.text_file import check_file, is_gzip, open_rows
+from pairtile.inputs.text_file import open_rows
 
 _MATRIX = ("matrix.mtx.gz", "matrix.mtx")
 _FEATURES = ("features.tsv.gz", "features.tsv", "genes.tsv.gz", "genes.tsv")
@@ -33,7 +32,7 @@ def read_mtx_folder(path: str | PathLike[str], orientation: str) -> Table:
     )
     genes, notes = _gene_names(features_file)
     barcodes = [fields[0].strip() for fields in _lines(barcodes_file)]
-    matrix = _matrix(matrix_file)
+    matrix = read_matrix_market(matrix_file)
     if orientation == "samples_in_rows":
         matrix = matrix.T
     if matrix.shape != (len(genes), len(barcodes)):
@@ -55,15 +54,6 @@ def _find(folder: Path, names: tuple[str, ...]) -> Path:
             return folder / name
     found = ", ".join(sorted(p.name for p in folder.iterdir())[:8]) or "nothing"
     raise InputError.at(folder, "", f"{found} in the folder", f"one of {', '.join(names)}")
-
-
-def _matrix(file: Path) -> sparse.coo_array:
-    check_file(file)
-    is_gzip(file)
-    try:
-        return sparse.coo_array(io.mmread(file))
-    except (ValueError, OverflowError, OSError, EOFError, zlib.error, TypeError) as error:
-        raise InputError.at(file, "", f"no sound matrix ({error})", "Matrix Market") from error
 
 
 def _gene_names(file: Path) -> tuple[list[str], list[str]]:

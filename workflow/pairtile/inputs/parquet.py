@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from os import PathLike
 
 import numpy as np
@@ -11,6 +12,7 @@ import pyarrow.parquet
 from pairtile.errors import InputError
 from pairtile.inputs.table import Kinds, Table
 from pairtile.inputs.text_file import check_file
+from pairtile.inputs.unpacked import check_unpacked_size
 
 
 def read_parquet(path: str | PathLike[str], kinds: Kinds) -> Table:
@@ -22,12 +24,19 @@ def read_parquet(path: str | PathLike[str], kinds: Kinds) -> Table:
     """
     check_file(path)
     try:
-        table = pa.parquet.ParquetFile(path).read()
-    except (pa.ArrowException, OSError) as error:
-        raise InputError.at(path, "", f"no sound Parquet ({error})", "a Parquet file") from error
+        file = pa.parquet.ParquetFile(path, page_checksum_verification=True)
+        check_unpacked_size(path, 8 * file.metadata.num_rows * file.metadata.num_columns)
+        table = file.read()
+        table.validate(full=True)
+        stored = (table.schema.pandas_metadata or {}).get("index_columns", [])
+    except InputError:
+        raise
+    except Exception as error:  # a damaged file may make the libraries raise anything
+        why = str(error) or type(error).__name__
+        raise InputError.at(path, "", f"no sound Parquet ({why})", "a Parquet file") from error
     if not table.num_rows:
         raise InputError.at(path, "", "a table without rows", f"{kinds.row}s in rows")
-    name_column, index = _name_column(path, table.schema)
+    name_column, index = _name_column(path, table.schema, stored)
     notes = [f"Names come from the column {table.schema.names[name_column]!r}."]
     rows = [_name(value) for value in table.column(name_column).to_pylist()]
     fields = [k for k in range(table.num_columns) if k != name_column and k not in index]
@@ -42,10 +51,11 @@ def read_parquet(path: str | PathLike[str], kinds: Kinds) -> Table:
     return Table(np.ascontiguousarray(turned.T), rows, columns, notes)
 
 
-def _name_column(path: str | PathLike[str], schema: pa.Schema) -> tuple[int, set[int]]:
-    """Position of the names, and positions of the columns that are a pandas index."""
+def _name_column(
+    path: str | PathLike[str], schema: pa.Schema, stored: Sequence[object]
+) -> tuple[int, set[int]]:
+    """Position of the names, and positions of the columns that are a pandas index, ``stored``."""
     # A RangeIndex is stored as a description, not as a column: then the entry is no string.
-    stored = (schema.pandas_metadata or {}).get("index_columns", [])
     index = [schema.names.index(c) for c in stored if isinstance(c, str) and c in schema.names]
     if len(index) > 1:
         names = ", ".join(repr(schema.names[k]) for k in index)

@@ -130,8 +130,9 @@ class _Array:
     def _opened(self) -> NDArray:
         try:
             values: NDArray = np.load(self.path, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
-            raise InputError.at(self.path, "", f"no sound .npy file ({error})", "one") from error
+        except Exception as error:  # a damaged header may make NumPy raise anything
+            why = str(error) or type(error).__name__
+            raise InputError.at(self.path, "", f"no sound .npy file ({why})", "one") from error
         return values
 
 

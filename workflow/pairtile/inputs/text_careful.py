@@ -52,7 +52,7 @@ def _numbers(path: str | PathLike[str], layout: Layout, line: int, fields: list[
     cells = fields[layout.labels :]
     values = np.empty(len(cells))
     for k, text in enumerate(cells):
-        value = _number(text)
+        value = number(text)
         if value is None or math.isinf(value):
             raise InputError.at(
                 path,
@@ -65,7 +65,7 @@ def _numbers(path: str | PathLike[str], layout: Layout, line: int, fields: list[
     return values
 
 
-def _number(text: str) -> float | None:
+def number(text: str) -> float | None:
     """The number, NaN if missing, None if neither."""
     stripped = text.strip()
     if stripped in MISSING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from os import PathLike
 
 import numpy as np
@@ -11,6 +12,7 @@ import pyarrow.csv
 from pairtile.inputs.checks import has_name_fault
 from pairtile.inputs.text_file import is_gzip
 from pairtile.inputs.text_layout import MISSING, Layout
+from pairtile.inputs.unpacked import open_unpacked
 
 # A block should hold many rows even of a wide table: Arrow makes one array per column and block.
 _ROWS_PER_BLOCK = 128
@@ -49,7 +51,7 @@ def _parse(path: str | PathLike[str], layout: Layout) -> pa.Table | None:
     numbers = keys[layout.labels :]
     block = min(max(_MIN_BLOCK, _ROWS_PER_BLOCK * layout.row_bytes), _MAX_BLOCK)
     try:
-        with pa.input_stream(str(path), compression="gzip" if is_gzip(path) else None) as stream:
+        with open_unpacked(path) if is_gzip(path) else pa.input_stream(str(path)) as stream:
             return pa.csv.read_csv(
                 stream,
                 read_options=pa.csv.ReadOptions(
@@ -63,5 +65,5 @@ def _parse(path: str | PathLike[str], layout: Layout) -> pa.Table | None:
                     strings_can_be_null=False,
                 ),
             )
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError, EOFError, zlib.error):
         return None

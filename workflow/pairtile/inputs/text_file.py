@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import BinaryIO, cast
 
 from pairtile.errors import InputError
+from pairtile.inputs.unpacked import open_unpacked
 
 _GZIP_MAGIC = b"\x1f\x8b"
 Row = tuple[int, list[str]]
@@ -72,14 +72,11 @@ def open_lines(path: str | PathLike[str]) -> Iterator[Iterator[tuple[int, str]]]
 
 @contextmanager
 def _text(path: str | PathLike[str]) -> Iterator[io.TextIOWrapper]:
-    opened = gzip.open if is_gzip(path) else open
     # Surrogates stand for bytes that are not UTF-8, so that the line that holds them can be named.
     try:
         with (
-            opened(path, "rb") as binary,
-            io.TextIOWrapper(
-                cast(BinaryIO, binary), "utf-8-sig", errors="surrogateescape", newline=""
-            ) as handle,
+            open_unpacked(path) if is_gzip(path) else Path(path).open("rb") as binary,
+            io.TextIOWrapper(binary, "utf-8-sig", errors="surrogateescape", newline="") as handle,
         ):
             yield handle
     except EOFError as error:

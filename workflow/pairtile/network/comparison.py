@@ -47,6 +47,14 @@ def compare_networks(first: pd.DataFrame, second: pd.DataFrame) -> Comparison:
     """Compare two networks: columns source, target and score, any order and direction.
 
     Directions are left aside, and of several edges of a pair the strongest counts.
+
+    Examples
+    --------
+    >>> first = pd.DataFrame({"source": list("aab"), "target": list("bcc"), "score": [3, 2, 1]})
+    >>> second = pd.DataFrame({"source": list("bc"), "target": list("ad"), "score": [3, 2]})
+    >>> found = compare_networks(first, second)
+    >>> found.pairs_shared, found.jaccard
+    (1, 0.25)
     """
     one, two = _pairs(first), _pairs(second)
     shared = one.join(two, lsuffix="_first", rsuffix="_second", how="inner")

@@ -22,6 +22,9 @@ WHOLE_TABLE = 0.75
 
 UNIVERSES = ("auto", "all", "targets")
 
+MOST_VERDICTS = 1_000_000
+"""Edges of a network of which each one's verdict is kept."""
+
 
 def evaluate(
     ranking: pd.DataFrame,
@@ -84,7 +87,8 @@ def evaluate(
         ``curve`` (``recall``, ``precision``, up to 500 points); ``network`` (or None) with
         ``directed``, ``n_edges``, ``n_edges_judged``, ``true_positives``, ``false_positives``,
         ``false_negatives``, ``true_negatives``, ``precision`` (None without an edge), ``recall``,
-        ``sensitivity`` (the same), ``specificity``.
+        ``sensitivity`` (the same), ``specificity``, ``verdicts`` (a character for each edge: "+"
+        true, "-" false, "." not judged; None for more than a million edges).
 
     Raises
     ------
@@ -284,7 +288,11 @@ def _judge_network(
         n_candidates = truth.n_candidate_pairs
     _refuse_repeated(edge, index)
     n_judged = int(is_judged.sum())
-    true_positives = int(np.isin(edge[is_judged], true_edges).sum())
+    is_true = is_judged & np.isin(edge, true_edges)
+    true_positives = int(is_true.sum())
+    verdicts = None
+    if len(edge) <= MOST_VERDICTS:
+        verdicts = "".join(np.where(is_true, "+", np.where(is_judged, "-", ".")).tolist())
     false_positives = n_judged - true_positives
     false_negatives = len(true_edges) - true_positives
     true_negatives = n_candidates - len(true_edges) - false_positives
@@ -302,4 +310,5 @@ def _judge_network(
         "recall": sensitivity,
         "sensitivity": sensitivity,
         "specificity": true_negatives / negatives if negatives else None,
+        "verdicts": verdicts,
     }

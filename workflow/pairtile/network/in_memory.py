@@ -1,8 +1,8 @@
 """A whole analysis in one process: null, tiles, merge, network; no files.
 
 What the workflow does with a job for each step, for callers that need the result at once: each
-bootstrap, ``pairtile.infer_network`` and ``pairtile.predictor_pairs``. Same tiles, same seed, same
-result.
+bootstrap, ``pairtile.infer_network`` and the other functions of the library. Same tiles, same seed,
+same result.
 """
 
 from __future__ import annotations
@@ -87,4 +87,13 @@ def _scored_pairs(
 
 
 def _joined(parts: Sequence[dict[str, NDArray[Any]]], names: Sequence[str]) -> pa.Table:
-    return pa.table({name: np.concatenate([part[name] for part in parts]) for name in names})
+    whole = {name: np.concatenate([part[name] for part in parts]) for name in names}
+    return pa.table({name: _column(values) for name, values in whole.items()})
+
+
+def _column(values: NDArray[Any]) -> Any:
+    """Rows of bytes, shape (rows, width), as values of one width; all else as it is."""
+    if values.ndim == 1:
+        return values
+    kind, data = pa.binary(values.shape[1]), np.ascontiguousarray(values, dtype=np.uint8)
+    return pa.FixedSizeBinaryArray.from_buffers(kind, len(data), [None, pa.py_buffer(data)])

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from pairtile.errors import InputError
 
 _PLACE = ("chain", "resid", "icode", "atom")
-_VALUES = ("correlation", "mi_nats", "dcc")
+VALUES = ("correlation", "mi_nats", "dcc")
+"""What is compared."""
 
 
 def matched_items(items: pd.DataFrame, other: pd.DataFrame, names: tuple[str, str]) -> pd.Series:
@@ -76,7 +77,7 @@ def difference(
     mine[matched.to_numpy()] = matched.index.to_numpy()
     i, j = mine[other["i"].to_numpy()], mine[other["j"].to_numpy()]
     known = (i >= 0) & (j >= 0)
-    values = [v for v in _VALUES if v in pairs and v in other]
+    values = [v for v in VALUES if v in pairs and v in other]
     theirs = pd.DataFrame({"i": np.minimum(i, j), "j": np.maximum(i, j)})
     theirs[[f"{value}_other" for value in values]] = other[values].to_numpy()
     joined = pairs[["i", "j", *values]].merge(theirs[known], on=["i", "j"], how="inner")

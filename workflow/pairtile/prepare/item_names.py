@@ -5,13 +5,47 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from pairtile.errors import InputError
+
 # What tables, XML and spreadsheets cannot hold, and halves of characters (bytes that are no UTF-8).
 _UNUSABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+# What a spreadsheet computes; signed numbers are numbers.
+_FORMULA = re.compile(r"[=@]|[+-](?![0-9.]+$)")
 
 
 def printable(text: str) -> str:
     """``text`` with characters that tables cannot hold written out (``\\x09``, ``\\xb5``)."""
     return _UNUSABLE.sub(lambda found: _written_out(ord(found.group())), text)
+
+
+def check_item_names(file: str, names: Sequence[str]) -> list[str]:
+    """Refuse names that tables and networks cannot hold; a warning of those that spreadsheets take
+    for formulas (which are written as they are: another name would be another gene).
+
+    Raises
+    ------
+    InputError
+        Naming the first name with such a character, and ``file``.
+    """
+    for name in names:
+        found = _UNUSABLE.search(name)
+        if found:
+            raise InputError.at(
+                file,
+                f"name {name!r}",
+                f"the character {found.group()!r}",
+                "names without control characters, as tables and networks cannot hold them",
+            )
+    formulas = [name for name in names if _FORMULA.match(name)]
+    if not formulas:
+        return []
+    begin = "1 name begins" if len(formulas) == 1 else f"{len(formulas)} names begin"
+    return [
+        f"{begin} with =, +, - or @ (the first: {formulas[0]!r}). Tables hold names as they are, "
+        "and a spreadsheet may take such a name for a formula: import the tables as text there, "
+        "rather than open them by a double click."
+    ]
 
 
 def unique_names(names: Sequence[str]) -> list[str]:

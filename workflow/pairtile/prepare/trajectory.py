@@ -29,7 +29,10 @@ _AVERAGE_PASSES = 2
 
 
 def prepare_trajectory(
-    section: Mapping[str, Any], seed: int, scratch: str | os.PathLike[str] | None = None
+    section: Mapping[str, Any],
+    seed: int,
+    scratch: str | os.PathLike[str] | None = None,
+    source: Trajectories | None = None,
 ) -> PreparedTrajectory:
     """Read what a section of ``method: trajectory_correlation`` names, and prepare it.
 
@@ -42,6 +45,8 @@ def prepare_trajectory(
     scratch
         Folder for the series, which are written as they are read; it must outlive the result. Best
         on the disk where the state will lie. None: a temporary folder, which goes with the series.
+    source
+        Trajectories that are open already, in place of those that the section names.
 
     Raises
     ------
@@ -57,15 +62,17 @@ def prepare_trajectory(
     if section["time_series"]:
         return prepare_tables(section, scratch)
     with Scratch(scratch) as folder:
-        return _Preparation(section).run(folder)
+        return _Preparation(section, source).run(folder)
 
 
 class _Preparation:
     """One analysis: what is read, and how."""
 
-    def __init__(self, section: Mapping[str, Any]) -> None:
+    def __init__(self, section: Mapping[str, Any], source: Trajectories | None) -> None:
         self.section = section
-        self.input = Trajectories(section["topology"], section["trajectories"], section["frames"])
+        self.input = source or Trajectories(
+            section["topology"], section["trajectories"], section["frames"]
+        )
         self.notes: list[str] = []
         self.first = self._first_frame()
         self.residues, self.variables = self._variables()

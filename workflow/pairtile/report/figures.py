@@ -1,220 +1,98 @@
-"""Figures of a network and of how it came about.
+"""All figures of the reports, as functions for notebooks: ``pairtile.report.figures.NAME(...)``.
 
-Each function takes arrays or tables and returns a matplotlib Figure, in a notebook as well as in
-the report. Names of genes are drawn as they are: no character in them is taken as mathematics.
+Each takes arrays or tables and returns a matplotlib Figure, which a notebook shows and
+``figure.savefig("name.svg")`` writes. Nothing of pyplot's state is touched. Names of genes are
+drawn as they are: no character in them is taken as mathematics.
+
+Networks of any method
+    ``score_distribution``, ``degree_distribution``, ``precision_recall``, ``cleaning_overview``
+Modes of pairs, thresholds and modules
+    ``pair_scatter``, ``condition_scatter``, ``condition_edges``, ``correlation_distribution``,
+    ``mode_number_distribution``, ``rmt_curve``, ``power_law_curve``, ``spacing_distribution``,
+    ``module_heat_map``, ``module_sizes``
+Predictors of a gene's level
+    ``best_set_distribution``, ``p_value_distribution``, ``tie_distribution``, ``imp_against_mi``,
+    ``level_table``
+miRNA targets
+    ``alignment``, ``hit_distribution``, ``seed_classes``, ``relative_positions``, ``most_pairs``,
+    ``target_map``
+Correlated motion
+    ``correlation_map``, ``residue_profiles``, ``correlation_against_distance``,
+    ``null_against_value``, ``p_value_histogram``, with ``ResidueMarks`` for what stands beside them
 """
 
-from __future__ import annotations
+from pairtile.report.figures_alignment import alignment
+from pairtile.report.figures_conditions import condition_edges, condition_scatter
+from pairtile.report.figures_mirna import (
+    hit_distribution,
+    most_pairs,
+    relative_positions,
+    seed_classes,
+    target_map,
+)
+from pairtile.report.figures_modes import (
+    correlation_distribution,
+    mode_number_distribution,
+    pair_scatter,
+)
+from pairtile.report.figures_modules import module_heat_map, module_sizes
+from pairtile.report.figures_motion import (
+    correlation_against_distance,
+    correlation_map,
+    null_against_value,
+    p_value_histogram,
+    residue_profiles,
+)
+from pairtile.report.figures_network import (
+    cleaning_overview,
+    degree_distribution,
+    precision_recall,
+    score_distribution,
+)
+from pairtile.report.figures_predictors import (
+    best_set_distribution,
+    imp_against_mi,
+    level_table,
+    p_value_distribution,
+    tie_distribution,
+)
+from pairtile.report.figures_thresholds import (
+    power_law_curve,
+    rmt_curve,
+    spacing_distribution,
+)
+from pairtile.report.residue_marks import ResidueMarks
 
-from collections.abc import Collection
-
-import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
-from numpy.typing import ArrayLike
-
-from pairtile.report.formats import counted, number
-from pairtile.report.style import BLUE, GREY, INK, ORANGE, SKY, new_figure, styled
-
-MAX_BARS = 100
-MAX_NAME = 24
-
-
-def score_distribution(
-    edges: ArrayLike,
-    counts: ArrayLike,
-    null_counts: ArrayLike | None = None,
-    threshold: float | None = None,
-    *,
-    label: str = "mutual information (bits)",
-) -> Figure:
-    """Distribution of the scores of all pairs, the null's and the threshold; log y.
-
-    Parameters
-    ----------
-    edges : array, shape (B + 1,)
-        Bin edges, ascending, in the unit of the score.
-    counts : array, shape (B,)
-        Pairs in each bin.
-    null_counts : array, shape (B,), optional
-        Null scores in each bin. Drawn scaled to the number of pairs: what would be expected were
-        no pair related.
-    threshold : float, optional
-        Score from which pairs were kept; NaN or None draws no line.
-    label : str
-        Name and unit of the score.
-
-    Raises
-    ------
-    ValueError
-        When the lengths do not fit together.
-    """
-    edges, counts = np.asarray(edges, dtype=np.float64), np.asarray(counts, dtype=np.float64)
-    null = np.zeros_like(counts) if null_counts is None else np.asarray(null_counts, np.float64)
-    if len(edges) != len(counts) + 1 or len(null) != len(counts):
-        raise ValueError(
-            f"found {len(edges)} edges, {len(counts)} counts and {len(null)} null counts; "
-            "expected one edge more than counts"
-        )
-    pairs = counts.sum()
-    edges, counts, null = _occupied(edges, counts, null)
-    with styled():
-        figure, axes = new_figure()
-        axes.stairs(counts, edges, fill=True, color=SKY, alpha=0.75, label="scored pairs")
-        axes.stairs(counts, edges, color=BLUE, linewidth=1.0)
-        if null.sum() > 0:
-            scaled = null * (pairs / null.sum() if pairs else 1.0)
-            axes.stairs(scaled, edges, color=ORANGE, linewidth=2.0, label="null, scaled to them")
-        if threshold is not None and np.isfinite(threshold):
-            axes.axvline(
-                threshold, color=INK, linestyle=(0, (5, 3)), linewidth=1.6,
-                label=f"threshold {number(threshold)}",
-            )  # fmt: skip
-        axes.set_ylim(bottom=0.5, top=max(10.0, 3 * counts.max(initial=0)))
-        axes.set_yscale("log")
-        axes.set_xlim(edges[0], edges[-1])
-        axes.set(xlabel=label, ylabel="number of pairs")
-        axes.legend(loc="upper right")
-    return figure
-
-
-def degree_distribution(
-    network: pd.DataFrame, regulators: Collection[str] = (), *, n_labels: int = 3
-) -> Figure:
-    """How many genes have at least k edges, and how many regulators at least k targets; log-log.
-
-    Parameters
-    ----------
-    network : DataFrame
-        Columns ``source`` and ``target``, one row for each edge.
-    regulators : collection of str
-        Adds the curve of the out-degree of those sources that are among them.
-    n_labels : int
-        How many of the largest hubs are named, at most.
-    """
-    sources, targets = network["source"].value_counts(), network["target"].value_counts()
-    degree = sources.add(targets, fill_value=0)
-    out = sources[sources.index.isin(set(regulators))]
-    with styled():
-        figure, axes = new_figure()
-        if len(degree):
-            _at_least(axes, degree, "o-", BLUE, "edges of a gene")
-        if len(out):
-            _at_least(axes, out, "s-", ORANGE, "targets of a regulator")
-        _name_hubs(axes, out if len(out) else degree, n_labels)
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.set_xlim(left=0.85)
-        axes.set_ylim(bottom=0.75)
-        axes.set(xlabel="k", ylabel="number with at least k")
-        if len(degree):
-            axes.legend(loc="upper right")
-    return figure
-
-
-def precision_recall(
-    recall: ArrayLike,
-    precision: ArrayLike,
-    *,
-    aupr: float | None = None,
-    random_aupr: float | None = None,
-    network: tuple[float, float] | None = None,
-) -> Figure:
-    """Precision against recall of the ranking, the level of a random one and the network's point.
-
-    Parameters
-    ----------
-    recall, precision : array, shape (n,)
-        Points of the curve, shares of one.
-    aupr, random_aupr : float, optional
-        Area under the curve and that of a random ranking (drawn as a level).
-    network : (float, float), optional
-        Recall and precision of the network that was kept.
-    """
-    area = "" if aupr is None else f" (AUPR {number(aupr)})"
-    with styled():
-        figure, axes = new_figure()
-        axes.plot(np.asarray(recall), np.asarray(precision), color=BLUE, label=f"ranking{area}")
-        if random_aupr is not None:
-            axes.axhline(
-                random_aupr, color=GREY, linestyle=(0, (5, 3)), linewidth=1.6,
-                label=f"random ({number(random_aupr)})",
-            )  # fmt: skip
-        if network is not None:
-            axes.plot(
-                [network[0]], [network[1]], "D", color=ORANGE, markersize=8,
-                markeredgecolor="white",
-                label=f"the network (precision {number(network[1])}, recall {number(network[0])})",
-            )  # fmt: skip
-        axes.set(xlabel="recall", ylabel="precision", xlim=(0, 1.01), ylim=(0, 1.02))
-        axes.legend(loc="upper right")
-    return figure
-
-
-def cleaning_overview(
-    n_observed: ArrayLike, kept: ArrayLike, *, min_samples: int | None = None
-) -> Figure:
-    """In how many samples each gene was observed, kept and left-out genes apart.
-
-    Parameters
-    ----------
-    n_observed : array of int, shape (G,)
-        Samples with a value, for each gene of the input.
-    kept : array of bool, shape (G,)
-        Whether the gene was kept.
-    min_samples : int, optional
-        The least number of samples asked for, drawn as a line.
-    """
-    observed, kept = np.asarray(n_observed), np.asarray(kept, dtype=bool)
-    low, high = int(observed.min(initial=0)), int(observed.max(initial=1))
-    width = max(1, -(-(high - low + 1) // 40))
-    bins = np.arange(low, high + width + 1, width) - 0.5
-    groups = [observed[kept], observed[~kept]]
-    names = [f"{len(groups[0]):,} kept", f"{len(groups[1]):,} left out"]
-    with styled():
-        figure, axes = new_figure()
-        axes.hist(groups, bins=list(bins), stacked=True, color=[SKY, ORANGE], label=names)
-        if min_samples:
-            axes.axvline(
-                min_samples - 0.5, color=INK, linestyle=(0, (5, 3)), linewidth=1.6,
-                label=f"at least {counted(min_samples, 'sample')}",
-            )  # fmt: skip
-        axes.set_yscale("symlog", linthresh=1)
-        axes.set(xlabel="samples with a value", ylabel="number of genes")
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.legend(loc="best")
-    return figure
-
-
-def _occupied(edges: np.ndarray, *histograms: np.ndarray) -> list[np.ndarray]:
-    """Cut empty bins off both ends and join the rest to at most MAX_BARS."""
-    filled = np.flatnonzero(sum(h for h in histograms))
-    first, last = (filled[0], filled[-1] + 1) if len(filled) else (0, len(edges) - 1)
-    step = max(1, -(-int(last - first) // MAX_BARS))
-    starts = np.arange(first, last, step)
-    joined = [np.add.reduceat(h[:last], starts) for h in histograms]
-    return [np.append(edges[starts], edges[last]), *joined]
-
-
-def _at_least(axes: Axes, degree: pd.Series, marker: str, colour: str, label: str) -> None:
-    values, numbers = np.unique(degree.to_numpy(dtype=np.int64), return_counts=True)
-    at_least = numbers[::-1].cumsum()[::-1]
-    axes.plot(values, at_least, marker, color=colour, markersize=4, linewidth=1.2, label=label)
-
-
-def _name_hubs(axes: Axes, degree: pd.Series, n_labels: int) -> None:
-    """Name the largest hubs, left of their point: below the falling curve nothing is drawn."""
-    table = pd.DataFrame({"name": degree.index.astype(str), "k": degree.to_numpy(dtype=np.int64)})
-    table = table.sort_values(["k", "name"], ascending=[False, True]).head(n_labels)
-    for k in table["k"].unique().tolist():
-        group = table[table["k"] == k]
-        place = int((degree >= k).sum())
-        if place > n_labels:
-            continue
-        names = [n if len(n) <= MAX_NAME else n[: MAX_NAME - 1] + "…" for n in group["name"]]
-        axes.annotate(
-            ", ".join(names), (k, place), xytext=(-7, -1), textcoords="offset points",
-            ha="right", va="center", fontsize=9, parse_math=False,
-        )  # fmt: skip
+__all__ = [
+    "ResidueMarks",
+    "alignment",
+    "best_set_distribution",
+    "cleaning_overview",
+    "condition_edges",
+    "condition_scatter",
+    "correlation_against_distance",
+    "correlation_distribution",
+    "correlation_map",
+    "degree_distribution",
+    "hit_distribution",
+    "imp_against_mi",
+    "level_table",
+    "mode_number_distribution",
+    "module_heat_map",
+    "module_sizes",
+    "most_pairs",
+    "null_against_value",
+    "p_value_distribution",
+    "p_value_histogram",
+    "pair_scatter",
+    "power_law_curve",
+    "precision_recall",
+    "relative_positions",
+    "residue_profiles",
+    "rmt_curve",
+    "score_distribution",
+    "seed_classes",
+    "spacing_distribution",
+    "target_map",
+    "tie_distribution",
+]

@@ -49,6 +49,10 @@ def hit_distribution(
     ------
     ValueError
         When the lengths do not fit together.
+
+    Examples
+    --------
+    >>> figure = hit_distribution([140, 150, 160, 170], [20, 9, 2], 140, label="score")
     """
     edges, counts = np.asarray(edges, dtype=np.float64), np.asarray(counts, dtype=np.float64)
     if len(edges) != len(counts) + 1:
@@ -88,6 +92,10 @@ def seed_classes(counts: Mapping[str, int], canonical: Sequence[str]) -> Figure:
         Hits of each class.
     canonical : sequence of str
         The classes drawn as canonical.
+
+    Examples
+    --------
+    >>> figure = seed_classes({"8mer": 12, "7mer-m8": 30, "6mer": 51}, ["8mer", "7mer-m8"])
     """
     names, values = list(counts), np.array(list(counts.values()), dtype=np.int64)
     colours = [BLUE if name in canonical else PALE for name in names]
@@ -117,6 +125,10 @@ def relative_positions(counts: ArrayLike) -> Figure:
     ----------
     counts : array, shape (2, B)
         Hits in B parts of equal length from the 5' to the 3' end; canonical ones, then others.
+
+    Examples
+    --------
+    >>> figure = relative_positions([[9, 5, 4, 8], [20, 22, 19, 21]])
     """
     counts = np.asarray(counts, dtype=np.float64)
     edges = np.linspace(0, 1, counts.shape[1] + 1)
@@ -150,6 +162,12 @@ def most_pairs(mirnas: pd.DataFrame, transcripts: pd.DataFrame, *, n: int = 15) 
         most pairs first.
     n : int
         How many of each, at most.
+
+    Examples
+    --------
+    >>> mirnas = pd.DataFrame({"pairs": [9, 4], "canonical": [5, 1]}, index=["let-7a", "miR-1"])
+    >>> transcripts = pd.DataFrame({"pairs": [2, 1], "canonical": [1, 0]}, index=["t1", "t2"])
+    >>> figure = most_pairs(mirnas, transcripts)
     """
     sides = ((mirnas, "miRNAs", "target transcripts"), (transcripts, "transcripts", "miRNAs"))
     with styled():
@@ -207,6 +225,11 @@ def target_map(
         Name and unit of the value.
     low_is_strong : bool
         Whether lower values (energies) are the stronger ones.
+
+    Examples
+    --------
+    >>> pairs = pd.DataFrame({"source": ["let-7a", "miR-1"], "target": ["t1", "t2"]})
+    >>> figure = target_map(pairs, [-20.1, -15.0], label="energy (kcal/mol)", low_is_strong=True)
     """
     values = np.asarray(values, dtype=np.float64)
     rows, i = np.unique(pairs["source"].to_numpy(dtype=object), return_inverse=True)

@@ -60,6 +60,11 @@ def correlation_map(
     ------
     ValueError
         When the matrix is not square or the marks are of another number of variables.
+
+    Examples
+    --------
+    >>> matrix = np.array([[np.nan, 0.8, 0.2], [0.8, np.nan, 0.4], [0.2, 0.4, np.nan]])
+    >>> figure = correlation_map(matrix, ResidueMarks(("A1", "A2", "A3")))
     """
     values = np.asarray(matrix, dtype=np.float64)
     n = len(values)
@@ -124,6 +129,10 @@ def p_value_histogram(counts: ArrayLike, level: float | None = None) -> Figure:
         Pairs in B equal bins from 0 to 1.
     level : float, optional
         Drawn as a line.
+
+    Examples
+    --------
+    >>> figure = p_value_histogram([80, 12, 9, 11, 10, 8, 12, 9, 10, 11], level=0.05)
     """
     heights = np.asarray(counts, dtype=np.float64)
     bins = np.linspace(0.0, 1.0, len(heights) + 1)
@@ -159,6 +168,10 @@ def null_against_value(
         Nats.
     significant, label : array of bool, shape (pairs,), and str, optional
         Pairs drawn in another colour, and what they are called.
+
+    Examples
+    --------
+    >>> figure = null_against_value([0.1, 0.12, 0.2], [0.11, 0.5, 0.7], [False, True, True])
     """
     null, value = (np.asarray(x, dtype=np.float64) for x in (null_mean, mi_nats))
     chosen = np.zeros(len(null), bool) if significant is None else np.asarray(significant, bool)
@@ -203,6 +216,11 @@ def residue_profiles(
         Of the n variables; domains and secondary structure stand above the first panel.
     communities : array of int, shape (n,), optional
         Drawn as a strip, numbered, 1 to 10 in colours of their own; 0 (none) stays empty.
+
+    Examples
+    --------
+    >>> marks = ResidueMarks(("A1", "A2", "A3"))
+    >>> figure = residue_profiles({"fluctuation (A)": [1.2, 0.8, 2.0]}, marks, [1, 1, 2])
     """
     n, rows = len(marks), len(profiles)
     with styled():
@@ -240,6 +258,10 @@ def correlation_against_distance(
     correlation : array, shape (pairs,)
     label : str
         What the values are.
+
+    Examples
+    --------
+    >>> figure = correlation_against_distance([4.0, 8.5, 15.0, 21.0], [0.9, 0.6, 0.4, 0.2])
     """
     x, y = (np.asarray(values, dtype=np.float64) for values in (distance, correlation))
     known = np.isfinite(x) & np.isfinite(y)

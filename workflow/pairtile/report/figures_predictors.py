@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
-from pairtile.report.figures import MAX_NAME
+from pairtile.report.figures_network import MAX_NAME
 from pairtile.report.formats import count, counted
 from pairtile.report.style import (
     BLUE,
@@ -50,6 +50,10 @@ def best_set_distribution(
     ------
     ValueError
         When the lengths do not fit together.
+
+    Examples
+    --------
+    >>> figure = best_set_distribution([0, 0.25, 0.5, 0.75, 1], [9, 5, 2, 1], [0, 1, 4, 12])
     """
     edges, counts = np.asarray(edges, dtype=np.float64), np.asarray(counts, dtype=np.float64)
     null = np.zeros_like(counts) if null_counts is None else np.asarray(null_counts, np.float64)
@@ -86,6 +90,10 @@ def p_value_distribution(p_values: ArrayLike, level: float = 0.05) -> Figure:
         p-value of each target's best set; NaN is left out.
     level : float
         Drawn as a line.
+
+    Examples
+    --------
+    >>> figure = p_value_distribution([0.005, 0.01, 0.2, 0.6, 0.9])
     """
     p = np.asarray(p_values, dtype=np.float64)
     p = p[~np.isnan(p)]
@@ -119,6 +127,10 @@ def tie_distribution(n_ties: ArrayLike) -> Figure:
     ----------
     n_ties : array of int, shape (n_targets,)
         Sets that score as the best one of the target does, that one included.
+
+    Examples
+    --------
+    >>> figure = tie_distribution([1, 1, 2, 5, 1])
     """
     ties = np.asarray(n_ties, dtype=np.int64)
     power = np.floor(np.log2(np.maximum(ties, 1))).astype(int)
@@ -157,6 +169,11 @@ def imp_against_mi(
     names : sequence of str, optional
         Names of the targets; up to ``n_labels`` with the largest ``imp_bits`` without ties are
         named, as far as names have room.
+
+    Examples
+    --------
+    >>> mi, imp, tied = [0.9, 0.5, 0.3], [0.4, 0.1, 0.0], [False, False, True]
+    >>> figure = imp_against_mi(mi, imp, tied, ["a", "b", "c"])
     """
     mi, imp = np.asarray(mi_bits, dtype=np.float64), np.asarray(imp_bits, dtype=np.float64)
     tied = np.asarray(tied, dtype=bool)
@@ -217,6 +234,11 @@ def level_table(counts: ArrayLike, predictors: Sequence[str], target: str) -> Fi
     ------
     ValueError
         When there are not as many names as axes.
+
+    Examples
+    --------
+    >>> counts = np.array([[[9, 0], [1, 8]], [[0, 7], [10, 0]]])  # XOR of two predictors
+    >>> figure = level_table(counts, ["a", "b"], "target")
     """
     cells = np.asarray(counts, dtype=np.int64)
     if cells.ndim != len(predictors) + 1 or cells.ndim < 2:

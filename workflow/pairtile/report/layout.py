@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 
 import igraph
@@ -9,17 +10,22 @@ import numpy as np
 
 # Room for one gene, in the drawing's own units (pixels at zoom 1).
 SPACING = 80.0
+# Kamada-Kawai takes a time that grows with the square of the nodes; larger parts are placed by
+# Fruchterman and Reingold's forces.
+MOST_KAMADA_KAWAI = 500
 
 
 def place_nodes(n_nodes: int, edges: Sequence[tuple[int, int]]) -> np.ndarray:
     """Positions for ``n_nodes`` nodes, float64 of shape (n_nodes, 2); the same on every call.
 
     Each connected component is laid out by the Kamada-Kawai algorithm from a circle, which spreads
-    hubs and their leaves well and draws no random number; the components are then packed side
-    by side, largest first.
+    hubs and their leaves well and draws no random number (one of more than 500 nodes by the forces
+    of Fruchterman and Reingold); the components are then packed side by side, largest first.
     """
-    graph = igraph.Graph(n=n_nodes, edges=list(edges)).simplify()
     places = np.zeros((n_nodes, 2))
+    if not n_nodes:
+        return places
+    graph = igraph.Graph(n=n_nodes, edges=list(edges)).simplify()
     components = sorted(graph.connected_components(), key=lambda part: (-len(part), part))
     boxes = [_place_component(graph.induced_subgraph(part)) for part in components]
     for part, box, corner in zip(components, boxes, _pack(boxes), strict=True):
@@ -34,7 +40,15 @@ def _place_component(graph: igraph.Graph) -> np.ndarray:
         return np.zeros((1, 2))
     if n == 2:
         return np.array([[0.0, 0.0], [SPACING, 0.0]])
-    layout = graph.layout_kamada_kawai(maxiter=20 * n, seed=graph.layout_circle())
+    if n <= MOST_KAMADA_KAWAI:
+        layout = graph.layout_kamada_kawai(maxiter=20 * n, seed=graph.layout_circle())
+    else:
+        # igraph draws from one generator for the whole process; it is handed back afterwards.
+        igraph.set_random_number_generator(random.Random(0))
+        try:
+            layout = graph.layout_fruchterman_reingold(niter=300, seed=graph.layout_circle())
+        finally:
+            igraph.set_random_number_generator(random)
     places = np.asarray(layout.coords, dtype=np.float64)
     places -= places.min(axis=0)
     width, height = places.max(axis=0)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 from pathlib import Path
 
 import jinja2
 from markupsafe import Markup
 
+from pairtile.content_policy import content_policy
 from pairtile.files import atomic_path
 from pairtile.report import formats
 from pairtile.report.pictures import make_pictures
 from pairtile.report.results import Results, read_results
 from pairtile.report.sections import SECTIONS, Picture, Section
-from pairtile.report.sections.answers import headline
+from pairtile.report.sections.answers import headline, warnings
 
 HERE = Path(__file__).parent
 # Taken into every page: before the sections' scripts, and after them.
@@ -58,11 +58,12 @@ def render_page(results: Results, pictures: list[Picture]) -> str:
             name=results.name,
             method=results.words.title,
             headline=headline(results),
+            n_warnings=len(warnings(results)),
             version=results.summary.get("pairtile_version", ""),
             sections=sections,
             style=Markup(_own_text("report.css")),
             scripts=scripts,
-            content_policy=_content_policy(scripts),
+            content_policy=content_policy([str(script) for script in scripts]),
         )
     )
 
@@ -104,16 +105,3 @@ def _own_text(name: str) -> str:
         if (HERE / folder / name).is_file():
             return (HERE / folder / name).read_text(encoding="utf-8")
     raise FileNotFoundError(f"{name} is in neither templates/ nor vendor/ of {HERE}")
-
-
-def _content_policy(scripts: list[Markup]) -> str:
-    """Nothing is loaded from anywhere, and only the scripts of this page run: by their digest."""
-    digests = [
-        base64.b64encode(hashlib.sha256(str(script).encode()).digest()).decode("ascii")
-        for script in scripts
-    ]
-    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
-    return (
-        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
-        "img-src data: blob:; base-uri 'none'; form-action 'none'"
-    )

@@ -7,7 +7,13 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from pairtile.report import figures, pictures_mirna, pictures_predictors
+from pairtile.report import (
+    figures,
+    pictures_mirna,
+    pictures_modes,
+    pictures_motion,
+    pictures_predictors,
+)
 from pairtile.report.formats import count, counted, number
 from pairtile.report.results import Results
 from pairtile.report.sections.base import Picture
@@ -130,6 +136,9 @@ MAKERS: dict[str, Callable[[Results], Made | None]] = {
 
 OF_METHOD: dict[str, dict[str, Callable[[Results], Made | None]]] = {
     "mirna_targets": pictures_mirna.MAKERS | {"precision_recall": _precision_recall},
+    "multimodal_correlation": pictures_modes.MAKERS
+    | {"precision_recall": _precision_recall, "cleaning": _cleaning},
     "predictor_pairs": MAKERS | pictures_predictors.MAKERS,
+    "trajectory_correlation": pictures_motion.MAKERS,
 }
 """All figures of a method, by its name, where they differ from ``MAKERS``."""

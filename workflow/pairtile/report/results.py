@@ -16,6 +16,8 @@ from pairtile.report.words import Words, words_for
 
 if TYPE_CHECKING:
     from pairtile.report.mirna_tables import Hits, Targets
+    from pairtile.report.mode_results import ModeResults
+    from pairtile.report.motion_results import MotionResults
     from pairtile.report.predictor_results import PredictorResults
 
 
@@ -57,7 +59,8 @@ class Results:
     @cached_property
     def words(self) -> Words:
         """The words of this analysis' method."""
-        return words_for(self.method)
+        words = words_for(self.method)
+        return words.adapted(self) if words.adapted else words
 
     @cached_property
     def regulators(self) -> frozenset[str]:
@@ -126,12 +129,33 @@ class Results:
             return None
         return read_predictor_results(self.folder, self.items)
 
+    @cached_property
+    def motion(self) -> MotionResults | None:
+        """The tables and matrices of ``trajectory_correlation``; None for any other method."""
+        from pairtile.report.motion_results import read_motion_results
+
+        if self.method != "trajectory_correlation":
+            return None
+        return read_motion_results(self.folder)
+
+    @cached_property
+    def modes(self) -> ModeResults | None:
+        """What was found with the network of ``multimodal_correlation``; None for any other
+        method."""
+        from pairtile.report.mode_results import read_mode_results
+
+        if self.method != "multimodal_correlation":
+            return None
+        return read_mode_results(
+            self.folder, self.items, self.network, self.scores, self.parameters
+        )
+
     def strongest(self, limit: int) -> pd.DataFrame:
         """The ``limit`` strongest edges, best first; ties by ``words.ties``, then by the names."""
         if self.strength is None or self.network.empty:
             return self.network.head(limit)
         score = self.network[self.strength].to_numpy(dtype=np.float64)
-        score = np.where(np.isnan(score), -np.inf, score)
+        score = np.where(np.isnan(score), -np.inf, np.abs(score) if self.words.signed else score)
         if len(score) > limit:
             # Sort only what can be shown: the network may have millions of edges.
             least = np.partition(score, len(score) - limit)[len(score) - limit]

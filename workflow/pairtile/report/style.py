@@ -23,6 +23,7 @@ INK = "#1f2933"
 GREY = "#6b7785"
 PALE = "#dde3ea"
 YELLOW = "#E69F00"
+PINK = "#CC79A7"
 
 LEVEL_COLOURS = {2: (BLUE, ORANGE), 3: (BLUE, GREEN, ORANGE), 4: (BLUE, SKY, YELLOW, ORANGE)}
 """Colours of levels, low to high, by how many there are."""
@@ -69,6 +70,21 @@ def new_figure(width: float = 6.4, height: float = 4.0) -> tuple[Figure, Axes]:
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure, figure.add_subplot()
+
+
+def figure_of_panels(
+    panels: int, columns: int, *, width: float = 3.4, height: float = 3.2
+) -> tuple[Figure, list[Axes]]:
+    """An empty figure of ``panels`` panels, each ``width`` by ``height`` inches, row by row.
+
+    Call and draw inside ``styled()``. Raises ValueError without a panel.
+    """
+    if panels < 1 or columns < 1:
+        raise ValueError(f"found {panels} panels; expected one or more")
+    rows = -(-panels // columns)
+    figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, [figure.add_subplot(rows, columns, k + 1) for k in range(panels)]
 
 
 def save_figure(figure: Figure, folder: Path, name: str) -> bytes:

@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from pairtile.estimators.base import Section, State
 from pairtile.files import read_arrays
-from pairtile.record import Progress, StepRecord, peak_host_bytes, recorded
+from pairtile.progress import ChunkProgress
+from pairtile.record import StepRecord, peak_host_bytes, recorded
 from pairtile.selection import BestSoFar
 from pairtile.steps.plan import read_plan
 from pairtile.store import (
@@ -55,7 +56,11 @@ def chunk(
         todo = plan.chunk(name)
         tiles = plan.tiles[todo.first : todo.last + 1]
         work = {tile: opened.work(opened.state, tile) for tile in tiles}
-        progress = Progress(sum(work.values()), opened.work_unit)
+        label = out.parent.parent.name + (", first pass" if stage == "scan" else "")
+        progress = ChunkProgress(
+            *(label, out.parent, plan_file, plan.chunks),
+            *(todo, list(work.values()), opened.work_unit),
+        )
         summaries: Summaries = {}
         header = ChunkHeader(plan.stage_fingerprint(stage), [], summaries)
 
@@ -66,6 +71,7 @@ def chunk(
                     add_summaries(summaries, opened.scan_tile(tile))
                     progress.advance(work[tile])
                     yield tile.number, {"i": np.empty(0, dtype=np.int32)}
+                progress.say()
                 _finish(step, opened.device, header)
 
             write_chunk(out, SCAN_SCHEMA, scanned(), header)
@@ -92,6 +98,7 @@ def chunk(
                 waiting[tile.number] = best.prune(dict(rows))
             for number, held in waiting.items():
                 yield number, best.prune(held)
+            progress.say()
             _finish(step, opened.device, header)
 
         write_chunk(out, schema, computed(), header)

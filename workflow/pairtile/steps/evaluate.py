@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -11,9 +12,10 @@ from pairtile.errors import InputError
 from pairtile.estimators import estimator
 from pairtile.estimators.base import Merged, Section
 from pairtile.files import read_arrays, write_json
+from pairtile.input_files import local_inputs
 from pairtile.inputs.gold_standard import read_gold_standard
 from pairtile.network.evaluation import evaluate as evaluate_ranking
-from pairtile.record import describe_inputs, recorded
+from pairtile.record import recorded
 from pairtile.state import open_state
 
 
@@ -26,8 +28,13 @@ def evaluate(
     network: Path,
     out: Path,
     record: Path,
+    gold_standard: Path | None = None,
+    checksums: Mapping[str, str] | None = None,
 ) -> None:
     """Write ``evaluation.json``: AUPR and AUROC by the DREAM5 rule, precision, recall, ...
+
+    ``gold_standard``: where it lies on this machine (None: where the configuration says).
+    ``checksums``: configured path -> checksum.
 
     Raises
     ------
@@ -35,6 +42,8 @@ def evaluate(
         If the gold standard has nothing to say about these genes.
     """
     with recorded("evaluate", record) as step:
+        local = {"gold_standard": str(gold_standard or section["gold_standard"])}
+        section, step.details["inputs"] = local_inputs(section, local, checksums)
         # Nothing is computed here but scores of stored pairs: any machine will do.
         opened = estimator(section["method"])(section, open_state(state), choose("cpu"), "float64")
         merged = Merged(pairs, {}, {}, None if scan is None else read_arrays(scan))
@@ -44,7 +53,6 @@ def evaluate(
         names = table["name"].tolist()
         regulators = table.loc[table["is_regulator"], "name"].tolist() or None
         gold = read_gold_standard(section["gold_standard"])
-        step.details["inputs"] = describe_inputs({"gold_standard": section["gold_standard"]})
         try:
             result = evaluate_ranking(
                 ranking.edges,

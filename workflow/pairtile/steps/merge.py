@@ -27,11 +27,13 @@ def merge(
     pairs: Path | None,
     summaries: Path,
     record: Path,
+    in_storage: bool = False,
 ) -> None:
     """Merge the chunk files of a stage: rows into ``pairs``, summed summaries into an .npz.
 
     A damaged or foreign chunk file is removed, so that the next run computes it again, and the
-    error names it.
+    error names it. ``in_storage``: the files are local copies of objects that only the user can
+    remove.
     """
     with recorded("merge" if stage == "chunks" else "merge_scan", record) as step:
         plan = read_plan(plan_file)
@@ -45,10 +47,11 @@ def merge(
             schema = opened.schema()
         damaged = remove_damaged(chunks, fingerprint)
         if damaged:
-            raise StoreError(
-                "\n".join(damaged) + "\nremoved; run the same command again to compute "
-                f"{'it' if len(damaged) == 1 else 'them'} again"
-            )
+            them = "it" if len(damaged) == 1 else "them"
+            remedy = f"removed; run the same command again to compute {them} again"
+            if in_storage:
+                remedy = f"remove {them} from the storage, or run again with --forcerun chunk"
+            raise StoreError("\n".join([*damaged, remedy]))
         result = merge_chunks(
             chunks,
             pairs,

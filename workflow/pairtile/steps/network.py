@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +10,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pairtile.config.model import model_of
 from pairtile.estimators.base import Merged, Section
 from pairtile.files import atomic_path, read_arrays, write_arrays
+from pairtile.input_files import later_inputs, local_inputs
 from pairtile.network.build import Network
-from pairtile.record import StepRecord, describe_inputs, recorded
+from pairtile.record import recorded
 from pairtile.steps.plan import read_plan
 
 
@@ -31,16 +31,24 @@ def network(
     out: Path,
     scores: Path,
     record: Path,
+    inputs: Sequence[str] | None = None,
+    checksums: Mapping[str, str] | None = None,
 ) -> None:
     """Judge the merged pairs by the method's rules and write ``network.parquet``.
 
     With bootstraps, the edges are those of the consensus; their ``p_value`` and ``q_value`` are
     the consensus' and ``support`` counts the bootstrap networks that hold the edge.
+
+    ``inputs``: where the files of ``network_inputs`` lie on this machine, in the order of the keys
+    (None: where the configuration says). ``checksums``: configured path -> checksum.
     """
     with recorded("network", record) as step:
+        later = later_inputs(section, "network_inputs", inputs)
+        section, described = local_inputs(section, later, checksums)
+        if described:
+            step.details["inputs"] = described
         opened = read_plan(plan_file).open_estimator(section, state)
         merged = read_merged(pairs, summaries, null, scan, bootstraps)
-        _describe_inputs(step, section)
         result = opened.network(merged)
         step.device = opened.device.name
         step.peak_gpu_memory_bytes = opened.device.peak_bytes()
@@ -53,14 +61,6 @@ def network(
         step.details["directed"] = result.directed
         write_network(result, pd.read_parquet(items), out)
         write_arrays(scores, opened.score_histogram(merged, result))
-
-
-def _describe_inputs(step: StepRecord, section: Section) -> None:
-    model = model_of(section)
-    keys = model.network_inputs if model else ()
-    found = {key: section[key] for key in keys if section[key] is not None}
-    if found:
-        step.details["inputs"] = describe_inputs(found)
 
 
 def read_merged(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pairtile import __version__
-from pairtile.device import choose, threads
+from pairtile.device import choose, planned_device, threads
 from pairtile.errors import StoreError
 from pairtile.estimators import estimator
 from pairtile.estimators.base import Estimator, Section
@@ -102,7 +102,7 @@ def plan(
     """
     with recorded("plan", record) as step:
         method = estimator(section["method"])
-        device = choose(backend)
+        device = planned_device(backend)
         state = open_state(state_folder)
         space = method.space(state)
         precision = method.resolve_precision(section, device.backend)
@@ -127,6 +127,7 @@ def plan(
             "work_unit": method.work_unit,
             "scan": method.needs_scan(section),
             "estimated_seconds": round(sum(seconds), 3),
+            "memory_bytes": method.memory_bytes(section, state, device.backend, threads()),
             "chunks": [
                 {"first_tile": c.first, "last_tile": c.last, "seconds": round(c.seconds, 3)}
                 for c in chunks

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from pairtile.estimators import estimator
 from pairtile.estimators.base import Section
 from pairtile.files import atomic_path
-from pairtile.record import describe_inputs, recorded
-from pairtile.state import write_state
+from pairtile.input_files import local_inputs
+from pairtile.prepare.item_names import check_item_names
+from pairtile.record import recorded
+from pairtile.state import scratch_beside, write_state
 
 
 def prepare(
@@ -18,6 +21,7 @@ def prepare(
     items: Path,
     state: Path,
     record: Path,
+    checksums: Mapping[str, str] | None = None,
 ) -> None:
     """Clean the input of one analysis.
 
@@ -28,24 +32,30 @@ def prepare(
     seed
         Of the run, for methods that draw their null here.
     inputs
-        Configuration key -> path of each input file, for their checksums.
+        Configuration key -> path of each input file on this machine.
     items, state, record
         Where to write ``items.parquet``, the state's folder and the step's record.
+    checksums
+        Configured path -> checksum, of files that must be the ones that are meant.
 
     Raises
     ------
     InputError
-        If an input cannot be read or used.
+        If an input cannot be read or used, or is another than its checksum tells of.
     """
-    with recorded("prepare", record) as step:
-        prepared = estimator(section["method"]).prepare(section, seed)
+    with recorded("prepare", record) as step, scratch_beside(state) as scratch:
+        found, described = local_inputs(section, inputs, checksums)
+        prepared = estimator(section["method"]).prepare(found, seed, scratch)
+        items_kept = prepared.items.loc[prepared.items["kept"], "name"].tolist()
+        first = next((given["path"] for given in described.values()), "")
+        warnings = [*prepared.warnings, *check_item_names(first, items_kept)]
         step.count(**prepared.counts)
         for note in prepared.notes:
             step.note(note)
-        for warning in prepared.warnings:
+        for warning in warnings:
             step.warn(warning)
         step.details["parameters"] = prepared.parameters
-        step.details["inputs"] = describe_inputs(inputs)
+        step.details["inputs"] = described
         with atomic_path(items) as temporary:
             prepared.items.to_parquet(temporary, index=False)
-        write_state(state, prepared.state)
+        write_state(state, prepared.state, scratch)

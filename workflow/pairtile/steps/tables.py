@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
-from pairtile.config.model import model_of
 from pairtile.estimators.base import Section
 from pairtile.files import read_arrays
-from pairtile.record import describe_inputs, recorded
+from pairtile.input_files import later_inputs, local_inputs
+from pairtile.record import recorded
 from pairtile.steps.network import read_merged
 from pairtile.steps.plan import read_plan
 
@@ -27,18 +28,23 @@ def tables(
     scores: Path,
     folder: Path,
     record: Path,
+    inputs: Sequence[str] | None = None,
+    checksums: Mapping[str, str] | None = None,
 ) -> None:
-    """Write a method's own tables into ``folder``, the folder of the analysis' results."""
+    """Write a method's own tables into ``folder``, the folder of the analysis' results.
+
+    ``inputs``: where the files of ``table_inputs`` lie on this machine, in the order of the keys
+    (None: where the configuration says). ``checksums``: configured path -> checksum.
+    """
     with recorded("tables", record) as step:
+        later = later_inputs(section, "table_inputs", inputs)
+        section, step.details["inputs"] = local_inputs(section, later, checksums)
         opened = read_plan(plan_file).open_estimator(section, state, backend="cpu")
         merged = replace(
             read_merged(pairs, summaries, null),
             network=pd.read_parquet(network),
             scores=read_arrays(scores),
         )
-        model = model_of(section)
-        later = {key: section[key] for key in (model.table_inputs if model else ())}
-        step.details["inputs"] = describe_inputs({k: path for k, path in later.items() if path})
         written = opened.write_tables(merged, pd.read_parquet(items), folder)
         step.count(**written.counts)
         for warning in written.warnings:

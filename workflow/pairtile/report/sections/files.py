@@ -5,13 +5,16 @@ from __future__ import annotations
 from pairtile.report.results import Results
 from pairtile.report.sections.base import Picture, Section
 
+ALWAYS = frozenset({"items.parquet", "pairs.parquet", "network.parquet", "summary.json"})
+"""Files of every analysis, also where the report is made without a copy of them at hand."""
+
 
 def section(results: Results, pictures: list[Picture]) -> Section | None:
     """The files that are there, None for a method without words for any."""
     found = {
         name: holds
         for name, holds in results.words.files.items()
-        if (results.folder / name).exists()
+        if name in ALWAYS or (results.folder / name).exists()
     }
     if not found:
         return None

@@ -1,9 +1,13 @@
 // How the drawn network looks: colours come from the page's own style, so light and dark follow it.
 "use strict";
+function pageColour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}
+// The colours of the largest modules, safe for the colour-blind (Okabe and Ito); grey for the rest.
+const MODULE_COLOURS = ["#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7"];
 // `zoom` is the one that shows all: hubs are named in letters that can be read at it.
 function networkStyle(directed, zoom) {
-  const page = getComputedStyle(document.documentElement);
-  const colour = (name) => page.getPropertyValue(`--${name}`).trim();
+  const colour = pageColour;
   return [
     {
       selector: "node",
@@ -32,6 +36,11 @@ function networkStyle(directed, zoom) {
       style: { shape: "diamond", "background-color": colour("regulator"), "font-weight": "bold" },
     },
     {
+      selector: "node[?module]",
+      style: { shape: "round-rectangle", "font-weight": "bold", "text-max-width": "220px" },
+    },
+    { selector: "node[colour]", style: { "background-color": "data(colour)" } },
+    {
       selector: "node[?hub]",
       style: {
         "font-size": Math.min(80, Math.max(14, 13 / zoom)),
@@ -51,13 +60,21 @@ function networkStyle(directed, zoom) {
         "curve-style": directed ? "bezier" : "haystack",
       },
     },
+    {
+      selector: "edge[colour]",
+      style: { "line-color": "data(colour)", "target-arrow-color": "data(colour)" },
+    },
+    {
+      selector: "edge[?joint]",
+      style: { "target-arrow-shape": "none", "curve-style": "haystack", opacity: 0.6 },
+    },
     { selector: ".faded", style: { opacity: 0.12, "text-opacity": 0 } },
     {
       selector: "node.near",
       style: { "min-zoomed-font-size": 0, "text-opacity": 1, "z-index": 20 },
     },
     {
-      selector: "edge.near",
+      selector: "edge.near[!colour]",
       style: { "line-color": colour("accent"), "target-arrow-color": colour("accent") },
     },
     {

@@ -2,113 +2,196 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("network-data").textContent);
-  const canvas = document.getElementById("network-canvas");
-  const input = document.getElementById("network-gene");
-  const status = document.getElementById("network-status");
+  const byId = (name) => document.getElementById(`network-${name}`);
+  const [canvas, input, status] = ["canvas", "gene", "status"].map(byId);
+  const [view, colour, least] = ["view", "colour", "least"].map(byId);
+  const views = networkViews(data);
+  const nodeOf = new Map(data.nodes.map(([name], node) => [name, node]));
   const idle = status.textContent;
-  const byDegree = [...data.nodes].sort((a, b) => b[3] - a[3]);
-  const hubDegree = Math.max(3, byDegree[Math.min(9, byDegree.length - 1)][3]);
-  const largest = byDegree[0][3];
+  let around = null; // the node whose neighbourhood is the view
+  let chosen = null; // the node that is marked
+  let fitZoom = 1;
 
-  const elements = [
-    ...data.nodes.map(([name, x, y, degree, regulator], i) => ({
-      data: {
-        id: `n${i}`, name, degree, regulator, hub: degree >= hubDegree,
-        size: 12 + 30 * Math.sqrt(degree / largest),
-      },
-      position: { x, y },
-    })),
-    ...data.edges.map(([source, target, weight]) => ({
-      data: { source: `n${source}`, target: `n${target}`, weight },
-    })),
-  ];
+  const option = (value, text) => {
+    const made = document.createElement("option");
+    made.value = value;
+    made.textContent = text;
+    return made;
+  };
+  const overview = data.whole
+    ? [option("all", "all edges"), option("modules", `${data.words} (${data.n_modules})`)]
+    : [option("modules", `${data.words} (${data.n_modules})`), option("top", `the ${data.top_edges} strongest edges`)];
+  const list = document.createElement("optgroup");
+  list.label = `one ${data.word}`;
+  for (const [number, genes, hub] of data.modules) {
+    list.append(option(`m${number}`, `${views.title(number)}: ${data.nodes[hub][0]} +${genes - 1}`));
+  }
+  const near = option("near", "a neighbourhood");
+  near.hidden = near.disabled = true;
+  view.append(...(data.modules.length ? overview : overview.filter(({ value }) => value !== "modules")), near);
+  if (data.modules.length) view.append(list);
+  view.selectedIndex = 0;
+  byId("names").append(...[...nodeOf.keys()].sort().map((name) => {
+    const made = document.createElement("option");
+    made.value = name;
+    return made;
+  }));
+
   const cy = cytoscape({
-    container: canvas,
-    elements,
-    layout: { name: "preset", fit: true, padding: 24 },
-    minZoom: 0.02,
-    maxZoom: 6,
-    userZoomingEnabled: false,
-    boxSelectionEnabled: false,
+    container: canvas, elements: [], layout: { name: "preset" }, minZoom: 0.02, maxZoom: 6,
+    userZoomingEnabled: false, boxSelectionEnabled: false,
   });
-
-  const fitZoom = cy.zoom();
   const paint = () => cy.style(networkStyle(data.directed, fitZoom));
-  paint();
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
+
+  // The slider goes through the edges by strength: all of them at its left, the best at its right.
+  const first = () => Math.max(1, Math.round(data.edges.length * (1 - least.value / 1000)));
+  function sayLeast() {
+    const n = first();
+    const score = data.edges[n - 1][2];
+    const at = n === data.edges.length || score === null ? "" : ` (${score} and better)`;
+    const text = n === data.edges.length ? "all edges" : `best ${n.toLocaleString("en")} edges${at}`;
+    byId("least-text").textContent = text;
+    least.setAttribute("aria-valuetext", text);
+  }
+
+  // Draw the view that is chosen; `fit` moves it into sight.
+  function draw(fit = true) {
+    const [n, colouring] = [first(), colour.value];
+    let made;
+    if (view.value === "near") made = views.neighbourhood(around, n, colouring);
+    else if (view.value[0] === "m" && view.value !== "modules") made = views.module(Number(view.value.slice(1)), n, colouring);
+    else made = views[view.value](n, colouring);
+    cy.stop(true); // a move towards what is drawn no more
+    cy.startBatch();
+    cy.elements().remove();
+    cy.add(made.nodes.map((node) => ({ group: "nodes", ...node })));
+    cy.add(made.edges.map((edge) => ({ group: "edges", ...edge })));
+    cy.endBatch();
+    if (fit) {
+      cy.fit(undefined, 24);
+      fitZoom = cy.zoom();
+    }
+    paint();
+    legend();
+    chosen = null;
+    delete canvas.dataset.chosen;
+    byId("near").disabled = true;
+    status.textContent = `${made.text}${idle}`;
+    Object.assign(canvas.dataset, {
+      view: view.value, nodes: cy.nodes().length, edges: cy.edges().length, first: n,
+    });
+    return made;
+  }
+
+  function legend() {
+    byId("colours").replaceChildren(...views.colours[colour.value]().map(([text, shade]) => {
+      const item = document.createElement("li");
+      const mark = document.createElement("span");
+      mark.className = "mark";
+      mark.style.background = shade;
+      item.append(mark, text);
+      return item;
+    }));
+  }
+
+  const still = matchMedia("(prefers-reduced-motion: reduce)");
+  const move = (to) => cy.animate({ ...to, duration: still.matches ? 0 : 250 });
+  const zoom = (factor) =>
+    cy.zoom({ level: cy.zoom() * factor, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
+
+  function showAll() {
+    if (view.value === "near") view.selectedIndex = 0;
+    input.value = "";
+    draw();
+  }
+
+  function mark(node) {
+    const drawn = cy.getElementById(`n${node}`);
+    const close = drawn.closedNeighborhood();
+    cy.elements().removeClass("near chosen").addClass("faded");
+    close.removeClass("faded").addClass("near");
+    drawn.addClass("chosen");
+    move({ fit: { eles: close, padding: 60 } });
+    const [name, , , degree, , module] = data.nodes[node];
+    const names = views.neighbours(node, first()).sort();
+    const listed = names.slice(0, 30).join(", ") + (names.length > 30 ? ", …" : "");
+    status.textContent =
+      `${name}: ${views.counted(degree, "edge")} in the whole network` +
+      `${module ? `, in ${data.word} ${module}` : ""}; ` +
+      `here with ${names.length} ${names.length === 1 ? "neighbour" : "neighbours"}: ${listed}.`;
+    chosen = node;
+    canvas.dataset.chosen = name;
+    byId("near").disabled = false;
+  }
+
+  function neighbourhood(node) {
+    around = node;
+    near.hidden = near.disabled = false;
+    near.textContent = `neighbourhood of ${data.nodes[node][0]}`;
+    view.value = "near";
+    draw();
+    mark(node);
+  }
+
+  function show(node) {
+    const drawn = cy.getElementById(`n${node}`);
+    if (drawn.nonempty() && view.value !== "near") mark(node);
+    else neighbourhood(node);
+  }
+
+  function search(text) {
+    const wanted = text.trim().toLowerCase();
+    if (!wanted) return showAll();
+    const names = [...nodeOf.keys()];
+    const found =
+      names.find((name) => name.toLowerCase() === wanted) ??
+      names.find((name) => name.toLowerCase().startsWith(wanted)) ??
+      names.find((name) => name.toLowerCase().includes(wanted));
+    if (found !== undefined) return show(nodeOf.get(found));
+    status.textContent = `“${text.trim()}” is not among the drawn names; look for it in the network files beside this page.`;
+  }
+
+  // Filtering keeps the place in view, and the gene that was chosen.
+  function again(fit) {
+    const before = chosen;
+    draw(fit);
+    if (before !== null && cy.getElementById(`n${before}`).nonempty()) mark(before);
+  }
+  view.addEventListener("change", () => draw());
+  colour.addEventListener("change", () => again(false));
+  least.addEventListener("input", () => {
+    sayLeast();
+    again(false);
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => again(false));
+  input.addEventListener("input", () => search(input.value));
+  byId("search").addEventListener("submit", (event) => {
+    event.preventDefault();
+    search(input.value);
+  });
+  cy.on("tap", "node", (event) => {
+    const { node, module } = event.target.data();
+    if (module === undefined) return view.value === "near" && node !== around ? neighbourhood(node) : mark(node);
+    view.value = `m${module}`;
+    draw();
+  });
+  cy.on("tap", (event) => {
+    if (event.target === cy && chosen !== null) draw();
+  });
 
   // The wheel scrolls the page until the drawing has been clicked or reached with Tab.
   canvas.addEventListener("pointerdown", () => canvas.focus({ preventScroll: true }));
   canvas.addEventListener("focus", () => cy.userZoomingEnabled(true));
   canvas.addEventListener("blur", () => cy.userZoomingEnabled(false));
 
-  const still = matchMedia("(prefers-reduced-motion: reduce)");
-  const move = (to) => (still.matches ? cy.animate({ ...to, duration: 0 }) : cy.animate({ ...to, duration: 250 }));
-  const zoom = (factor) =>
-    cy.zoom({ level: cy.zoom() * factor, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
-
-  function showAll() {
-    cy.elements().removeClass("faded near chosen");
-    move({ fit: { eles: cy.elements(), padding: 24 } });
-    status.textContent = idle;
-    delete canvas.dataset.chosen;
-  }
-
-  function show(node) {
-    const near = node.closedNeighborhood();
-    cy.elements().removeClass("near chosen").addClass("faded");
-    near.removeClass("faded").addClass("near");
-    node.addClass("chosen");
-    move({ fit: { eles: near, padding: 60 } });
-    const names = near.nodes().difference(node).map((other) => other.data("name")).sort();
-    const listed = names.slice(0, 30).join(", ") + (names.length > 30 ? ", …" : "");
-    status.textContent =
-      `${node.data("name")}: ${node.data("degree")} edges in the whole network; ` +
-      `drawn here with ${names.length} ${names.length === 1 ? "neighbour" : "neighbours"}: ${listed}.`;
-    canvas.dataset.chosen = node.data("name");
-  }
-
-  function search(text) {
-    const wanted = text.trim().toLowerCase();
-    if (!wanted) return showAll();
-    const nodes = cy.nodes();
-    const name = (node) => node.data("name").toLowerCase();
-    const found =
-      nodes.filter((node) => name(node) === wanted)[0] ||
-      nodes.filter((node) => name(node).startsWith(wanted))[0] ||
-      nodes.filter((node) => name(node).includes(wanted))[0];
-    if (found) return show(found);
-    status.textContent = `“${text.trim()}” is not among the drawn names; look for it in the table of edges.`;
-  }
-
-  const names = data.nodes.map((node) => node[0]).sort();
-  document.getElementById("network-names").append(...names.map((name) => {
-    const option = document.createElement("option");
-    option.value = name;
-    return option;
-  }));
-  input.addEventListener("input", () => search(input.value));
-  document.getElementById("network-search").addEventListener("submit", (event) => {
-    event.preventDefault();
-    search(input.value);
-  });
-
-  cy.on("tap", "node", (event) => show(event.target));
-  cy.on("tap", (event) => {
-    if (event.target === cy) showAll();
-  });
-
   const actions = {
     in: () => zoom(1.4),
     out: () => zoom(1 / 1.4),
-    fit: () => {
-      input.value = "";
-      showAll();
-    },
+    fit: showAll,
+    near: () => neighbourhood(chosen),
     save: () => {
       const link = document.createElement("a");
-      const background = getComputedStyle(document.documentElement).getPropertyValue("--card").trim();
-      link.href = URL.createObjectURL(cy.png({ output: "blob", scale: 2, bg: background }));
+      link.href = URL.createObjectURL(cy.png({ output: "blob", scale: 2, bg: pageColour("card") }));
       link.download = "network.png";
       link.click();
       setTimeout(() => URL.revokeObjectURL(link.href), 10000);
@@ -130,15 +213,22 @@
 
   // The box changes its size with the window: keep what was in view in view.
   new ResizeObserver(() => cy.resize()).observe(canvas);
+  sayLeast();
+  draw();
   addEventListener("load", () => {
     cy.resize();
-    // report.html#gene=NAME opens with that gene in view.
-    const asked = location.hash.match(/^#gene=(.+)$/);
-    if (!asked) return cy.fit(undefined, 24);
-    input.value = decodeURIComponent(asked[1]);
-    search(input.value);
+    cy.fit(undefined, 24);
+    // report.html#gene=NAME opens with that gene in view, #module=3 with that module.
+    const asked = location.hash.match(/^#(gene|module)=(.+)$/);
+    if (!asked) return;
+    const wanted = decodeURIComponent(asked[2]);
+    if (asked[1] === "gene") {
+      input.value = wanted;
+      search(wanted);
+    } else if ([...view.options].some(({ value }) => value === `m${wanted}`)) {
+      view.value = `m${wanted}`;
+      draw();
+    }
     document.getElementById("network").scrollIntoView();
   });
-  canvas.dataset.nodes = cy.nodes().length;
-  canvas.dataset.edges = cy.edges().length;
 })();

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from pairtile.report.words.base import Reference, Words
 from pairtile.report.words.mirna_targets import MIRNA_TARGETS
+from pairtile.report.words.multimodal_correlation import MULTIMODAL_CORRELATION
 from pairtile.report.words.mutual_information import MUTUAL_INFORMATION
 from pairtile.report.words.predictor_pairs import PREDICTOR_PAIRS
+from pairtile.report.words.trajectory_correlation import TRAJECTORY_CORRELATION
 
 WORDS: dict[str, Words] = {
     "mirna_targets": MIRNA_TARGETS,
+    "multimodal_correlation": MULTIMODAL_CORRELATION,
     "mutual_information": MUTUAL_INFORMATION,
     "predictor_pairs": PREDICTOR_PAIRS,
+    "trajectory_correlation": TRAJECTORY_CORRELATION,
 }
 
 

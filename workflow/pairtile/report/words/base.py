@@ -28,7 +28,8 @@ class Reference:
 class Words:
     """Names and sentences of one method.
 
-    ``strength`` lists the columns that edges can be ranked by, the first present one is used;
+    ``strength`` lists the columns that edges can be ranked by, the first present one is used, by
+    its size alone if it is ``signed``;
     ``ties`` those that decide between equally strong ones, smallest first; ``directed_columns``
     those whose presence makes the network directed. ``target`` names an item that is no regulator
     where ``item`` will not do. ``edge_table`` gives the table of edges further columns.
@@ -40,7 +41,8 @@ class Words:
     that are made from items and edges.
 
     ``files`` names result files of the method's own and says what they hold; ``file_columns``
-    explains columns of some of them.
+    explains columns of some of them. ``adapted`` gives the words for one analysis, where they
+    depend on what is paired in it.
     """
 
     title: str
@@ -56,6 +58,7 @@ class Words:
     score_unit: str = ""
     ranking: str = "all scored pairs"
     strength: tuple[str, ...] = ()
+    signed: bool = False
     ties: tuple[str, ...] = ()
     directed_columns: tuple[str, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -73,6 +76,7 @@ class Words:
     files: Mapping[str, str] = field(default_factory=dict)
     file_columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     methods: Callable[[Results], tuple[str, list[Reference]]] | None = None
+    adapted: Callable[[Results], Words] | None = None
 
     def column(self, name: str) -> str:
         """Heading of a column of the network table."""

@@ -76,3 +76,14 @@ def section(results: Results, key: str) -> dict[str, Any]:
     """A section of the parameters; empty where it is none."""
     found = results.parameters.get(key)
     return found if isinstance(found, dict) else {}
+
+
+def versions(results: Results) -> str:
+    """`` 0.1.0 (Python 3.11.7, NumPy 2.4.6; the device)``, as far as known."""
+    names = {"python": "Python", "numpy": "NumPy", "numba": "Numba"}
+    known = results.summary.get("versions") or {}
+    found = [f"{name} {known[key]}" for key, name in names.items() if key in known]
+    device = str((results.summary.get("backend") or {}).get("device") or "")
+    inside = "; ".join(part for part in (", ".join(found), device) if part)
+    version = str(results.summary.get("pairtile_version") or "")
+    return (f" {version}" if version else "") + (f" ({inside})" if inside else "")

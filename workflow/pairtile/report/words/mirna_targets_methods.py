@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 from pairtile.report.formats import count, counted, listed, percent, plain
 from pairtile.report.words import references as papers
 from pairtile.report.words.base import Reference
-from pairtile.report.words.methods_parts import Part, evaluation_part, paragraph, section
+from pairtile.report.words.methods_parts import (
+    Part,
+    evaluation_part,
+    paragraph,
+    section,
+    versions,
+)
 
 if TYPE_CHECKING:
     from pairtile.report.results import Results
@@ -57,7 +63,7 @@ def _search(results: Results) -> Part:
         only = f", for {counted(counts.get('pairs_scored', 0), 'chosen pair')} of them"
     return (
         f"Target sites of {mirnas} in {transcripts}{only} were predicted with "
-        f"pairtile{_versions(results)}, which applies the rules of miRanda 3.3a (Enright et al. "
+        f"pairtile{versions(results)}, which applies the rules of miRanda 3.3a (Enright et al. "
         "2003; on GPUs: Wang et al. 2014) and gives the same hits."
     ), [papers.ENRIGHT_2003, papers.WANG_2014]
 
@@ -130,18 +136,7 @@ def _found(results: Results) -> Part:
     return f"{sentence}.", []
 
 
-def _versions(results: Results) -> str:
-    """`` 0.1.0 (Python 3.11.7, NumPy 2.4.6; the device)``, as far as known."""
-    names = {"python": "Python", "numpy": "NumPy", "numba": "Numba"}
-    versions = results.summary.get("versions") or {}
-    found = [f"{name} {versions[key]}" for key, name in names.items() if key in versions]
-    device = str((results.summary.get("backend") or {}).get("device") or "")
-    inside = "; ".join(part for part in (", ".join(found), device) if part)
-    version = str(results.summary.get("pairtile_version") or "")
-    return (f" {version}" if version else "") + (f" ({inside})" if inside else "")
-
-
 def _vienna(results: Results) -> str:
-    versions = {k.lower(): v for k, v in (results.summary.get("versions") or {}).items()}
-    version = versions.get("viennarna")
+    known = {k.lower(): v for k, v in (results.summary.get("versions") or {}).items()}
+    version = known.get("viennarna")
     return f" {version}" if version else ""

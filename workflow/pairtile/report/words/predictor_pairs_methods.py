@@ -14,6 +14,7 @@ from pairtile.report.words.methods_parts import (
     paragraph,
     preparation,
     section,
+    versions,
 )
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def _search(results: Results) -> Part:
     genes = counted(candidates, "candidate gene") if candidates else "the candidate genes"
     sentence = (
         f"For {of_each}, {which} {genes} "
-        f"({itself}) {'were' if grown else 'was'} scored with pairtile{_versions(results)} by the "
+        f"({itself}) {'were' if grown else 'was'} scored with pairtile{versions(results)} by the "
         "mean conditional entropy of the target's level given the predictors' levels "
         "(Martins-Jr et al. 2006)"
     )
@@ -177,14 +178,3 @@ def _keep(results: Results) -> Part:
     top = section(results, "estimator").get("top", 1)
     among = f" among the {count(top)} best of a target" if top > 1 else ""
     return f"Every {word}{among} with {'q' if key == 'fdr' else 'p'} ≤ {number(value)} {edges}", []
-
-
-def _versions(results: Results) -> str:
-    """`` 0.1.0 (Python 3.12.1, NumPy 2.1.0; GPU or cores)``, as far as known."""
-    names = {"python": "Python", "numpy": "NumPy", "numba": "Numba"}
-    versions = results.summary.get("versions") or {}
-    found = [f"{name} {versions[key]}" for key, name in names.items() if key in versions]
-    device = str((results.summary.get("backend") or {}).get("device") or "")
-    inside = "; ".join(part for part in (", ".join(found), device) if part)
-    version = str(results.summary.get("pairtile_version") or "")
-    return (f" {version}" if version else "") + (f" ({inside})" if inside else "")

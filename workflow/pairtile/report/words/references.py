@@ -153,3 +153,157 @@ FRIEDMAN_2009 = Reference(
     "microRNAs. Genome Research 19(1):92–105 (2009).",
     "10.1101/gr.082701.108",
 )
+LANGE_GRUBMUELLER_2006 = Reference(
+    "Lange and Grubmüller 2006",
+    "Lange OF, Grubmüller H. Generalized correlation for biomolecular dynamics. Proteins 62(4):"
+    "1053–1061 (2006).",
+    "10.1002/prot.20784",
+)
+KRASKOV_2004 = Reference(
+    "Kraskov et al. 2004",
+    "Kraskov A, Stögbauer H, Grassberger P. Estimating mutual information. Physical Review E "
+    "69:066138 (2004).",
+    "10.1103/PhysRevE.69.066138",
+)
+ICHIYE_KARPLUS_1991 = Reference(
+    "Ichiye and Karplus 1991",
+    "Ichiye T, Karplus M. Collective motions in proteins: a covariance analysis of atomic "
+    "fluctuations in molecular dynamics and normal mode simulations. Proteins "
+    "11(3):205–217 (1991).",
+    "10.1002/prot.340110305",
+)
+KABSCH_1976 = Reference(
+    "Kabsch 1976",
+    "Kabsch W. A solution for the best rotation to relate two sets of vectors. Acta "
+    "Crystallographica A 32:922–923 (1976).",
+    "10.1107/S0567739476001873",
+)
+THEILER_1986 = Reference(
+    "Theiler 1986",
+    "Theiler J. Spurious dimension from correlation algorithms applied to limited time-series "
+    "data. Physical Review A 34:2427–2432 (1986).",
+    "10.1103/PhysRevA.34.2427",
+)
+SOKAL_1997 = Reference(
+    "Sokal 1997",
+    "Sokal A. Monte Carlo methods in statistical mechanics: foundations and new algorithms. In "
+    "Functional Integration, 131–192. Springer (1997).",
+    "10.1007/978-1-4899-0319-8_6",
+)
+MICHAUD_AGRAWAL_2011 = Reference(
+    "Michaud-Agrawal et al. 2011",
+    "Michaud-Agrawal N, Denning EJ, Woolf TB, Beckstein O. MDAnalysis: a toolkit for the "
+    "analysis of molecular dynamics simulations. Journal of Computational Chemistry "
+    "32(10):2319–2327 (2011).",
+    "10.1002/jcc.21787",
+)
+TRAAG_2019 = Reference(
+    "Traag et al. 2019",
+    "Traag VA, Waltman L, van Eck NJ. From Louvain to Leiden: guaranteeing well-connected "
+    "communities. Scientific Reports 9:5233 (2019).",
+    "10.1038/s41598-019-41695-z",
+)
+GIRVAN_NEWMAN_2002 = Reference(
+    "Girvan and Newman 2002",
+    "Girvan M, Newman MEJ. Community structure in social and biological networks. Proceedings of "
+    "the National Academy of Sciences 99(12):7821–7826 (2002).",
+    "10.1073/pnas.122653799",
+)
+SETHI_2009 = Reference(
+    "Sethi et al. 2009",
+    "Sethi A, Eargle J, Black AA, Luthey-Schulten Z. Dynamical networks in tRNA:protein complexes. "
+    "Proceedings of the National Academy of Sciences 106(16):6620–6625 (2009).",
+    "10.1073/pnas.0810961106",
+)
+FREEMAN_1977 = Reference(
+    "Freeman 1977",
+    "Freeman LC. A set of measures of centrality based on betweenness. Sociometry 40(1):35–41 "
+    "(1977).",
+    "10.2307/3033543",
+)
+YEN_1971 = Reference(
+    "Yen 1971",
+    "Yen JY. Finding the K shortest loopless paths in a network. Management Science 17(11):712–716 "
+    "(1971).",
+    "10.1287/mnsc.17.11.712",
+)
+MELO_2020 = Reference(
+    "Melo et al. 2020",
+    "Melo MCR, Bernardi RC, de la Fuente-Nunez C, Luthey-Schulten Z. Generalized correlation-based "
+    "dynamical network analysis: a new high-performance approach for identifying allosteric "
+    "communications in molecular dynamics trajectories. Journal of Chemical Physics 153:134104 "
+    "(2020).",
+    "10.1063/5.0018980",
+)
+MASCHIETTO_2023 = Reference(
+    "Maschietto et al. 2023",
+    "Maschietto F, Allen B, Kyro GW, Batista VS. MDiGest: a Python package for describing "
+    "allostery from molecular dynamics simulations. Journal of Chemical Physics 158:215103 (2023).",
+    "10.1063/5.0140453",
+)
+NORMI = Reference(
+    "Nagel et al.",
+    "Nagel D, Diez G, Stock G. NorMI: nonparametric normalized mutual information estimator.",
+    page="https://pypi.org/project/normi",
+)
+NETSCI = Reference(
+    "NetSci",
+    "NetSci: a toolkit for high performance scientific network analysis computation.",
+    page="https://netscianalysis.github.io",
+)
+SHEALY_2019 = Reference(
+    "Shealy et al. 2019",
+    "Shealy BT, Burns JJR, Smith MC, Feltus FA, Ficklin SP. GPU implementation of pairwise "
+    "Gaussian mixture models for multi-modal gene co-expression networks. "
+    "IEEE Access 7:160845–160857 (2019).",
+    page="https://github.com/SystemsGenetics/KINC",
+)
+LUO_2007 = Reference(
+    "Luo et al. 2007",
+    "Luo F, Yang Y, Zhong J, Gao H, Khan L, Thompson DK, Zhou J. Constructing gene co-expression "
+    "networks and predicting functions of unknown genes by random matrix theory. "
+    "BMC Bioinformatics 8:299 (2007).",
+    "10.1186/1471-2105-8-299",
+)
+ZHANG_HORVATH_2005 = Reference(
+    "Zhang and Horvath 2005",
+    "Zhang B, Horvath S. A general framework for weighted gene co-expression network analysis. "
+    "Statistical Applications in Genetics and Molecular Biology 4:17 (2005).",
+    "10.2202/1544-6115.1128",
+)
+BIERNACKI_2000 = Reference(
+    "Biernacki et al. 2000",
+    "Biernacki C, Celeux G, Govaert G. Assessing a mixture model for clustering with the "
+    "integrated completed likelihood. IEEE Transactions on Pattern Analysis and Machine "
+    "Intelligence 22(7):719–725 (2000).",
+    "10.1109/34.865189",
+)
+SCHWARZ_1978 = Reference(
+    "Schwarz 1978",
+    "Schwarz G. Estimating the dimension of a model. Annals of Statistics 6(2):461–464 (1978).",
+    "10.1214/aos/1176344136",
+)
+AKAIKE_1974 = Reference(
+    "Akaike 1974",
+    "Akaike H. A new look at the statistical model identification. IEEE Transactions on Automatic "
+    "Control 19(6):716–723 (1974).",
+    "10.1109/TAC.1974.1100705",
+)
+COHEN_1988 = Reference(
+    "Cohen 1988",
+    "Cohen J. Statistical power analysis for the behavioral sciences, 2nd edition. "
+    "Lawrence Erlbaum Associates (1988).",
+    "10.4324/9780203771587",
+)
+VIRTANEN_2020 = Reference(
+    "Virtanen et al. 2020",
+    "Virtanen P, Gommers R, Oliphant TE, et al. SciPy 1.0: fundamental algorithms for scientific "
+    "computing in Python. Nature Methods 17:261–272 (2020).",
+    "10.1038/s41592-019-0686-2",
+)
+EVANS_LAMBIOTTE_2010 = Reference(
+    "Evans and Lambiotte 2010",
+    "Evans TS, Lambiotte R. Line graphs of weighted networks for overlapping communities. European "
+    "Physical Journal B 77:265–272 (2010).",
+    "10.1140/epjb/e2010-00261-8",
+)

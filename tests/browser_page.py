@@ -1,0 +1,133 @@
+"""A page in headless Chromium that a test can type into and ask: DevTools over a pipe."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
+KEY_CODES = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowRight": 39, "ArrowDown": 40, "End": 35}
+
+
+class Page:
+    """One open page. What it complained of is in ``complaints``, what it asked for in
+    ``requests``."""
+
+    def __init__(self, to_browser: int, from_browser: int) -> None:
+        self._write, self._read = to_browser, from_browser
+        self._number, self._rest, self._session = 0, b"", ""
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+
+    def open(self, address: str) -> float:
+        """Load ``address``; the seconds until its scripts have run."""
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
+        self._session = attached["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable")
+        begin = time.perf_counter()
+        self.call("Page.navigate", url=address)
+        self.wait_for("document.documentElement?.dataset.ready === 'true'")
+        return time.perf_counter() - begin
+
+    def ask(self, expression: str) -> Any:
+        """The value of a JavaScript expression."""
+        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in answer, answer["exceptionDetails"]
+        return answer["result"].get("value")
+
+    def wait_for(self, expression: str, seconds: float = 60.0) -> None:
+        """Wait until an expression is true."""
+        end = time.perf_counter() + seconds
+        while not self.ask(expression):
+            assert time.perf_counter() < end, f"never true: {expression}"
+            time.sleep(0.02)
+
+    def press(self, key: str, times: int = 1, *, shift: bool = False) -> None:
+        """Press a key of the keyboard; a letter types itself."""
+        named = KEY_CODES.get(key)
+        event: dict[str, Any] = {"key": key, "modifiers": 8 if shift else 0}
+        if named:
+            event |= {"code": key, "windowsVirtualKeyCode": named}
+        text = {} if named and key != "Enter" else {"text": "\r" if named else key}
+        for _ in range(times):
+            self.call("Input.dispatchKeyEvent", type="keyDown", **event, **text)
+            self.call("Input.dispatchKeyEvent", type="keyUp", **event)
+
+    def type(self, text: str) -> None:
+        """Type into what has the focus."""
+        self.call("Input.insertText", text=text)
+
+    def call(self, method: str, **parameters: Any) -> dict[str, Any]:
+        """Send a command and wait for its answer, noting what happens meanwhile."""
+        self._number += 1
+        message = {"id": self._number, "method": method, "params": parameters}
+        if self._session:
+            message["sessionId"] = self._session
+        os.write(self._write, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self._next()
+            if answer.get("id") == self._number:
+                assert "error" not in answer, answer["error"]
+                result: dict[str, Any] = answer["result"]
+                return result
+            self._note(answer)
+
+    def _next(self) -> dict[str, Any]:
+        while b"\0" not in self._rest:
+            ready, _, _ = select.select([self._read], [], [], 60)
+            assert ready, "Chromium did not answer within a minute"
+            self._rest += os.read(self._read, 1 << 20)
+        message, self._rest = self._rest.split(b"\0", 1)
+        decoded: dict[str, Any] = json.loads(message)
+        return decoded
+
+    def _note(self, event: dict[str, Any]) -> None:
+        method, content = event.get("method"), event.get("params", {})
+        if method in ("Runtime.exceptionThrown", "Log.entryAdded"):
+            self.complaints.append(json.dumps(content))
+        elif method == "Runtime.consoleAPICalled" and content["type"] in ("error", "warning"):
+            self.complaints.append(json.dumps(content["args"]))
+        elif method == "Network.requestWillBeSent":
+            self.requests.append(content["request"]["url"][:100])
+
+
+@contextmanager
+def browser(profile: Path, *flags: str) -> Iterator[Page]:
+    """A browser with an empty profile, closed at the end."""
+    assert CHROMIUM is not None
+    theirs_in, ours_out = os.pipe()
+    ours_in, theirs_out = os.pipe()
+    command = [
+        CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+        "--disable-background-networking", "--remote-debugging-pipe", "--window-size=1280,900",
+        f"--user-data-dir={profile}", *flags, "about:blank",
+    ]  # fmt: skip
+    # Chromium reads from descriptor 3 and writes to 4.
+    shell = f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}'
+    running = subprocess.Popen(
+        ["bash", "-c", shell, "bash", *command],
+        pass_fds=(theirs_in, theirs_out),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(theirs_in)
+    os.close(theirs_out)
+    try:
+        yield Page(ours_out, ours_in)
+    finally:
+        running.terminate()
+        running.wait(timeout=30)
+        os.close(ours_out)
+        os.close(ours_in)

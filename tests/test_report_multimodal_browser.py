@@ -1,0 +1,74 @@
+"""The report of ``multimodal_correlation`` in a real browser: tables at work, nothing blank."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib.image
+import numpy as np
+import pandas as pd
+import pytest
+from test_report_browser import CHROMIUM, DARK, browse, opened
+from test_report_multimodal import analysis
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH"),
+]
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the planted pairs' report."""
+    return analysis(tmp_path_factory.mktemp("modes"))
+
+
+def test_the_table_of_edges_can_be_sorted_and_searched(demo: Path, tmp_path: Path) -> None:
+    page = opened((demo / "report.html").as_uri(), tmp_path / "profile")
+    table = page.get_element_by_id("edges-table")
+    assert table.get("data-enhanced") == "true"
+    edges = len(pd.read_parquet(demo / "network.parquet"))
+    assert len(table.xpath("tbody/tr")) == edges
+    headings = {
+        "".join(th.xpath(".//*[@class='dt-column-title']/text()")): th.get("class")
+        for th in table.xpath("thead//th")
+    }
+    for numeric in ("correlation", "samples", "modes of the pair", "p-value"):
+        assert "dt-type-numeric" in headings[numeric]
+    assert "dt-type-numeric" not in headings["goes with"]
+    # Sorting is reached with the keyboard.
+    assert len(table.xpath("thead//*[@role='button'][@tabindex='0']")) == len(headings)
+    assert page.xpath("//*[@id='conditions']//details[@open]")
+    assert not page.xpath("//*[@id='conditions']//details[@open][3]")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"threshold": {"method": "rmt"}},
+        {"estimator": {"clustering": "none", "min_samples": 20}, "annotations": None},
+        {"modules": {"method": "link_communities"}},
+    ],
+    ids=["no_edges", "plain", "link_communities"],
+)
+def test_no_kind_of_analysis_makes_the_page_complain(
+    tmp_path: Path, changes: dict[str, Any]
+) -> None:
+    out = analysis(tmp_path, **changes)
+    opened((out / "report.html").as_uri(), tmp_path / "profile")
+
+
+@pytest.mark.parametrize(("width", "flags"), [(1280, []), (1280, [DARK]), (500, [])])
+def test_the_page_as_seen_is_not_blank(
+    demo: Path, tmp_path: Path, width: int, flags: list[str]
+) -> None:
+    shot, address = tmp_path / "page.png", (demo / "report.html").as_uri()
+    size = f"--window-size={width},5000"
+    browse(address, tmp_path / "profile", size, f"--screenshot={shot}", *flags)
+    image = matplotlib.image.imread(shot)[..., :3]
+    assert image.shape[1] == width
+    for band in np.array_split(image, 8):
+        assert band.std() > 0.02
+    margin = image[1000:, 2].mean()
+    assert margin < 0.2 if flags else margin > 0.9

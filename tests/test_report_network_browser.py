@@ -1,0 +1,234 @@
+"""The drawn network in a real browser, used as a person would: keyboard, search and filters."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import matplotlib.image
+import numpy as np
+import pandas as pd
+import pytest
+from browser_page import CHROMIUM, Page, browser
+from pairtile.report import write_report
+from test_report_results import write_results
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH"),
+]
+LARGE, MODULES = 50_000, 40
+
+
+def write_modular(folder: Path, n_genes: int, n_edges: int, n_modules: int) -> Path:
+    """Results with a network of planted modules."""
+    write_results(folder, n_genes=n_genes, n_edges=100)
+    rng = np.random.default_rng(1)
+    names = pd.read_parquet(folder / "items.parquet")["name"].to_numpy()[:n_genes]
+    module = rng.integers(0, n_modules, n_genes)
+    ends = rng.integers(0, n_genes, (2, 60 * n_edges))
+    kept = (ends[0] != ends[1]) & (
+        (module[ends[0]] == module[ends[1]]) | (rng.random(60 * n_edges) < 0.005)
+    )
+    pairs = np.unique(np.sort(ends[:, kept], axis=0), axis=1)
+    pairs = pairs[:, rng.permutation(pairs.shape[1])[:n_edges]]
+    scores = np.sort(0.2 + rng.gamma(1.5, 0.05, pairs.shape[1]))[::-1]
+    table = pd.DataFrame({"source": names[pairs[0]], "target": names[pairs[1]], "mi_bits": scores})
+    table.assign(p_value=1e-6, q_value=1e-4, p_method="empirical").to_parquet(
+        folder / "network.parquet"
+    )
+    evaluation = json.loads((folder / "evaluation.json").read_text())
+    evaluation["network"]["verdicts"] = "".join(rng.choice(["+", "-", "."], len(table)))
+    (folder / "evaluation.json").write_text(json.dumps(evaluation))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a network of 50,000 edges."""
+    folder = write_modular(tmp_path_factory.mktemp("large") / "demo", 6000, LARGE, MODULES)
+    write_report(folder, folder / "report.html", folder / "figures")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a network of 312 edges."""
+    folder = write_results(tmp_path_factory.mktemp("small") / "demo")
+    write_report(folder, folder / "report.html", folder / "figures")
+    return folder
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Iterator[Page]:
+    """An empty browser; at the end, nothing must have complained or left the machine."""
+    with browser(tmp_path / "profile") as opened:
+        yield opened
+        assert opened.complaints == []
+        assert opened.ask("document.documentElement.dataset.errors") is None
+        assert {url.split(":")[0] for url in opened.requests} <= {"file", "data", "blob"}
+
+
+def canvas(page: Page) -> dict[str, Any]:
+    """What the drawing says of itself."""
+    found = page.ask("({...document.getElementById('network-canvas').dataset})")
+    return dict(found)
+
+
+def status(page: Page) -> str:
+    return str(page.ask("document.getElementById('network-status').textContent"))
+
+
+def choose(page: Page, name: str, value: str) -> None:
+    """Choose in a list, or set the slider, and tell the page so."""
+    event = "input" if name == "least" else "change"
+    page.ask(
+        f"(() => {{ const e = document.getElementById('network-{name}'); e.value = '{value}';"
+        f" e.dispatchEvent(new Event('{event}')); }})()"
+    )
+
+
+def test_fifty_thousand_edges_open_as_modules_and_each_opens_to_its_genes(
+    large: Path, page: Page
+) -> None:
+    seconds = page.open((large / "report.html").as_uri())
+    assert (large / "report.html").stat().st_size < 5_000_000
+    assert seconds < 30
+    shown = canvas(page)
+    assert (shown["view"], shown["first"]) == ("modules", str(LARGE))
+    assert int(shown["nodes"]) == MODULES
+    assert f"{MODULES} modules" in status(page)
+    choose(page, "view", "m1")
+    opened = canvas(page)
+    assert opened["view"] == "m1"
+    assert 50 < int(opened["nodes"]) < 500
+    assert 500 < int(opened["edges"]) <= 2000
+    assert status(page).startswith("Module 1: ")
+
+
+def test_any_gene_of_a_large_network_is_found_with_all_its_neighbours(
+    large: Path, page: Page
+) -> None:
+    page.open((large / "report.html").as_uri())
+    network = pd.read_parquet(large / "network.parquet")
+    name = network["target"].iloc[-1]  # of the weakest edge
+    partners = set(network.loc[network["source"] == name, "target"])
+    partners |= set(network.loc[network["target"] == name, "source"])
+    page.ask("document.getElementById('network-gene').focus()")
+    page.type(name)
+    shown = canvas(page)
+    assert (shown["view"], shown["chosen"]) == ("near", name)
+    assert int(shown["nodes"]) == len(partners) + 1
+    assert f"here with {len(partners)} neighbours" in status(page)
+
+
+def test_fewer_edges_are_drawn_as_the_slider_goes_up(small: Path, page: Page) -> None:
+    page.open((small / "report.html").as_uri())
+    scores = pd.read_parquet(small / "network.parquet")["mi_bits"].sort_values(ascending=False)
+    page.ask("document.getElementById('network-least').focus()")
+    page.press("End")
+    assert canvas(page)["edges"] == "1"
+    choose(page, "least", "500")
+    assert canvas(page)["edges"] == "156"
+    text = page.ask("document.getElementById('network-least-text').textContent")
+    assert text == f"best 156 edges ({float(f'{scores.iloc[155]:.4g}')} and better)"
+
+
+def test_colours_tell_modules_and_what_the_gold_standard_knows(large: Path, page: Page) -> None:
+    page.open((large / "report.html").as_uri())
+    legend = "[...document.querySelectorAll('#network-colours li')].map((e) => e.textContent)"
+    assert page.ask(legend) == []
+    choose(page, "colour", "module")
+    assert page.ask(legend)[:2] == ["Module 1", "Module 2"]
+    choose(page, "colour", "gold")
+    assert "edge of the gold standard" in page.ask(legend)
+    choose(page, "view", "top")
+    assert canvas(page)["edges"] == "600"
+
+
+def test_a_drawing_without_gold_standard_offers_no_colour_of_it(small: Path, page: Page) -> None:
+    page.open((small / "report.html").as_uri())
+    options = "[...document.getElementById('network-colour').options].map((o) => o.value)"
+    assert page.ask(options) == ["role", "module"]
+
+
+def test_everything_is_reached_and_worked_with_the_keyboard_alone(small: Path, page: Page) -> None:
+    page.open((small / "report.html").as_uri())
+    reached = []
+    for _ in range(80):
+        page.press("Tab")
+        reached.append(
+            page.ask("document.activeElement.id || document.activeElement.dataset.do || ''")
+        )
+        if reached[-1] == "network-canvas":
+            break
+    # In the order in which they stand; the neighbourhood's button waits for a gene.
+    wanted = ["network-gene", "network-view", "network-colour", "network-least"]
+    wanted += ["in", "out", "fit", "save", "network-canvas"]
+    assert [name for name in reached if name in wanted] == wanted
+    zoom = "document.getElementById('network-canvas')._cyreg.cy.zoom()"
+    before = page.ask(zoom)
+    page.press("+")
+    assert page.ask(zoom) == pytest.approx(1.4 * before)
+    name = pd.read_parquet(small / "network.parquet")["source"].iloc[0]
+    page.ask("document.getElementById('network-gene').focus()")
+    page.type(name)
+    assert canvas(page)["chosen"] == name
+    page.ask("document.querySelector('[data-do=near]').focus()")
+    page.press("Enter")
+    assert canvas(page)["view"] == "near"
+    page.ask("document.getElementById('network-canvas').focus()")
+    page.press("Escape")
+    assert canvas(page)["view"] == "all"
+
+
+def test_the_table_is_sorted_and_searched_with_the_keyboard(small: Path, page: Page) -> None:
+    page.open((small / "report.html").as_uri())
+    rows = (
+        "[...document.querySelectorAll('#edges-table tbody tr')].map((r) => r.cells[3].textContent)"
+    )
+    best = page.ask(rows)[0]
+    page.ask(
+        "document.querySelectorAll('#edges-table thead th')[3].querySelector('[tabindex]').focus()"
+    )
+    page.press("Enter")
+    page.wait_for(f"({rows})[0] !== {best!r}")
+    name = pd.read_parquet(small / "network.parquet")["target"].iloc[0]
+    page.ask("document.querySelector('#edges .dt-search input').focus()")
+    page.type(name)
+    page.wait_for("document.querySelectorAll('#edges-table tbody tr').length < 25")
+    assert all(name in row for row in page.ask(
+        "[...document.querySelectorAll('#edges-table tbody tr')].map((r) => r.textContent)"
+    ))  # fmt: skip
+
+
+def test_the_picture_is_saved(small: Path, page: Page, tmp_path: Path) -> None:
+    page.open((small / "report.html").as_uri())
+    page.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+    page.ask("document.querySelector('[data-do=save]').click()")
+    saved = tmp_path / "network.png"
+    end = time.monotonic() + 20
+    while not saved.exists():
+        assert time.monotonic() < end, "nothing was saved"
+        time.sleep(0.05)
+    assert matplotlib.image.imread(saved).std() > 0.01
+
+
+def test_the_drawing_follows_the_dark_scheme(large: Path, page: Page) -> None:
+    page.open((large / "report.html").as_uri())
+    colour = (
+        "document.getElementById('network-canvas')._cyreg.cy.nodes()[0].style('background-color')"
+    )
+    light = page.ask(colour)
+    page.call(
+        "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}]
+    )
+    page.wait_for(f"{colour} !== {light!r}", 10)
+
+
+def test_a_module_named_in_the_address_is_open(large: Path, page: Page) -> None:
+    page.open((large / "report.html").as_uri() + "#module=3")
+    page.wait_for("document.getElementById('network-canvas').dataset.view === 'm3'", 10)

@@ -1,0 +1,134 @@
+"""Networks stored in AnnData, by the habits of scverse."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_array, csr_matrix
+
+from pairtile.api.table import is_anndata
+
+
+def add_network(
+    adata: Any,
+    network: pd.DataFrame,
+    *,
+    weight: str | None = None,
+    directed: bool | None = None,
+    key_added: str = "network",
+    copy: bool = False,
+) -> Any:
+    """Store a network of the variables (genes) of an AnnData.
+
+    Parameters
+    ----------
+    adata : AnnData
+        Its ``var_names`` hold every gene of the network.
+    network : DataFrame
+        ``source``, ``target`` and further columns, as any function here returns it.
+    weight : str, optional
+        The column that becomes the matrix. None: the score that ``network`` says it is ranked by
+        (``attrs["settings"]["score"]``), else its first column of decimal numbers, else 1 for
+        each edge. Of several edges of a pair, the one of greatest size counts; edges of NaN are
+        left out of the matrix.
+    directed : bool, optional
+        Whether an edge runs from source to target only. None: as ``network.attrs`` says, else
+        False. Undirected edges are stored both ways, so that the matrix is symmetric.
+    key_added : str
+        ``varp[key_added]``: genes x genes, sparse, row = source. ``uns[key_added]``: ``params``
+        (with ``varp_key``, ``weight``, ``directed`` and what ``network.attrs`` tells of how it
+        was made) and ``edges``, the table.
+    copy : bool
+        Change and return a copy of ``adata``, instead of ``adata`` itself.
+
+    Returns
+    -------
+    None, or with ``copy`` the AnnData.
+
+    Raises
+    ------
+    ValueError
+        Not an AnnData; a gene that is not among ``var_names``; no such column.
+
+    Examples
+    --------
+    >>> import anndata
+    >>> adata = anndata.AnnData(np.ones((3, 3)), var=pd.DataFrame(index=["a", "b", "c"]))
+    >>> network = pd.DataFrame({"source": ["a"], "target": ["c"], "mi_bits": [0.5]})
+    >>> add_network(adata, network, key_added="mi_network")
+    >>> adata.varp["mi_network"].toarray()[0, 2], adata.uns["mi_network"]["params"]["weight"]
+    (np.float64(0.5), 'mi_bits')
+    """
+    if not is_anndata(adata):
+        raise ValueError(f"adata: found {type(adata).__name__}; expected an AnnData")
+    column = _weight(network, weight)
+    if directed is None:
+        directed = bool(network.attrs.get("directed", False))
+    rows = [adata.var_names.get_indexer(network[end].astype(str)) for end in ("source", "target")]
+    for end, row in zip(("source", "target"), rows, strict=True):
+        if (row < 0).any():
+            unknown = network[end].iloc[int(np.argmax(row < 0))]
+            raise ValueError(f"network: found gene {unknown!r}; expected one of adata.var_names")
+    values = np.ones(len(network)) if column is None else network[column].to_numpy(np.float64)
+    target = adata.copy() if copy else adata
+    target.varp[key_added] = _matrix(rows[0], rows[1], values, adata.n_vars, directed)
+    told = network.attrs
+    params = {"varp_key": key_added, "weight": column or "1", "directed": directed}
+    edges = network.reset_index(drop=True).copy()
+    edges.attrs = {}
+    edges.index = edges.index.astype(str)
+    target.uns[key_added] = {
+        "params": params | _storable(told.get("settings") or {}),
+        "edges": edges,
+    }
+    return target if copy else None
+
+
+def check_storage(expression: Any, key_added: str | None, copy: bool) -> None:
+    """Refuse to store a result in what is no AnnData, or to copy what is not stored."""
+    if key_added is not None and not is_anndata(expression):
+        raise ValueError(
+            f"key_added: found {key_added!r} with {type(expression).__name__}; expected it only "
+            "with an AnnData"
+        )
+    if copy and key_added is None:
+        raise ValueError("copy: found True without key_added; expected a key to store under")
+
+
+def _weight(network: pd.DataFrame, weight: str | None) -> str | None:
+    missing = [name for name in ("source", "target", weight) if name and name not in network]
+    if missing:
+        raise ValueError(f"network: found no column {', '.join(missing)}; expected one")
+    ranked = (network.attrs.get("settings") or {}).get("score")
+    ranked = {"mi": "mi_bits"}.get(ranked, ranked)
+    if weight is None and ranked in network:
+        return str(ranked)
+    decimal = [str(name) for name in network if network[name].dtype.kind == "f"]
+    return weight or next(iter(decimal), None)
+
+
+def _matrix(source: Any, target: Any, values: Any, n: int, directed: bool) -> csr_matrix:
+    if not directed:
+        source, target = np.append(source, target), np.append(target, source)
+        values = np.tile(values, 2)
+    kept = ~np.isnan(values)
+    table = pd.DataFrame({"s": source[kept], "t": target[kept], "value": values[kept]})
+    table = table.loc[table["value"].abs().sort_values(ascending=False, kind="stable").index]
+    table = table.drop_duplicates(["s", "t"])
+    array = csr_array((table["value"], (table["s"], table["t"])), shape=(n, n))
+    # What AnnData of every version writes.
+    return csr_matrix(array)
+
+
+def _storable(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as AnnData can write them: no None, text for what is neither number nor text."""
+    found: dict[str, Any] = {}
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            found[str(key)] = _storable(value)
+        elif value is not None:
+            found[str(key)] = value if isinstance(value, str | int | float) else str(value)
+    return found

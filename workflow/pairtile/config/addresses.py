@@ -1,0 +1,106 @@
+"""Input files that lie elsewhere: addresses such as ``https://...`` in place of a path."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from pydantic import BeforeValidator, Field
+from pydantic_core import CoreSchema, core_schema
+
+from pairtile.config.values import Form, Text, Value, refusal
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+_DIGITS = {"sha256": 64, "md5": 32}
+_CHECKSUM = "^(" + "|".join(f"{name}:[0-9a-fA-F]{{{n}}}" for name, n in _DIGITS.items()) + ")$"
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.+-]")
+_LONGEST_NAME = 100
+
+
+def scheme(path: str) -> str:
+    """``https`` of ``https://...``; "" of a path on a file system."""
+    found = _SCHEME.match(path)
+    return found[1].lower() if found else ""
+
+
+def is_download(path: str) -> bool:
+    """Whether this is the address of a file on a web server."""
+    return scheme(path) in ("http", "https")
+
+
+def download_path(address: str, checksum: str) -> str:
+    """Where a downloaded file is kept, below the results: by its content, under its own name.
+
+    Readers go by the end of the name (``.tsv.gz``). Where the address' path has none, a name in
+    its query is taken, as in ``.../download/?acc=GSE1&file=counts.tsv.gz``.
+    """
+    parts = urlsplit(address)
+    names = [parts.path.rsplit("/", 1)[-1], *(v for _, v in parse_qsl(parts.query)[::-1])]
+    named = (unquote(name).rsplit("/", 1)[-1] for name in names)
+    name = next((name for name in named if "." in name.strip(".")), "file")
+    safe = _UNSAFE.sub("_", name)[-_LONGEST_NAME:].lstrip(".-") or "file"
+    return f".downloads/{checksum.lower().replace(':', '-')}/{safe}"
+
+
+@dataclass(frozen=True)
+class Checksum(Value):
+    """A digest of a file's content, with the name of its algorithm before it."""
+
+    def allowed(self, annotation: Any) -> str:
+        return "sha256: and 64, or md5: and 32, hexadecimal digits"
+
+    def schema(self, annotation: Any) -> CoreSchema:
+        return core_schema.str_schema(strict=True, pattern=_CHECKSUM)
+
+
+def _no_null(value: Any) -> Any:
+    return {} if value is None else value
+
+
+Checksums = Annotated[
+    dict[Annotated[str, Text("a path or address")], Annotated[str, Checksum()]],
+    BeforeValidator(_no_null),
+    Form("a mapping of paths or addresses to sha256:... or md5:..."),
+]
+
+
+def checksums_field() -> Any:
+    """The key ``checksums``."""
+    return Field(
+        default={},
+        description=(
+            "Checksums of input files, by path or address as it stands in the analyses: "
+            "`sha256:...`, or `md5:...` where only that is published. A file that differs is "
+            "refused before anything of it is read. A file by `https://` must have one. The "
+            "sha256 of every file that was read stands in `summary.json`."
+        ),
+    )
+
+
+def check_addresses(
+    inputs: Iterable[tuple[tuple[str, ...], str]], checksums: Mapping[str, str]
+) -> None:
+    """Hold the inputs of all analyses (keys that lead to it, path) and the checksums against each
+    other.
+
+    Raises a refusal for a checksum of a file that no analysis reads, for a file of a web server
+    without one, and for an address that holds a password.
+    """
+    placed = {path: place for place, path in inputs}
+    for path, place in placed.items():
+        if is_download(path) and path not in checksums:
+            raise refusal(
+                f"the checksum of {'.'.join(place)}, a file from a web server, as sha256:... or "
+                "md5:...",
+                key=("checksums", path),
+            )
+        if scheme(path) and "@" in urlsplit(path).netloc:
+            expected = "an address without a user name or password: results would show it"
+            raise refusal(expected, key=place)
+    for path in checksums:
+        if path not in placed:
+            expected = "the checksum of a file that an analysis reads, its path written as there"
+            raise refusal(expected, key=("checksums", path))

@@ -1,0 +1,123 @@
+"""What a person reads when a run has ended: where the results are, or what went wrong."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+HEAD_CHARACTERS = 20_000
+_TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
+_WARNINGS = re.compile(r'<meta name="pairtile:warnings" content="(\d+)">')
+_FAILED = re.compile(r"Error in rule (\S+?)[,:]")
+_LOG_FILE = re.compile(r"^\s+log: (.+?)(?: \(check log file\(s\) for error details\))?$")
+_LOG_LINE = re.compile(r"^\d\d:\d\d:\d\d ([A-Z]+) (.*)$")
+DEFECT = "a defect of pairtile"
+
+
+def success(results: str, analyses: Iterable[str]) -> str:
+    """For each analysis its headline, where its page is, and how many warnings it holds.
+
+    Parameters
+    ----------
+    results : str
+        The folder of all results.
+    analyses : iterable of str
+        Those of the configuration; one without a page (another target was asked for) is named so.
+    """
+    lines = ["pairtile: done"]
+    for name in analyses:
+        folder = Path(results) / name
+        page = folder / "report.html"
+        if not page.is_file():
+            lines.append(f"  {name}: no report on this machine; results are in {folder}/")
+            continue
+        with page.open(encoding="utf-8") as text:
+            head = text.read(HEAD_CHARACTERS)
+        title = _TITLE.search(head)
+        lines.append(f"  {html.unescape(title[1]) if title else name}")
+        edges = _edges(folder / "network.parquet")
+        lines.append(f"    open {page}" + (f"; {edges:,} edges in {folder}/" if edges else ""))
+        warnings = _WARNINGS.search(head)
+        if warnings and int(warnings[1]):
+            one = warnings[1] == "1"
+            lines.append(
+                f"    {warnings[1]} {'warning' if one else 'warnings'}: read the page's top"
+            )
+    return "\n".join(lines)
+
+
+def failure(snakemake_logs: Iterable[str]) -> str:
+    """Which jobs failed, what each said, which log tells more, and what to do.
+
+    ``snakemake_logs``: the paths of Snakemake's own logs of the run.
+    """
+    snakemake_logs = list(snakemake_logs)
+    failed = _failed_jobs("\n".join(_text(Path(path)) for path in snakemake_logs))
+    lines = ["pairtile: stopped before the end"]
+    defect = False
+    for rule, log in failed.items():
+        said = _last_words(Path(log))
+        defect |= said.startswith(DEFECT)
+        what = said or (
+            "the job ended without a word: it may have been killed, "
+            "as by the system when memory ran out"
+        )
+        lines += [f"  {rule}: {what}", f"    log: {log}"]
+    if not failed:
+        lines += [f"  log: {path}" for path in snakemake_logs]
+    lines.append(
+        "  Put right what is named and give the same command again: finished steps and chunks "
+        "are kept."
+    )
+    if defect:
+        lines.append("  Please report the defect, with the log.")
+    return "\n".join(lines)
+
+
+def _failed_jobs(text: str) -> dict[str, str]:
+    """Rule -> log of the job that failed last in it, in Snakemake's log."""
+    found: dict[str, str] = {}
+    rule = ""
+    for line in text.splitlines():
+        if start := _FAILED.search(line):
+            rule = start[1]
+        elif rule and (log := _LOG_FILE.match(line)):
+            found[rule] = log[1].split(", ")[0]
+            rule = ""
+    return found
+
+
+def _last_words(log: Path) -> str:
+    """The message of the last error in a job's log, with the lines that belong to it."""
+    lines = _text(log).splitlines()
+    message: list[str] = []
+    inside = False
+    for line in lines:
+        if entry := _LOG_LINE.match(line):
+            inside = entry[1] in ("ERROR", "CRITICAL")
+            message = [entry[2]] if inside else message
+        elif inside and not message[0].startswith(DEFECT):
+            message.append(line.strip())
+    if message and message[0].startswith(DEFECT):
+        # Of a traceback, the last line says what happened.
+        message = [message[0], lines[-1].strip()]
+    return " ".join(message)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _edges(network: Path) -> int | None:
+    """Rows of a network, from the file's footer alone."""
+    import pyarrow.parquet as pq
+
+    try:
+        return int(pq.read_metadata(network).num_rows)
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,174 @@
+// What can be drawn of the network: all of it, its modules, one of them, a gene's neighbourhood.
+"use strict";
+// `data` is what report/drawn_network.py makes. Each view is {nodes, edges, text}: elements for
+// cytoscape.js, of the `first` strongest edges only, and what there is to say of them.
+function networkViews(data) {
+  const MOST_DRAWN = 2000; // edges in one view
+  const MOST_NEIGHBOURS = 200;
+  const [NAME, X, Y, DEGREE, REGULATOR, MODULE] = [0, 1, 2, 3, 4, 5];
+  const numbers = new Intl.NumberFormat("en");
+  const counted = (n, one, many = `${one}s`) => `${numbers.format(n)} ${n === 1 ? one : many}`;
+  const moduleOf = (node) => data.nodes[node][MODULE];
+  const rank = new Map(data.modules.map(([number], k) => [number, k]));
+  const title = (number) =>
+    number ? `${data.word[0].toUpperCase()}${data.word.slice(1)} ${number}` : `in no ${data.word}`;
+
+  const nodeColour = {
+    role: () => undefined,
+    module: (node) => moduleColour(moduleOf(node)),
+    gold: () => pageColour("edge"),
+  };
+  const edgeColour = {
+    role: () => undefined,
+    module: ([source, target]) =>
+      moduleOf(source) === moduleOf(target) ? moduleColour(moduleOf(source)) : undefined,
+    gold: ([, , , verdict]) => pageColour(["edge", "untrue", "known"][verdict]),
+  };
+  function moduleColour(number) {
+    const k = rank.get(number);
+    return k === undefined || k >= MODULE_COLOURS.length ? pageColour("edge") : MODULE_COLOURS[k];
+  }
+
+  // Without a value there is no key: the style's selectors ask whether it is there.
+  const given = (entries) =>
+    Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined));
+
+  // Elements of some edges (their numbers) and of the nodes at `place`, a Map of node -> {x, y}.
+  function drawn(edges, place, colouring) {
+    const degrees = [...place.keys()].map((node) => data.nodes[node][DEGREE]).sort((a, b) => b - a);
+    const hub = Math.max(3, degrees[Math.min(9, degrees.length - 1)]);
+    return {
+      nodes: [...place].map(([node, position]) => {
+        const degree = data.nodes[node][DEGREE];
+        return {
+          data: given({
+            id: `n${node}`, node, name: data.nodes[node][NAME], hub: degree >= hub,
+            regulator: data.nodes[node][REGULATOR], size: 12 + 30 * Math.sqrt(degree / degrees[0]),
+            colour: nodeColour[colouring](node),
+          }),
+          position,
+        };
+      }),
+      edges: edges.map((number) => {
+        const edge = data.edges[number];
+        return {
+          data: given({
+            id: `e${number}`, source: `n${edge[0]}`, target: `n${edge[1]}`,
+            weight: 1 - number / data.edges.length, colour: edgeColour[colouring](edge),
+          }),
+        };
+      }),
+    };
+  }
+
+  const chosen = (first, wanted) => {
+    const found = [];
+    for (let number = 0; number < first; number += 1) {
+      if (wanted(data.edges[number])) found.push(number);
+    }
+    return found;
+  };
+  const endsOf = (edges) => new Set(edges.flatMap((number) => data.edges[number].slice(0, 2)));
+  const itsPlace = (node) => ({ x: data.nodes[node][X], y: data.nodes[node][Y] });
+
+  function all(first, colouring) {
+    const edges = chosen(first, () => true);
+    const place = new Map([...endsOf(edges)].map((node) => [node, itsPlace(node)]));
+    return { ...drawn(edges, place, colouring), text: "" };
+  }
+
+  function top(first, colouring) {
+    const edges = chosen(Math.min(first, data.top_edges), () => true);
+    const place = new Map(
+      [...endsOf(edges)].map((node) => [node, { x: data.top[node][0], y: data.top[node][1] }]),
+    );
+    return { ...drawn(edges, place, colouring), text: `The ${counted(edges.length, "strongest edge", "strongest edges")}. ` };
+  }
+
+  // A node for each module, a line for all edges between two.
+  function modules(first, colouring) {
+    const between = new Map();
+    const inside = new Map();
+    for (let number = 0; number < first; number += 1) {
+      const [low, high] = data.edges[number].slice(0, 2).map(moduleOf).sort((a, b) => a - b);
+      if (low === high) inside.set(low, (inside.get(low) || 0) + 1);
+      else if (low) between.set(`${low} ${high}`, (between.get(`${low} ${high}`) || 0) + 1);
+    }
+    const most = Math.max(1, ...between.values());
+    const largest = Math.max(...data.modules.map(([, genes]) => genes));
+    const nodes = data.modules.map(([number, genes, hub, x, y]) => ({
+      data: given({
+        id: `m${number}`, module: number, size: 14 + 46 * Math.sqrt(genes / largest),
+        name: `${number}: ${data.nodes[hub][NAME]} +${numbers.format(genes - 1)}`,
+        hub: rank.get(number) < 12, edges: inside.get(number) || 0,
+        colour: colouring === "module" ? moduleColour(number) : undefined,
+      }),
+      position: { x: 1.6 * x, y: 1.6 * y },
+    }));
+    const edges = [...between].map(([key, n]) => {
+      const [low, high] = key.split(" ");
+      return { data: { id: `j${low}-${high}`, source: `m${low}`, target: `m${high}`, joint: 1, n, weight: n / most } };
+    });
+    const listed = data.modules.length < data.n_modules ? `The ${data.modules.length} largest of ` : "";
+    return {
+      nodes,
+      edges,
+      text: `${listed}${counted(data.n_modules, data.word, data.words)}, each named after its hub and how many others are in it. Click one, or choose it above, to open it. `,
+    };
+  }
+
+  function module(number, first, colouring) {
+    const found = chosen(first, ([s, t]) => moduleOf(s) === number && moduleOf(t) === number);
+    const edges = found.slice(0, MOST_DRAWN);
+    const members = data.nodes.map((_, node) => node).filter((node) => moduleOf(node) === number);
+    const ends = endsOf(edges);
+    const shown = members.filter((node) => ends.has(node));
+    const outside = chosen(first, ([s, t]) => (moduleOf(s) === number) !== (moduleOf(t) === number));
+    const less = edges.length < found.length ? ` (the ${numbers.format(edges.length)} strongest are drawn)` : "";
+    return {
+      ...drawn(edges, new Map(shown.map((node) => [node, itsPlace(node)])), colouring),
+      text: `${title(number)}: ${numbers.format(shown.length)} of its ${numbers.format(members.length)} members joined by ${counted(found.length, "edge")}${less}; ${counted(outside.length, "edge")} to others. `,
+    };
+  }
+
+  // A gene in the middle, its neighbours on rings around it, those of one module side by side.
+  function neighbourhood(node, first, colouring) {
+    const own = chosen(first, ([s, t]) => s === node || t === node);
+    const partners = [...endsOf(own)].filter((other) => other !== node);
+    const shown = partners.slice(0, MOST_NEIGHBOURS);
+    const kept = new Set([node, ...shown]);
+    const around = [...shown].sort((a, b) => moduleOf(a) - moduleOf(b) || a - b);
+    const place = new Map([[node, { x: 0, y: 0 }]]);
+    for (let ring = 1, placed = 0; placed < around.length; ring += 1) {
+      const room = Math.min(around.length - placed, 24 * ring);
+      const radius = Math.max(120, (room * 40) / (2 * Math.PI)) + 90 * (ring - 1);
+      for (let k = 0; k < room; k += 1) {
+        const angle = (2 * Math.PI * (k + 0.5 * (ring % 2))) / room;
+        place.set(around[placed + k], { x: radius * Math.cos(angle), y: radius * Math.sin(angle) });
+      }
+      placed += room;
+    }
+    const edges = chosen(first, ([s, t]) => kept.has(s) && kept.has(t)).slice(0, MOST_DRAWN);
+    const less = shown.length < partners.length ? ` The ${MOST_NEIGHBOURS} nearest are drawn.` : "";
+    return { ...drawn(edges, place, colouring), text: less ? `${less.trim()} ` : "" };
+  }
+
+  function neighbours(node, first) {
+    const own = chosen(first, ([s, t]) => s === node || t === node);
+    return [...endsOf(own)].filter((other) => other !== node).map((other) => data.nodes[other][NAME]);
+  }
+
+  const colours = {
+    role: () => [],
+    module: () => [
+      ...data.modules.slice(0, MODULE_COLOURS.length).map(([number]) => [title(number), moduleColour(number)]),
+      [data.modules.length > MODULE_COLOURS.length ? `other ${data.words}, and edges between two` : `between ${data.words}`, pageColour("edge")],
+    ],
+    gold: () => [
+      ["edge of the gold standard", pageColour("known")],
+      ["not in the gold standard", pageColour("untrue")],
+      ["not judged by it", pageColour("edge")],
+    ],
+  };
+  return { all, top, modules, module, neighbourhood, neighbours, colours, title, counted };
+}

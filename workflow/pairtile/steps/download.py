@@ -1,0 +1,134 @@
+"""Rule ``download``: an input file from a web server, taken only when its checksum is right."""
+
+from __future__ import annotations
+
+import http.client
+import logging
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import IO
+
+from pairtile import __version__
+from pairtile.config.addresses import is_download
+from pairtile.errors import InputError
+from pairtile.files import atomic_path
+from pairtile.input_files import verify_checksum
+from pairtile.record import Progress, recorded
+
+log = logging.getLogger("pairtile")
+
+WAITS = (1.0, 5.0, 20.0)
+"""Seconds before each further attempt, after a fault that may pass."""
+
+SILENCE = 60.0
+"""Seconds without a byte after which an attempt is given up."""
+
+_BLOCK = 1 << 20
+_MAY_PASS = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+
+def download(address: str, checksum: str, out: Path, waits: tuple[float, ...] = WAITS) -> None:
+    """Fetch a file by http or https; it is there whole, with the right checksum, or not at all.
+
+    Parameters
+    ----------
+    address
+        ``https://...`` or ``http://...``; redirections are followed to such addresses only.
+    checksum
+        ``sha256:...`` or ``md5:...`` of the file.
+    out
+        Where to put it.
+    waits
+        Seconds before each further attempt.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be had, or is another than its checksum tells of.
+    """
+    with recorded(f"download of {address}"):
+        for wait in (*waits, None):
+            try:
+                with atomic_path(out) as temporary:
+                    _fetch(address, temporary)
+                    verify_checksum(address, str(temporary), checksum)
+                return
+            except (OSError, http.client.HTTPException, ValueError) as error:
+                if not _is_of_the_network(error):
+                    raise
+                if wait is None or not _may_pass(error):
+                    raise InputError.at(address, "", _said(error), "a file") from error
+                log.warning("%s: %s; next attempt in %.0f s", address, _said(error), wait)
+                time.sleep(wait)
+
+
+class _NoWebServer(urllib.error.URLError):
+    """A redirection to something else."""
+
+
+class _TooShort(urllib.error.URLError):
+    """A file that ended before its announced length."""
+
+
+class _WebOnly(urllib.request.HTTPRedirectHandler):
+    """No redirection to anything but a web server."""
+
+    def redirect_request(  # type: ignore[no-untyped-def]
+        self, req, fp, code, msg, headers, newurl
+    ) -> urllib.request.Request | None:
+        if not is_download(newurl):
+            raise _NoWebServer(f"a redirection to {newurl[:200]}")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _fetch(address: str, out: Path) -> None:
+    headers = {"User-Agent": f"pairtile/{__version__}", "Accept-Encoding": "identity"}
+    request = urllib.request.Request(address.replace(" ", "%20"), headers=headers)
+    opener = urllib.request.build_opener(_WebOnly)
+    with opener.open(request, timeout=SILENCE) as answer, out.open("wb") as file:
+        length = answer.headers.get("Content-Length", "")
+        expected = int(length) if length.isdecimal() else None
+        written = _copy(answer, file, expected)
+    if expected is not None and written != expected:
+        raise _TooShort(f"a transfer that ended after {written:,} of {expected:,} bytes")
+
+
+def _copy(source: IO[bytes], target: IO[bytes], expected: int | None) -> int:
+    progress = Progress(expected or 0, "bytes")
+    written = 0
+    while block := source.read(_BLOCK):
+        target.write(block)
+        written += len(block)
+        if expected:
+            progress.advance(len(block))
+    return written
+
+
+def _is_of_the_network(error: Exception) -> bool:
+    """Not of the disk that the file is written to."""
+    network = (
+        urllib.error.URLError,
+        http.client.HTTPException,
+        TimeoutError,
+        ConnectionError,
+        ValueError,
+    )
+    return isinstance(error, network)
+
+
+def _may_pass(error: Exception) -> bool:
+    if isinstance(error, urllib.error.HTTPError):
+        return error.code in _MAY_PASS
+    reason = getattr(error, "reason", error)
+    for_good = isinstance(error, _NoWebServer | ValueError | http.client.InvalidURL)
+    return not (for_good or "certificate" in str(reason))
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, urllib.error.HTTPError):
+        return f"status {error.code} ({error.reason})"
+    if isinstance(error, _TooShort):
+        return str(error.reason)
+    return f"no file ({getattr(error, 'reason', None) or error or type(error).__name__})"
