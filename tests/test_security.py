@@ -6,9 +6,9 @@ from __future__ import annotations
 import ast
 import pickle
 import re
-import sys
 import tomllib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ import anndata
 import h5py
 import MDAnalysis
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -130,10 +129,8 @@ def pickled_frame(folder: Path, done: Path) -> None:
 def test_a_pickle_inside_a_file_is_never_run(
     read: Callable[[Path, Path], None], tmp_path: Path
 ) -> None:
-    try:
+    with suppress(PairtileError, ValueError):  # numpy's own words for files of ours
         read(tmp_path, tmp_path / "done")
-    except (PairtileError, ValueError) as error:
-        assert str(error)  # refused; numpy's own words for files of ours
     assert not (tmp_path / "done").exists()
 
 
@@ -151,10 +148,9 @@ def test_pickled_offsets_beside_a_trajectory_are_not_run_and_its_frames_are_righ
     bad = np.empty(1, dtype=object)
     bad[0] = Deed(tmp_path / "done")
     np.savez(offsets, **(arrays | {"offsets": bad}))
-    opened = Trajectories(str(tmp_path / "top.pdb"), [given])
-    assert opened.universe is not None
+    opened = Trajectories(str(tmp_path / "top.pdb"), [given], {"start": 0, "stop": None, "step": 1})
+    assert len(opened.runs[0].frames) == wanted == 5
     assert not (tmp_path / "done").exists()
-    assert wanted == 5
 
 
 def test_arrays_of_objects_are_not_written(tmp_path: Path) -> None:
@@ -238,7 +234,7 @@ def test_paths_with_signs_of_the_shell_are_paths(tmp_path: Path) -> None:
     done = run(folder)
     assert done.code == 0, done.text
     assert (folder / "results/net/network.tsv").exists()
-    assert [path for path in tmp_path.rglob("pwned")] == []
+    assert list(tmp_path.rglob("pwned")) == []
     assert not (ROOT / "pwned").exists()
 
 

@@ -201,8 +201,8 @@ def test_memory_and_time_are_those_of_the_plan(finished: SlurmRun) -> None:
 
 
 @pytest.fixture(scope="module")
-def planned(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with an analysis of three chunks, computed up to the null."""
+def planned(cluster: SlurmCluster, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an analysis of three chunks, computed up to the null, on this machine."""
     folder = tmp_path_factory.mktemp("planned")
     write_data(folder, genes=1100, samples=24)
     write_config(folder, {"net": THREE_CHUNKS})

@@ -90,7 +90,7 @@ def test_the_conda_environment_has_the_dependencies_of_the_package() -> None:
 
 
 def test_there_is_one_environment_and_every_rule_uses_it() -> None:
-    assert [path.name for path in (ROOT / "envs").iterdir()] == ["pairtile.yaml"]
+    assert [path.name for path in (ROOT / "envs").glob("*.yaml")] == ["pairtile.yaml"]
     for name, text in rules().items():
         assert re.search(r"^ +conda:\n +ENVIRONMENT$", text, re.M), name
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,9 @@ from pairtile.files import file_digest, json_digest, read_json, write_json, writ
 
 MANIFEST = "state.json"
 
+PATIENCE_SECONDS = 20.0
+"""How long a file of a state may stay unseen on a node, where a shared file system is slow."""
+
 
 @contextmanager
 def scratch_beside(folder: str | os.PathLike[str]) -> Iterator[Path]:
@@ -25,7 +29,8 @@ def scratch_beside(folder: str | os.PathLike[str]) -> Iterator[Path]:
     top = Path(folder)
     scratch = top.with_name(f".{top.name}.scratch.part")
     shutil.rmtree(scratch, ignore_errors=True)
-    scratch.mkdir(parents=True)
+    with writing(folder):
+        scratch.mkdir(parents=True)
     try:
         yield scratch
     finally:
@@ -73,12 +78,23 @@ def open_state(folder: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
     """
     top = Path(folder)
     try:
+        _wait_for(top / MANIFEST)
         names = read_json(top / MANIFEST)["arrays"]
+        for name in names:
+            _wait_for(top / f"{name}.npy")
         return {name: np.load(top / f"{name}.npy", mmap_mode="r") for name in names}
     except (OSError, ValueError, KeyError) as error:
         raise StoreError.at(
             top, "", f"an incomplete state ({error})", "one written by the step prepare"
         ) from error
+
+
+def _wait_for(path: Path) -> None:
+    """Snakemake waits for the folder, not for what is in it."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while path.parent.is_dir() and not path.exists() and time.monotonic() < end:
+        time.sleep(0.1)
+        os.listdir(path.parent)  # NFS looks again
 
 
 def _own_file(array: NDArray[Any], scratch: Path | None) -> Path | None:

@@ -1,6 +1,7 @@
 # Configuration, paths, and what is seen to once before any job starts.
 import os
 import sys
+import time
 from functools import cache
 from pathlib import Path
 
@@ -19,7 +20,8 @@ os.environ.update(
 )
 
 from pairtile import __version__ as VERSION
-from pairtile.config import check_inputs_exist, load_config
+from pairtile.clock import mend_future_times
+from pairtile.config import check_inputs_exist, check_results_writable, load_config
 from pairtile.config.yaml_file import read_mapping_file
 from pairtile.errors import ConfigError
 from pairtile.files import read_json_once
@@ -66,11 +68,16 @@ def see_to_earlier_runs():
     if starts_jobs:
         from pairtile.run_lock import release_locks_of_a_killed_run
 
+        if not DEFAULT_STORAGE:
+            check_results_writable(CONFIG)
         if release_locks_of_a_killed_run(workflow.persistence.path):
             logger.info("the run before was killed: its locks are released")
     # Chunks left by an earlier run are taken over only whole; a damaged one is computed again.
     for analysis in CONFIG.analyses:
         folder = Path(CONFIG.results) / analysis
+        message = mend_future_times(folder, time.time(), dry_run=not starts_jobs)
+        if message:
+            logger.warning(message)
         if (folder / "scan").is_dir() or (folder / "chunks").is_dir():
             from pairtile.steps.merge import remove_damaged_before_run
 

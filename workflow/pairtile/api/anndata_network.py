@@ -103,7 +103,7 @@ def _weight(network: pd.DataFrame, weight: str | None) -> str | None:
     if missing:
         raise ValueError(f"network: found no column {', '.join(missing)}; expected one")
     ranked = (network.attrs.get("settings") or {}).get("score")
-    ranked = {"mi": "mi_bits"}.get(ranked, ranked)
+    ranked = "mi_bits" if ranked == "mi" else ranked
     if weight is None and ranked in network:
         return str(ranked)
     decimal = [str(name) for name in network if network[name].dtype.kind == "f"]

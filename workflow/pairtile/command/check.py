@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from pairtile.config import check_inputs_exist, load_config
+from pairtile.config.addresses import scheme
 from pairtile.config.section import Analysis
 from pairtile.estimators import estimator
 from pairtile.files import read_json
+from pairtile.input_files import verify_checksum
 from pairtile.report.formats import counted
 from pairtile.state import open_state
 from pairtile.steps.plan import plan
@@ -21,7 +23,7 @@ def check(config_file: Path) -> Iterator[str]:
     """Lines that describe what the configuration would run, analysis by analysis.
 
     Inputs are read and prepared as a run would, in a temporary folder; nothing is scored and
-    nothing is left behind. Relative paths start at the working directory.
+    nothing is left behind. What lies elsewhere (``https://...``) is not fetched. Relative paths start at the working directory.
 
     Raises
     ------
@@ -30,6 +32,9 @@ def check(config_file: Path) -> Iterator[str]:
     """
     config = load_config(config_file)
     check_inputs_exist(config)
+    for path, checksum in config.checksums.items():
+        if not scheme(path):
+            verify_checksum(path, path, checksum)
     number = counted(len(config.analyses), "analysis", "analyses")
     yield f"{config_file}: {number}, results in {config.results}/"
     for name, analysis in config.analyses.items():
@@ -40,6 +45,11 @@ def check(config_file: Path) -> Iterator[str]:
 def _analysis(
     name: str, analysis: Analysis, backend: str, seed: int, folder: Path
 ) -> Iterator[str]:
+    elsewhere = [path for path in analysis.input_files().values() if scheme(path)]
+    if elsewhere:
+        yield f"\n{name} ({analysis.method})"
+        yield f"  not looked into, as it reads what lies elsewhere: {', '.join(elsewhere)}"
+        return
     section = analysis.resolved()
     state, records = folder / "state", folder / "steps"
     prepare(section, seed, {}, folder / "items.parquet", state, records / "prepare.json")

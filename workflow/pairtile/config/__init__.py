@@ -4,7 +4,7 @@
 pydantic only, since Snakemake loads it at each start.
 """
 
-from pairtile.config.load import check_inputs_exist, load_config
+from pairtile.config.load import check_inputs_exist, check_results_writable, load_config
 from pairtile.config.model import METHODS, Config
 from pairtile.config.mutual_information import MutualInformation
 from pairtile.config.section import Analysis
@@ -17,5 +17,6 @@ __all__ = [
     "ConfigError",
     "MutualInformation",
     "check_inputs_exist",
+    "check_results_writable",
     "load_config",
 ]

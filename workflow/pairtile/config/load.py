@@ -78,6 +78,23 @@ def check_inputs_exist(config: Config) -> None:
         raise ConfigError("\n".join(faults))
 
 
+def check_results_writable(config: Config) -> None:
+    """Check that results can be written, before any job starts. Nothing is made.
+
+    Raises:
+        ConfigError: the folder, or the nearest one above it that is there, may not be written.
+    """
+    place = Path(config.results).absolute()
+    while not place.exists():
+        place = place.parent
+    if place.is_dir() and os.access(place, os.W_OK | os.X_OK):
+        return
+    why = "may not be written" if place.is_dir() else "is no folder"
+    at = "" if place == Path(config.results).absolute() else f" (at {place})"
+    text = f"found {config.results!r}, which {why}{at}; expected a folder that may be written"
+    raise ConfigError(line("config", ("results",), text))
+
+
 def _path_fault(path: Path, folder_allowed: bool) -> tuple[str, str] | None:
     if not os.path.exists(path):
         where = "" if path.is_absolute() else f" in the working directory {Path.cwd()}"

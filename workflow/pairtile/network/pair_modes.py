@@ -59,7 +59,7 @@ class PairModes:
             first,
             second,
             masks["samples"],
-            masks["outliers"].any(axis=0),
+            np.asarray(masks["outliers"].any(axis=0)),
             rows["correlation"].to_numpy(dtype=np.float64),
             rows["n_samples"].to_numpy(dtype=np.int64),
             rows["cluster"].to_numpy(dtype=np.int64),
