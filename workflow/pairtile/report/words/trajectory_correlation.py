@@ -85,7 +85,8 @@ def adapted(results: Results) -> Words:
     words = replace(words, item=item, items=items)
     if kind_of(results) == "dcc":
         axis = "dynamical cross-correlation"
-        words = replace(words, score=axis, score_axis=axis)
+        # Two atoms that move against each other are as strongly coupled.
+        words = replace(words, score=axis, score_axis=axis, signed=True)
     return words
 
 
