@@ -152,6 +152,14 @@ def test_another_analysis_can_only_be_named_not_pointed_at() -> None:
         load_config({"analyses": {"net": motion}})
 
 
+def test_merge_keys_that_unfold_without_end_are_refused_by_our_own_reader(tmp_path: Path) -> None:
+    lines = ["a0: &a0 {x: 1}"]
+    lines += [f"a{k}: &a{k} {{<<: [*a{k - 1}, *a{k - 1}]}}" for k in range(1, 60)]
+    (tmp_path / "config.yaml").write_text("\n".join(lines) + "\n" + ANALYSES)
+    with pytest.raises(ConfigError, match="unfold to more than 10,000 keys; expected fewer"):
+        load_config(tmp_path / "config.yaml")
+
+
 # --- YAML as Snakemake reads it -----------------------------------------------------------------
 
 

@@ -23,7 +23,8 @@ def check(config_file: Path) -> Iterator[str]:
     """Lines that describe what the configuration would run, analysis by analysis.
 
     Inputs are read and prepared as a run would, in a temporary folder; nothing is scored and
-    nothing is left behind. What lies elsewhere (``https://...``) is not fetched. Relative paths start at the working directory.
+    nothing is left behind. What lies elsewhere (``https://...``) is not fetched. Relative paths
+    start at the working directory.
 
     Raises
     ------

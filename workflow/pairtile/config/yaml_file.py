@@ -9,6 +9,9 @@ from typing import Any
 
 from pairtile.errors import ConfigError
 
+_MAX_MERGED = 10_000
+"""Keys of one mapping: a few lines of merge keys may double them again and again."""
+
 
 def read_mapping_file(path: str | os.PathLike[str]) -> Any:
     """The content of a configuration file, by the rules of YAML 1.1 that Snakemake goes by.
@@ -41,6 +44,13 @@ def read_mapping_file(path: str | os.PathLike[str]) -> Any:
                     raise ConfigError.at(path, place, f"the key {key.value!r} twice", "each once")
                 seen.add(str(key.value))
             return super().construct_mapping(node, deep)
+
+        def flatten_mapping(self, node: Any) -> None:
+            super().flatten_mapping(node)
+            if len(node.value) > _MAX_MERGED:
+                place = f"line {node.start_mark.line + 1}"
+                found = f"merge keys (<<) that unfold to more than {_MAX_MERGED:,} keys"
+                raise ConfigError.at(path, place, found, "fewer")
 
     try:
         return yaml.load(text, Loader=Loader)
