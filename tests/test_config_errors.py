@@ -210,7 +210,10 @@ BAD_TOP: list[tuple[Any, str]] = [
     ({"analyses": GOOD, "seed": 2**32}, "seed: found 4294967296; expected an integer between 0"),
     ({"analyses": GOOD, "seed": 1.5}, "config: seed: found 1.5; expected an integer"),
     ({"analyses": GOOD, "seed": "random"}, "config: seed: found 'random'; expected an integer"),
-    ({"analyses": GOOD, "sed": 1}, "sed: found an unknown key; expected results, backend, seed, analyses or"),
+    (
+        {"analyses": GOOD, "sed": 1},
+        "sed: found an unknown key; expected results, backend, seed, analyses or",
+    ),
     ({"analyses": GOOD, "sed": 1}, "(did you mean seed?)"),
     ({"analyses": GOOD, "method": "x"}, "config: method: found an unknown key; expected results,"),
 ]

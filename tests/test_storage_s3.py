@@ -125,9 +125,10 @@ def test_results_on_s3_are_those_on_a_disk(store: Store, finished: Path) -> None
     }
     assert set(store.keys()) == on_disk | {f"p/{name}" for name in FILES}
     for name in SAME:
-        assert store.get(f"p/results/net/{name}") == (
-            finished / "disk/results/net" / name
-        ).read_bytes(), name
+        assert (
+            store.get(f"p/results/net/{name}")
+            == (finished / "disk/results/net" / name).read_bytes()
+        ), name
     summary = json.loads(store.get("p/results/net/summary.json"))
     assert {key: i["path"] for key, i in summary["inputs"].items()} == {
         "expression": "expression.tsv",
@@ -171,7 +172,8 @@ def test_a_plan_that_another_machine_replaced_is_read_anew(store: Store, finishe
 def test_a_damaged_chunk_in_storage_is_named_and_what_to_do_is_said(
     store: Store, finished: Path
 ) -> None:
-    key = next(key for key in store.keys() if "/chunks/tiles" in key and key.endswith("parquet"))
+    stored = store.keys()
+    key = next(key for key in stored if "/chunks/tiles" in key and key.endswith("parquet"))
     whole = store.get(key)
     store.put(key, whole[: len(whole) // 2])
     store.delete("p/results/net/pairs.parquet")
@@ -186,9 +188,10 @@ def test_a_damaged_chunk_in_storage_is_named_and_what_to_do_is_said(
     assert done.code == 0, done.text
     assert store.get(key)[: len(whole) // 4] == whole[: len(whole) // 4]
     for name in SAME:
-        assert store.get(f"p/results/net/{name}") == (
-            finished / "disk/results/net" / name
-        ).read_bytes(), name
+        assert (
+            store.get(f"p/results/net/{name}")
+            == (finished / "disk/results/net" / name).read_bytes()
+        ), name
 
 
 def test_inputs_on_s3_serve_results_on_a_disk(store: Store, tmp_path: Path) -> None:

@@ -139,6 +139,8 @@ class Analysis:
     ``folder`` holds the data; paths in ``changes`` are relative to it.
     """
 
+    backend = "cpu"
+
     def __init__(
         self, folder: Path, changes: Mapping[str, Any], name: str = "net", seed: int = 3
     ) -> None:
@@ -174,7 +176,7 @@ class Analysis:
         prepare(self.section, self.seed, inputs, items, self.out / "state", record)
         state = self.out / "state"
         out = self.out / "plan.json"
-        plan(self.section, "cpu", self.seed, state, out, self.record("plan"))
+        plan(self.section, self.backend, self.seed, state, out, self.record("plan"))
         null(self.section, out, state, self.out / "null.npz", self.record("null"))
         return self
 

@@ -79,7 +79,7 @@ def _cuda_problem() -> str:
     """Why CUDA cannot be used, in words; empty when it can."""
     try:
         import cupy
-    except ImportError:
+    except ModuleNotFoundError:
         return "CuPy is not installed"
     except Exception as error:  # a broken CUDA installation raises all kinds
         return f"CuPy cannot be imported ({error})"

@@ -10,6 +10,7 @@ import logging
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -49,6 +50,7 @@ def job(snakemake: Any) -> Iterator[None]:
         log.error("%s", error)
         sys.exit(1)
     except MemoryError as error:
+        traceback.clear_frames(error.__traceback__)  # lets go of the arrays that filled it
         log.error("%s", no_memory(snakemake.output[0], error))
         sys.exit(1)
     except Exception as error:

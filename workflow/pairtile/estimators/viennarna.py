@@ -20,10 +20,15 @@ def package() -> Any:
     """The Python module ``RNA``. Raises ConfigError where ViennaRNA is not installed."""
     try:
         return importlib.import_module("RNA")
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise ConfigError(
             "energies: found no Python module RNA; expected the package ViennaRNA to be installed "
             "(pip install ViennaRNA), or energies: false"
+        ) from error
+    except ImportError as error:  # it is there; its library cannot be loaded, as for want of memory
+        raise ConfigError(
+            f"energies: found a Python module RNA that cannot be loaded ({error}); expected one "
+            "that loads (is memory short?), or energies: false"
         ) from error
 
 

@@ -44,10 +44,10 @@ class SeriesFile:
                 if hasattr(os, "posix_fallocate"):
                     os.posix_fallocate(handle.fileno(), 0, path.stat().st_size)
         except OSError as error:
-            size = int(np.prod(shape)) * dtype.itemsize
-            raise StoreError.at(
-                path.parent, "", f"no room for the series ({error})", f"{size / 2**30:.2f} GiB"
-            ) from error
+            size = int(np.prod(shape)) * dtype.itemsize / 2**20
+            found = f"a full disk, or none for files of this size ({error})"
+            expected = f"room for {size:,.1f} MiB: free some or choose another folder for results"
+            raise StoreError.at(path.parent, "", found, expected) from error
 
     def write(self, first: int, block: NDArray) -> None:
         """Frames from ``first`` on; ``block`` has shape (frames, variables, dimensions)."""
