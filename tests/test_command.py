@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pairtile.command import main
 from pairtile.config import load_config
@@ -141,6 +141,7 @@ EDGES = st.lists(
 ).map(lambda rows: pd.DataFrame(rows, columns=["source", "target", "score"]))
 
 
+@settings(deadline=None)
 @given(EDGES, EDGES)
 def test_comparison_agrees_with_sets(one: pd.DataFrame, two: pd.DataFrame) -> None:
     found, back = compare_networks(one, two), compare_networks(two, one)
