@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from pairtile import tiles
 from pairtile.device import Device
 from small_analyses import ANALYSES, SMALL_TILES
-from workflow_runs import ROOT, Analysis, temporary_files
+from workflow_runs import ROOT, Analysis, temporary_files, write_data
 
 MIB = 1 << 20
 
@@ -26,11 +27,20 @@ given = SimpleNamespace(
     threads=1, log=[str(here / "job.log")], resources=SimpleNamespace(), output=[str(target)]
 )
 with job(given):
+    from pairtile import tiles
     from small_analyses import ANALYSES, cut_small
     from workflow_runs import Analysis
     cut_small()
+    tiles.TILE_EDGE = {edge}
     analysis = Analysis(here, ANALYSES[{name!r}][1])
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used, resource.RLIM_INFINITY))
+    ballast = []  # what the process already has, but does not use, is no room
+    try:
+        while True:
+            ballast.append(bytearray(1 << 18))
+    except MemoryError:
+        pass
     most = used + {room}
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     analysis.compute("chunks", [{chunk!r}])
@@ -46,7 +56,9 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
 def with_room(folder: Path, name: str, chunk: str, room: int) -> tuple[int, str]:
     """Compute a chunk in a process that may take so many bytes more; its code, its words."""
     path = [str(ROOT / "workflow"), str(ROOT / "tests")]
-    code = LIMITED.format(path=path, folder=str(folder), name=name, chunk=chunk, room=room)
+    code = LIMITED.format(
+        path=path, folder=str(folder), name=name, chunk=chunk, room=room, edge=tiles.TILE_EDGE
+    )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=250, check=False
     )
@@ -82,7 +94,13 @@ def try_rooms(tmp_path: Path, name: str, rooms: list[int]) -> tuple[int, int]:
     return failures, named
 
 
-def test_a_chunk_without_memory_says_so_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_chunk_without_memory_says_so_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tiles, "TILE_EDGE", 512)  # its scores alone take twice the room
+    section = ANALYSES["mutual_information"][1]
+    large = (lambda folder: write_data(folder, genes=600, samples=40), section)
+    monkeypatch.setitem(ANALYSES, "mutual_information", large)
     assert try_rooms(tmp_path, "mutual_information", [MIB]) == (1, 1)
 
 
