@@ -5,6 +5,8 @@
 # make test-storage  runs from and to a pretend S3 (installs a storage plugin and moto)
 # make lock       pin all dependencies with their checksums in envs/*.lock.txt
 # make audit      look the pinned dependencies up in the databases of known vulnerabilities
+# make test-faults  kills, full disks, lack of memory, by the hundred (an hour; full disks need root)
+# make test-fuzz  tens of thousands of damaged input files and configurations
 # make bench      benchmarks into benchmarks/results/
 # make quality    AUPR on public data sets (needs them beside the checkout); known networks
 # make docs       regenerate schema and config/README.md, build the documentation into site/
@@ -14,7 +16,7 @@ BIN := $(VENV)/bin
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 
 .DELETE_ON_ERROR:
-.PHONY: demo setup test lint types unit workflow-lint test-slurm test-storage lock audit gpu-test bench quality docs clean
+.PHONY: demo setup test lint types unit workflow-lint test-slurm test-storage test-faults test-fuzz lock audit gpu-test bench quality docs clean
 
 demo: setup
 	$(BIN)/snakemake --cores $(CORES)
@@ -81,6 +83,14 @@ lock: $(VENV)/.stamp
 audit: $(VENV)/.stamp
 	$(BIN)/python -m pip install --quiet pip-audit
 	$(BIN)/pip-audit --disable-pip --require-hashes -r envs/requirements-cuda12.lock.txt
+
+test-faults: $(VENV)/.stamp-test
+	$(BIN)/python -m pytest -m faults tests
+
+test-fuzz: $(VENV)/.stamp-test
+	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n $(CORES) --timeout 3600 \
+		tests/test_fuzz_text.py tests/test_fuzz_binary.py tests/test_fuzz_config.py \
+		tests/test_config_fuzz.py
 
 bench:
 	$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) -m benchmarks

@@ -15,6 +15,7 @@ from benchmarks import (
     bench_pair_mixtures,
     bench_plain_correlation,
     bench_predictor_pairs,
+    bench_scaling,
     bench_trajectory_correlation,
     bench_workflow,
 )
@@ -47,6 +48,7 @@ def main() -> None:
             backend
         ),
         "plain_correlation": lambda: bench_plain_correlation.run(backend),
+        "scaling": bench_scaling.run,
         "eigenvalues": lambda: bench_eigenvalues.run(backend),
         "workflow": lambda: {
             f"{genes} genes x {samples} samples": bench_workflow.run(genes, samples, backend, draws)

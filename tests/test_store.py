@@ -334,3 +334,27 @@ def test_bytes_of_another_width_are_refused(tmp_path):
     rows = byte_rows(0) | {"samples": np.zeros((4, 2), dtype=np.uint8)}
     with pytest.raises(ValueError, match="shape"):
         write_chunk(tmp_path / "c.parquet", BYTES, [(0, rows)], ChunkHeader(PRINT, [], {}))
+
+
+MANY = """
+import resource, sys
+sys.path[:0] = {path!r}
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+from test_store import *
+merged({paths!r}, {out!r}, band_of_tile=list(range(200)))
+"""
+
+
+def test_more_chunks_are_merged_than_a_process_may_hold_open(tmp_path):
+    paths = []
+    for number in range(200):
+        paths.append(tmp_path / f"tiles-{number:06d}-{number:06d}.parquet")
+        rows = {"i": np.array([number], np.int32), "j": np.array([0], np.int32)}
+        rows["mi_bits"] = np.array([0.5])
+        write_chunk(paths[-1], SCHEMA, [(number, rows)], ChunkHeader(PRINT, [], {}))
+    out = tmp_path / "out.parquet"
+    code = MANY.format(
+        path=[p for p in sys.path if p], paths=[str(path) for path in paths], out=str(out)
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert pq.read_table(out)["i"].to_pylist() == list(range(200))

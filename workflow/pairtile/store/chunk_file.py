@@ -142,15 +142,21 @@ def write_chunk(
 
 
 class ChunkFile:
-    """A chunk file opened for reading; every problem is a ``StoreError`` that names the file."""
+    """A chunk file to be read; every problem is a ``StoreError`` that names the file.
+
+    It is open only while something is read: a merge of thousands would hold more files than a
+    process may have.
+    """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         try:
-            self._file = pq.ParquetFile(self.path, page_checksum_verification=True)
-            raw = (self._file.schema_arrow.metadata or {}).get(HEADER_KEY)
+            with pq.ParquetFile(self.path) as file:
+                self._metadata = file.metadata
+                self._schema = file.schema_arrow
+            raw = (self._schema.metadata or {}).get(HEADER_KEY)
             if raw is None:
-                raw = (self._file.metadata.metadata or {})[HEADER_KEY]
+                raw = (self._metadata.metadata or {})[HEADER_KEY]
             head = json.loads(raw)
             if head["format_version"] != FORMAT_VERSION:
                 raise StoreError.at(
@@ -175,8 +181,8 @@ class ChunkFile:
         for number, rows in self.header.tiles:
             if rows:
                 self._groups[number] = len(self._groups)
-        if self._file.metadata.num_row_groups != len(self._groups):
-            raise self._damaged(f"{self._file.metadata.num_row_groups} row groups")
+        if self._metadata.num_row_groups != len(self._groups):
+            raise self._damaged(f"{self._metadata.num_row_groups} row groups")
 
     def _damaged(self, why: object) -> StoreError:
         why_text = str(why).splitlines()[0] if str(why) else type(why).__name__
@@ -190,16 +196,17 @@ class ChunkFile:
     @property
     def schema(self) -> pa.Schema:
         """Columns of the table."""
-        return self._file.schema_arrow
+        return self._schema
 
     def read_tile(self, number: int, columns: Sequence[str] | None = None) -> pa.Table:
         """Rows of one tile."""
         try:
             if number not in self._groups:
-                wanted = columns or self._file.schema_arrow.names
-                schema = pa.schema([self._file.schema_arrow.field(c) for c in wanted])
+                wanted = columns or self._schema.names
+                schema = pa.schema([self._schema.field(c) for c in wanted])
                 return schema.empty_table()
-            return self._file.read_row_group(self._groups[number], columns=columns)
+            with self._open() as file:
+                return file.read_row_group(self._groups[number], columns=columns)
         except Exception as error:
             raise self._damaged(error) from error
 
@@ -214,7 +221,7 @@ class ChunkFile:
             )
         held = [n for n, _ in self.header.tiles]
         if tiles is not None and held != list(tiles):
-            raise StoreError.at(self.path, "header", f"tiles {held}", f"tiles {list(tiles)}")
+            raise StoreError.at(self.path, "header", _range(held), _range(list(tiles)))
         digest = hashlib.blake2b(digest_size=16)
         for number, rows in self.header.tiles:
             table = self.read_tile(number)
@@ -225,9 +232,12 @@ class ChunkFile:
         if digest.hexdigest() != self._checksum:
             raise self._damaged("its checksum does not agree with its content")
 
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+    def _open(self) -> pq.ParquetFile:
+        return pq.ParquetFile(self.path, metadata=self._metadata, page_checksum_verification=True)
+
+
+def _range(tiles: Sequence[int]) -> str:
+    return f"tiles {tiles[0]} to {tiles[-1]}" if tiles else "no tiles"
 
 
 def add_summaries(total: Summaries, part: Mapping[str, NDArray[np.int64]]) -> None:

@@ -116,8 +116,6 @@ def merge(
         cut = _best_cut(files, top) if top else -np.inf
         rows = _write_merged(files, Path(out), band_of_tile, sort_by, top, cut, reduce, schema)
     records = {file.path.stem: file.header.record for file in files}
-    for file in files:
-        file.close()
     return MergeResult(rows, summaries, records)
 
 
