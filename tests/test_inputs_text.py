@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pairtile.errors import InputError
-from pairtile.inputs import read_expression
+from pairtile.inputs import read_expression, text_fast
 from pairtile.inputs.table import Kinds
 from pairtile.inputs.text_careful import read_careful
 from pairtile.inputs.text_fast import read_fast
@@ -138,3 +138,32 @@ def test_plain_tables_take_the_fast_way(tmp_path: Path) -> None:
         fast = read_fast(path, find_layout(path, Kinds("gene", "sample")))
         assert fast is not None
         np.testing.assert_array_equal(fast[1], values)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\n\n\n"])
+@pytest.mark.parametrize("last", ["", "\n", "\n\n\n"])
+@pytest.mark.parametrize("piece", [1, 500, 1 << 26])
+def test_a_table_reads_the_same_in_any_pieces(
+    tmp_path: Path, end: str, last: str, piece: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_fast, "_PIECE", piece)
+    values = np.random.default_rng(piece).normal(size=(200, 3)).round(3)
+    lines = [f"g{k}\t" + "\t".join(map(str, row)) for k, row in enumerate(values)]
+    path = write(tmp_path / "t.tsv.gz", end.join(["gene\ta\tb\tc", *lines]) + last)
+    names, found = read_fast(path, find_layout(path, Kinds.of("genes_in_rows"))) or ([], None)
+    assert names == [f"g{k}" for k in range(200)]
+    np.testing.assert_array_equal(found, values)
+
+
+@pytest.mark.parametrize(
+    "fault", ["g0\t1\t2\t3", "g\t1\t2", "g\t1\tx\t3", " ", "g\t1\tinf\t3", 'g"\t1']
+)
+def test_a_fault_in_a_late_piece_is_left_to_the_careful_way(
+    tmp_path: Path, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_fast, "_PIECE", 100)
+    rows = [f"g{k}\t1\t2\t3" for k in range(100)]
+    path = write(tmp_path / "t.tsv", "\n".join(["gene\ta\tb\tc", *rows, fault]) + "\n")
+    assert read_fast(path, find_layout(path, Kinds.of("genes_in_rows"))) is None
+    with pytest.raises(InputError):
+        read_expression(path)

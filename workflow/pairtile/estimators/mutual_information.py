@@ -77,7 +77,7 @@ class MutualInformation(Estimator):
         expression = read_expression(
             section["expression"], section["orientation"], section.get("layer")
         )
-        prepared = prepare_expression(expression, section["preprocess"])
+        prepared = prepare_expression(expression, section["preprocess"], overwrite=True)
         notes = list(prepared.notes)
         warnings = list(prepared.warnings)
         counts = dict(prepared.counts)
@@ -94,7 +94,8 @@ class MutualInformation(Estimator):
                 )
             items.loc[regulators, "is_regulator"] = True
         settings = spline_settings(section, "float64")
-        z = scaled(prepared.values, settings, section["estimator"]["transform"])
+        transform = section["estimator"]["transform"]
+        z = scaled(prepared.values, settings, transform, overwrite=True)
         entropy = marginal_entropies(z, settings)
         n_classes = int(entropy_classes(entropy).max(initial=0)) + 1
         if n_classes > 1:

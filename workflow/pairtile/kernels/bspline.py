@@ -98,6 +98,33 @@ def bspline_weights(
     return first, weights
 
 
+def bin_sums(z: NDArray[np.float64], bins: int, order: int, knots: str) -> NDArray[np.float64]:
+    """Sum of every gene's weights over its samples: float64, shape (genes, bins).
+
+    Parameters as of ``bspline_weights``; nothing of the size of ``z`` is made.
+    """
+    sums = np.zeros((z.shape[0], bins))
+    _bin_sums(np.ascontiguousarray(z), bins, order, knot_vector(bins, order, knots), sums)
+    return sums
+
+
+@njit(cache=True, parallel=True)
+def _bin_sums(z, bins, order, knots, sums):  # type: ignore[no-untyped-def]
+    intervals = bins - order + 1
+    for gene in prange(z.shape[0]):
+        left = np.zeros(order)
+        right = np.zeros(order)
+        basis = np.zeros(order)
+        for sample in range(z.shape[1]):
+            value = z[gene, sample]
+            if np.isnan(value):
+                continue
+            interval = min(int(np.floor(value)), intervals - 1)
+            _basis(value, interval, order, knots, left, right, basis)
+            for a in range(order):
+                sums[gene, interval + a] += basis[a]
+
+
 def dense_weights(
     first: NDArray[np.int16], weights: NDArray[np.float64], bins: int
 ) -> NDArray[np.float64]:

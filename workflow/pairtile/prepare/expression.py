@@ -46,9 +46,12 @@ class Prepared:
 
 
 def prepare_expression(
-    expression: Expression, settings: Mapping[str, Any] | None = None
+    expression: Expression, settings: Mapping[str, Any] | None = None, overwrite: bool = False
 ) -> Prepared:
-    """Prepare a table as the configuration's `preprocess` section asks; the input is not changed.
+    """Prepare a table as the configuration's `preprocess` section asks.
+
+    The input is not changed, unless the caller needs its values no more and allows to
+    ``overwrite`` them: a copy of a large table is then never made.
 
     In this order: ``cpm`` or ``median_ratio`` on the raw values of all genes; log2, with zeros to
     missing unless a pseudocount is added; genes observed in fewer than ``min_samples`` samples
@@ -74,13 +77,13 @@ def prepare_expression(
             "",
             f"{n_samples} samples",
             f"at least preprocess.min_samples ({chosen.min_samples}); lower that key if so few "
-            "are meant",
+            "are meant, or see whether orientation fits",
         )
     account = Account(n_genes)
     account.n_missing_input = np.isnan(expression.values).sum(axis=1, dtype=np.int32)
     scale = measure_scale(expression.values)
     log2 = _decide_log2(chosen, scale, expression, account)
-    values = _normalize_raw(expression, chosen, account)
+    values = _normalize_raw(expression, chosen, account, overwrite)
     if log2:
         account.n_zeros = take_log2(values, expression, chosen.pseudocount)
         _tell_log2(chosen, account)
@@ -160,8 +163,10 @@ def _not_raw(chosen: Settings, expression: Expression, found: str, hint: str) ->
     )
 
 
-def _normalize_raw(expression: Expression, chosen: Settings, account: Account) -> np.ndarray:
-    """A copy of the values, normalised if that is done before the logarithm."""
+def _normalize_raw(
+    expression: Expression, chosen: Settings, account: Account, overwrite: bool
+) -> np.ndarray:
+    """The values or a copy of them, normalised if that is done before the logarithm."""
     if chosen.normalize == "cpm":
         account.notes.append("Each sample was scaled to a sum of one million (cpm), all genes.")
         return counts_per_million(expression.values, expression)
@@ -172,7 +177,7 @@ def _normalize_raw(expression: Expression, chosen: Settings, account: Account) -
             f"(median of ratios over {n_used} genes that are positive in every sample)."
         )
         return expression.values / factors
-    return expression.values.copy()
+    return expression.values if overwrite else expression.values.copy()
 
 
 def _tell_log2(chosen: Settings, account: Account) -> None:

@@ -1,0 +1,65 @@
+"""Each row's values, or their average ranks, scaled to [0, top]."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+from numpy.typing import NDArray
+
+_BLOCK_VALUES = 1 << 22
+"""Values that are ranked together: their order takes as many whole numbers."""
+
+
+def scale_rows(
+    values: NDArray[np.float64], by_rank: bool, top: float, out: NDArray[np.float64]
+) -> None:
+    """Scale every row of ``values`` (rows, columns; float64, NaN where missing) into ``out``.
+
+    ``by_rank`` takes average ranks among the row's observed values (ties share their mean) in
+    place of the values. A constant row becomes 0, a missing value stays missing. ``values`` is
+    C-contiguous; ``out`` may be the same array.
+    """
+    if not by_rank:
+        _scale(values, top, out)
+        return
+    step = max(1, _BLOCK_VALUES // max(1, values.shape[1]))
+    for begin in range(0, len(values), step):
+        block = values[begin : begin + step]
+        order = np.argsort(block, axis=1)  # NumPy's is vectorised; missing ones come last
+        _average_ranks(block, order, out[begin : begin + step])
+        _scale(out[begin : begin + step], top, out[begin : begin + step])
+
+
+@njit(cache=True, parallel=True)
+def _average_ranks(values, order, ranks):  # type: ignore[no-untyped-def]
+    """Ranks from 1, as floats; equal values share the mean of theirs."""
+    for row in prange(values.shape[0]):
+        ordered = values[row][order[row]]
+        begin = 0
+        while begin < ordered.size:
+            end = begin + 1
+            while end < ordered.size and ordered[end] == ordered[begin]:
+                end += 1
+            rank = 0.5 * (begin + 1 + end)
+            if np.isnan(ordered[begin]):
+                rank = np.nan
+            for k in range(begin, end):
+                ranks[row, order[row, k]] = rank
+            begin = end
+
+
+@njit(cache=True, parallel=True)
+def _scale(values, top, out):  # type: ignore[no-untyped-def]
+    for row in prange(values.shape[0]):
+        low = np.inf
+        high = -np.inf
+        for column in range(values.shape[1]):
+            value = values[row, column]
+            if not np.isnan(value):
+                low = min(low, value)
+                high = max(high, value)
+        width = high - low if high > low else 1.0
+        for column in range(values.shape[1]):
+            z = (values[row, column] - low) / width
+            # Rounding may leave a maximum just above one; the comparison keeps what is missing.
+            out[row, column] = (1.0 if z > 1.0 else z) * top
