@@ -34,6 +34,7 @@ CHUNKS = (100, 1_000, 10_000)
 GENES = (1_000, 5_000, 20_000, 60_000)
 JOBS = (8, 40)
 TABLES = ((2_000, 1_000), (4_000, 2_500), (5_000, 10_000))
+STORED = (1_000, 2_000, 4_000)
 EDGE = 16
 """Genes along each side of a tile in these measurements."""
 
@@ -54,6 +55,9 @@ def run() -> dict[str, Any]:
         "merges": {
             f"{chunks} chunks of {rows} rows": in_folder(measure_merge, chunks, rows)
             for chunks, rows in [*((chunks, 100) for chunks in CHUNKS), (1_000, 10_000)]
+        },
+        "networks": {
+            f"all pairs of {genes} genes": in_folder(measure_network, genes) for genes in STORED
         },
     }
 
@@ -255,3 +259,21 @@ def measure_merge(folder: Path, chunks: int, rows: int) -> dict[str, Any]:
         "chunk_bytes": chunk_bytes,
         "merged_bytes": (out / "pairs.parquet").stat().st_size,
     }
+
+
+def measure_network(folder: Path, genes: int) -> dict[str, Any]:
+    """Steps of ``keep: all`` after the chunks: the network, with DPI, holds all stored pairs."""
+    write_table(folder / "expression.tsv", expression(genes, 24))
+    section: dict[str, Any] = {"method": "mutual_information", "expression": "expression.tsv"}
+    section |= {"keep": "all", "dpi": {"tolerance": 0.1}, "export": ["tsv"]}
+    content = {"backend": "cpu", "analyses": {"bench": section}}
+    (folder / "config.yaml").write_text(json.dumps(content))
+    snakemake(folder, "results/bench/network.parquet")
+    out = folder / "results/bench"
+    stored = json.loads((out / "steps/merge.json").read_text())["counts"]["pairs_stored"]
+    found: dict[str, Any] = {"stored_pairs": stored}
+    found["bytes_a_pair_on_disk"] = (out / "pairs.parquet").stat().st_size / stored
+    for step in ("merge", "network"):
+        record = json.loads((out / f"steps/{step}.json").read_text())
+        found[step] = {key: record[key] for key in ("seconds", "peak_memory_bytes")}
+    return found

@@ -51,7 +51,7 @@ class Network:
     threshold: dict[str, Any] = field(default_factory=dict)
     """How edges were chosen, for ``summary.json``."""
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
-    """What the report shows of how edges were chosen, for ``scores.npz``."""
+    """What later steps and the report need of how edges were chosen, for ``scores.npz``."""
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -133,11 +133,11 @@ def build_network(
     kept = _kept(keep, ranking, p[pair], q[pair])
     in_network = np.zeros(pairs.i.size, dtype=bool)
     in_network[pair[kept]] = True
-    which = np.flatnonzero(in_network)
-    before = which.size
-    if dpi is not None and which.size:
-        few = pairs.take(which)
-        stays = data_processing_inequality(
+    before = int(in_network.sum())
+    threshold_bits = float(pairs.mi_bits[in_network].min()) if before else None
+    if dpi is not None and before:
+        few = pairs if before == pairs.i.size else pairs.take(in_network)
+        in_network[in_network] = data_processing_inequality(
             few.i,
             few.j,
             few.mi_bits,
@@ -147,12 +147,13 @@ def build_network(
             is_regulator=is_regulator,
             backend=backend,
         )
-        in_network[which[~stays]] = False
     kept &= in_network[pair]
+    # Only now the other columns: there may be far fewer edges than pairs.
+    table, pair = table[kept], pair[kept]
     table["p_value"] = p[pair]
     table["q_value"] = q[pair]
     table["p_method"] = np.where(extrapolated[pair], "extrapolated", "empirical")
-    edges = sort_edges(table[kept], "mi_bits" if score == "mi" else score)
+    edges = sort_edges(table, "mi_bits" if score == "mi" else score)
     wanted = ["source", "target", "mi_bits", "p_value", "q_value"]
     wanted += [] if score == "mi" else [score]
     in_pairs = int(in_network.sum())
@@ -166,7 +167,7 @@ def build_network(
             "edges": len(edges),
             "edges_with_extrapolated_p": int((edges["p_method"] == "extrapolated").sum()),
         },
-        threshold_bits=float(pairs.mi_bits[which].min()) if before else None,
+        threshold_bits=threshold_bits,
     )
 
 
