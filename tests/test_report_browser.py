@@ -66,9 +66,9 @@ def test_table_and_network_work_in_the_browser(demo: str, tmp_path: Path) -> Non
     assert int(canvas.get("data-edges")) == 312
     assert len(canvas.xpath(".//canvas")) == 3
     assert page.get_element_by_id("edges-table").get("data-enhanced") == "true"
-    assert len(page.xpath("//*[@id='edges-table']/tbody/tr")) == 25
+    assert len(page.xpath("//*[@id='edges-table']/tbody/tr")) == 50
     assert page.xpath("//*[@class='dt-search']/input[@type='search']")
-    assert "1 to 25 of 312 rows" in page.text_content()
+    assert "rows 1 to 50 of 312" in page.text_content()
     assert len(page.xpath("//*[@id='network-names']/option")) == int(canvas.get("data-nodes"))
 
 

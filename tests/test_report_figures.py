@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import matplotlib
@@ -16,8 +17,8 @@ from pairtile.report.style import save_figure
 
 def labels(figure: Figure) -> list[str]:
     """The legend's texts."""
-    legend = figure.axes[0].get_legend()
-    return [text.get_text() for text in legend.get_texts()] if legend else []
+    legends = [figure.axes[0].get_legend(), *figure.legends]
+    return [text.get_text() for legend in legends if legend for text in legend.get_texts()]
 
 
 def test_score_distribution_scales_the_null_to_the_pairs() -> None:
@@ -29,6 +30,11 @@ def test_score_distribution_scales_the_null_to_the_pairs() -> None:
     assert drawn.sum() == pytest.approx(counts.sum())
     assert labels(figure) == ["scored pairs", "null, scaled to them", "threshold 0.350"]
     assert figure.axes[0].get_yscale() == "log"
+
+
+def test_a_null_higher_than_the_pairs_is_within_the_axes() -> None:
+    figure = figures.score_distribution([0, 1, 2, 3], [5, 5, 990], [1000, 0, 0])
+    assert figure.axes[0].get_ylim()[1] > 1000
 
 
 def test_score_distribution_keeps_every_pair_when_bins_are_joined() -> None:
@@ -60,6 +66,25 @@ def test_degree_distribution_counts_genes_with_at_least_k_edges() -> None:
     assert "a" in [text.get_text() for text in figure.axes[0].texts]
 
 
+@pytest.mark.parametrize("genes", [4, 60, 9000])
+def test_degree_distribution_names_hubs_apart_and_counts_in_whole_numbers(genes: int) -> None:
+    # The first gene is linked to all others, the second to all but one, and so on.
+    hubs = min(5, genes - 2)
+    ends = [(f"hub{h}", f"g{k}") for h in range(hubs) for k in range(h, genes)]
+    network = pd.DataFrame(ends, columns=["source", "target"])
+    figure = figures.degree_distribution(network)
+    figure.canvas.draw()
+    boxes = sorted((text.get_window_extent() for text in figure.axes[0].texts), key=lambda b: b.y0)
+    assert boxes
+    assert all(low.y1 < high.y0 for low, high in pairwise(boxes))
+    for axis in (figure.axes[0].xaxis, figure.axes[0].yaxis):
+        shown = [
+            tick.get_text() for tick in axis.get_ticklabels() + axis.get_ticklabels(minor=True)
+        ]
+        assert all(re.fullmatch(r"[0-9,]*", text) for text in shown)
+        assert any(shown)
+
+
 def test_degree_distribution_of_an_empty_network_is_an_empty_figure() -> None:
     empty = pd.DataFrame({"source": [], "target": []}, dtype=object)
     assert not figures.degree_distribution(empty).axes[0].get_lines()
@@ -74,6 +99,10 @@ def test_precision_recall_names_area_chance_and_network() -> None:
         "random (0.100)",
         "the network (precision 0.600, recall 0.300)",
     ]
+    # The legend lies beside the axes, wherever the curve runs.
+    figure.canvas.draw()
+    [legend] = figure.legends
+    assert legend.get_window_extent().y0 >= figure.axes[0].get_window_extent().y1
 
 
 def test_cleaning_overview_counts_kept_and_left_out() -> None:

@@ -31,7 +31,7 @@ def test_the_table_of_sets_starts_with_the_best_of_each_target(demo: Path, tmp_p
     # Thirteen targets with more than one level, and the one that never changes.
     assert len(rows) == len(varied_best(demo)) + 1 == 14
     assert {row.xpath("td[2]")[0].text_content() for row in rows} == {"1"}
-    assert "1 to 14 of 14 rows (of 140)" in page.text_content()
+    assert "rows 1 to 14 of 14 (found in 140)" in page.text_content()
     headings = {
         "".join(th.xpath(".//*[@class='dt-column-title']/text()")): th.get("class")
         for th in table.xpath("thead//th")

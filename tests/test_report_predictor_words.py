@@ -99,7 +99,7 @@ def test_methods_paragraph_cites_what_was_used_and_nothing_else(demo: Path, tmp_
 @pytest.mark.parametrize(
     ("changes", "slow", "wanted", "unwanted"),
     [
-        ({}, True, "keep their level from one step to the next", "no p-values"),
+        ({}, True, "Levels change slowly: targets keep theirs", "from one step to the next"),
         ({}, False, "have p > 0.05", "from one step to the next"),
         ({"null": {"kind": "circular_shift"}}, True, "", "from one step to the next"),
         ({"lag": 0}, True, "", "from one step to the next"),

@@ -103,3 +103,21 @@ def test_every_gene_gets_a_place_of_its_own_and_always_the_same(
     assert np.isfinite(places).all()
     assert len(np.unique(places.round(3), axis=0)) == n
     np.testing.assert_array_equal(places, place_nodes(n, edges))
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(140, "140"), (-9, "−9"), (0.5, "0.5"), (1e-5, "1e-5"), (0.01, "0.01"), (-2.5e-7, "−2.5e-7")],
+)
+def test_settings_are_written_as_one_would_write_them(value: float, shown: str) -> None:
+    assert formats.plain(value) == shown
+
+
+def test_genes_of_a_large_network_stand_apart() -> None:
+    # Ten hubs and 150 leaves each; igraph's grid variant pulls leaves towards their hubs.
+    edges = [(hub, 10 + 150 * hub + leaf) for hub in range(10) for leaf in range(150)]
+    edges += [(hub, hub + 1) for hub in range(9)]
+    places = place_nodes(1510, edges)
+    ends = np.array(edges)
+    lengths = np.linalg.norm(places[ends[:, 0]] - places[ends[:, 1]], axis=1)
+    assert np.quantile(lengths, 0.01) > 0.3 * np.median(lengths)

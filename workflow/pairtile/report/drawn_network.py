@@ -163,7 +163,9 @@ def _short(results: Results, table: pd.DataFrame) -> list[float | None]:
     if results.strength is None:
         return [None] * len(table)
     values = table[results.strength].to_numpy(dtype=np.float64)
-    return [float(f"{value:.4g}") if np.isfinite(value) else None for value in values]
+    short = [float(f"{value:.4g}") if np.isfinite(value) else None for value in values]
+    # 175, not 175.0: in fewer letters.
+    return [int(v) if v is not None and v.is_integer() and abs(v) < 1e6 else v for v in short]
 
 
 def _verdicts(results: Results, table: pd.DataFrame) -> list[int] | None:

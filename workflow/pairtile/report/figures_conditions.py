@@ -13,6 +13,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from pairtile.inputs.annotations import Condition
@@ -131,6 +132,7 @@ def condition_edges(counts: pd.DataFrame) -> Figure:
         axes.set_yticks(places, names, parse_math=False)
         axes.set_ylim(len(names) - 0.4, -0.6)
         axes.margins(x=0.12)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.grid(visible=False, axis="y")
         axes.set(xlabel="edges")
         figure.legend(loc="outside upper center", ncols=2)

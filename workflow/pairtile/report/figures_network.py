@@ -6,13 +6,15 @@ the report. Names of genes are drawn as they are: no character in them is taken 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from numpy.typing import ArrayLike
 
 from pairtile.report.formats import counted, number
@@ -20,6 +22,8 @@ from pairtile.report.style import BLUE, GREY, INK, ORANGE, SKY, new_figure, styl
 
 MAX_BARS = 100
 MAX_NAME = 24
+# Of the degree distribution: about its axes' height, and room for a line of text, in points.
+HEIGHT_POINTS, NAME_POINTS = 220.0, 12.0
 
 
 def score_distribution(
@@ -73,15 +77,15 @@ def score_distribution(
         figure, axes = new_figure()
         axes.stairs(counts, edges, fill=True, color=SKY, alpha=0.75, label="scored pairs")
         axes.stairs(counts, edges, color=BLUE, linewidth=1.0)
-        if null.sum() > 0:
-            scaled = null * (pairs / null.sum() if pairs else 1.0)
+        scaled = null * (pairs / null.sum() if pairs and null.sum() else 1.0)
+        if scaled.any():
             axes.stairs(scaled, edges, color=ORANGE, linewidth=2.0, label="null, scaled to them")
         if threshold is not None and np.isfinite(threshold):
             axes.axvline(
                 threshold, color=INK, linestyle=(0, (5, 3)), linewidth=1.6,
                 label=f"threshold {number(threshold)}",
             )  # fmt: skip
-        axes.set_ylim(bottom=0.5, top=max(10.0, 3 * counts.max(initial=0)))
+        axes.set_ylim(bottom=0.5, top=3 * max(3.0, counts.max(initial=0), scaled.max(initial=0)))
         axes.set_yscale("log")
         axes.set_xlim(edges[0], edges[-1])
         axes.set(xlabel=label, ylabel="number of pairs")
@@ -122,6 +126,8 @@ def degree_distribution(
         axes.set_yscale("log")
         axes.set_xlim(left=0.85)
         axes.set_ylim(bottom=0.75)
+        _count_along(axes.xaxis, degree.max() if len(degree) else 1)
+        _count_along(axes.yaxis, len(degree))
         axes.set(xlabel="k", ylabel="number with at least k")
         if len(degree):
             axes.legend(loc="upper right")
@@ -167,7 +173,8 @@ def precision_recall(
                 label=f"the network (precision {number(network[1])}, recall {number(network[0])})",
             )  # fmt: skip
         axes.set(xlabel="recall", ylabel="precision", xlim=(0, 1.01), ylim=(0, 1.02))
-        axes.legend(loc="upper right")
+        # Beside the axes: whether a ranking is good or bad, its curve needs another corner.
+        figure.legend(loc="outside upper center", ncols=2)
     return figure
 
 
@@ -226,15 +233,29 @@ def _at_least(axes: Axes, degree: pd.Series, marker: str, colour: str, label: st
     axes.plot(values, at_least, marker, color=colour, markersize=4, linewidth=1.2, label=label)
 
 
+def _count_along(axis: Axis, largest: float) -> None:
+    """Ticks of a logarithmic axis of counts, written out: 1, 10, 100; between them if few."""
+    axis.set_major_locator(LogLocator(subs=(1.0,) if largest >= 100 else (1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else ""))
+    axis.set_minor_formatter(NullFormatter())
+
+
 def _name_hubs(axes: Axes, degree: pd.Series, n_labels: int) -> None:
-    """Name the largest hubs, left of their point: below the falling curve nothing is drawn."""
+    """Name the largest hubs, left of their point: below the falling curve nothing is drawn.
+
+    A name that would touch the one below is left out.
+    """
+    points_a_decade = HEIGHT_POINTS / max(0.3, math.log10(len(degree) + 1))
+    below = 0.0
     table = pd.DataFrame({"name": degree.index.astype(str), "k": degree.to_numpy(dtype=np.int64)})
     table = table.sort_values(["k", "name"], ascending=[False, True]).head(n_labels)
     for k in table["k"].unique().tolist():
         group = table[table["k"] == k]
         place = int((degree >= k).sum())
-        if place > n_labels:
+        height = points_a_decade * math.log10(place)
+        if place > n_labels or (below and height - below < NAME_POINTS):
             continue
+        below = height or 1e-9
         names = [n if len(n) <= MAX_NAME else n[: MAX_NAME - 1] + "…" for n in group["name"]]
         axes.annotate(
             ", ".join(names), (k, place), xytext=(-7, -1), textcoords="offset points",

@@ -39,8 +39,10 @@ def number(value: Any, digits: int = 3, *, pad: bool = False) -> str:
 
 
 def plain(value: float) -> str:
-    """A setting as one would write it, with a true minus sign: ``140``, ``−9``, ``0.5``."""
-    return f"{value:g}".replace("-", "−")
+    """A setting as one writes it, with a true minus sign: ``140``, ``−9``, ``0.5``, ``1e-5``."""
+    digits, _, exponent = f"{value:g}".partition("e")
+    digits = digits.replace("-", "−")
+    return f"{digits}e{int(exponent)}" if exponent else digits
 
 
 def percent(share: float) -> str:

@@ -40,7 +40,7 @@ def _target_map(results: Results) -> Made | None:
         return None
     energies = energies_computed(results) and "energy_kcal_mol" in pairs
     column = "energy_kcal_mol" if energies else "score"
-    label = "lowest energy of a hit (kcal/mol)" if energies else "best score of a hit"
+    label, unit = ("lowest energy", " kcal/mol") if energies else ("best score", "")
     canonical = None
     path = results.folder / "targets.tsv"
     by_gene = GENES in results.network
@@ -48,7 +48,11 @@ def _target_map(results: Results) -> Made | None:
         rows = target_rows(path, pairs)
         canonical = rows["n_canonical_sites"].to_numpy(dtype=np.float64) > 0
     figure = figures.target_map(
-        pairs, pairs[column], canonical, label=label, low_is_strong=energies
+        pairs,
+        pairs[column],
+        canonical,
+        label=f"{label} (kcal/mol)" if energies else label,
+        low_is_strong=energies,
     )
     target = "gene" if by_gene else "transcript"
     caption = (
@@ -61,7 +65,7 @@ def _target_map(results: Results) -> Made | None:
     best = pairs.iloc[0]
     alternative = (
         f"Heat map. {caption} The pair with the highest score, {best['source']} and "
-        f"{best['target']}, has {label} {number(best[column])}."
+        f"{best['target']}, has a {label} of {number(best[column])}{unit}."
     )
     return figure, f"Strongest miRNAs and {target}s", caption, alternative
 

@@ -29,7 +29,7 @@ def section(results: Results, pictures: list[Picture]) -> Section | None:
     columns = [column for column in COLUMNS if column in dropped]
     return Section(
         id="cleaning",
-        title="What was cleaned",
+        title="Cleaning and choices",
         template="section_cleaning.html.j2",
         values={
             "notes": notes,

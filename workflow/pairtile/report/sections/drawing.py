@@ -29,5 +29,8 @@ def section(results: Results, pictures: list[Picture]) -> Section:
             "has_regulators": bool(results.regulators),
             "words": results.words,
         },
-        scripts=("cytoscape.min.js", "network_style.js", "network_views.js", "network_view.js"),
-    )
+        scripts=(
+            "cytoscape.min.js", "network_data.js", "network_style.js", "network_views.js",
+            "network_labels.js", "network_svg.js", "save_file.js", "network_view.js",
+        ),
+    )  # fmt: skip

@@ -1,35 +1,46 @@
-"""The strongest edges as a table to sort and search."""
+"""The edges as a table to sort and search: those of the drawing, from the data that it has."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from pairtile.report import drawn_network
 from pairtile.report.formats import count, number
+from pairtile.report.packed_columns import pack_column, to_digits
 from pairtile.report.results import Results
 from pairtile.report.sections.base import Picture, Section
 
-MAX_ROWS = 1000
-# What is shown, and the number to sort by (None: the text itself).
-Cell = tuple[str, str | None]
+FIRST_ROWS = 50
+"""Rows of one page; so many are in the page as text, for readers without JavaScript."""
 
 
 def section(results: Results, pictures: list[Picture]) -> Section | None:
     """The table, None for an empty network."""
     if results.network.empty:
         return None
-    table = results.words.edge_table(results, results.strongest(MAX_ROWS))
+    # The rows of the drawing in its order: the script takes names and scores from there.
+    table = results.words.edge_table(results, results.strongest(drawn_network.MAX_EDGES))
     if "p_method" in table and not (table["p_method"] == "extrapolated").any():
         table = table.drop(columns="p_method")
-    values = [column for column in table.columns if column not in ("source", "target")]
+    columns = [column for column in table.columns if column not in ("source", "target")]
+    # The drawing's scores have the four digits that a column of the table keeps, or are missing.
+    drawn = {results.strength} if _is_decimal(results, table) else set()
     return Section(
         id="edges",
         title=f"Strongest {results.words.edges}",
         template="section_edges.html.j2",
         values={
-            "headings": [*_ends(results), *(results.words.column(column) for column in values)],
-            "rows": _rows(table, values),
+            "headings": [*_ends(results), *(results.words.column(column) for column in columns)],
+            "rows": _rows(table.head(FIRST_ROWS), columns),
+            "data": {
+                "rows_a_page": FIRST_ROWS,
+                "columns": [
+                    pack_column(table[column], in_drawing=column in drawn) for column in columns
+                ],
+            },
             "shown": len(table),
             "total": len(results.network),
             "strength": results.words.column(results.strength) if results.strength else "",
@@ -38,8 +49,17 @@ def section(results: Results, pictures: list[Picture]) -> Section | None:
             else None,
             "words": results.words,
         },
-        scripts=("datatables.min.js", "searchable_table.js", "edges_table.js"),
-    )
+        scripts=(
+            "datatables.min.js", "searchable_table.js", "network_data.js", "packed_columns.js",
+            "edges_table.js",
+        ),
+    )  # fmt: skip
+
+
+def _is_decimal(results: Results, table: pd.DataFrame) -> bool:
+    if results.strength not in table or table[results.strength].dtype.kind != "f":
+        return False
+    return not np.isinf(table[results.strength]).any()
 
 
 def _ends(results: Results) -> list[str]:
@@ -51,20 +71,17 @@ def _ends(results: Results) -> list[str]:
     return [f"{item} 1", f"{item} 2"]
 
 
-def _rows(table: pd.DataFrame, values: list[str]) -> list[tuple[str, str, list[Cell]]]:
-    """For each edge its ends and its cells."""
-    kinds = {column: table[column].dtype.kind for column in values}
-    rows = []
-    for record in table.to_dict("records"):
-        cells = [_cell(record[column], kinds[column]) for column in values]
-        rows.append((str(record["source"]), str(record["target"]), cells))
-    return rows
+def _rows(table: pd.DataFrame, columns: list[str]) -> list[list[str]]:
+    """The cells of each edge as the script writes them."""
+    kinds = {column: table[column].dtype.kind for column in columns}
+    return [
+        [str(record["source"]), str(record["target"])]
+        + [_shown(record[column], kinds[column]) for column in columns]
+        for record in table.to_dict("records")
+    ]
 
 
-def _cell(value: Any, kind: str) -> Cell:
+def _shown(value: Any, kind: str) -> str:
     if kind in "iu":
-        return count(value), str(value)
-    if kind == "f":
-        # What has no value is sorted below all that have one.
-        return number(value, 4, pad=True), "-1e308" if pd.isna(value) else f"{value:.8g}"
-    return str(value), None
+        return count(value)
+    return number(to_digits(value), 4, pad=True) if kind == "f" else str(value)

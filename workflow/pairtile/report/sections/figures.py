@@ -10,4 +10,10 @@ def section(results: Results, pictures: list[Picture]) -> Section | None:
     """The pictures that could be made, None when there is none."""
     if not pictures:
         return None
-    return Section("figures", "Figures", "section_figures.html.j2", {"pictures": pictures})
+    return Section(
+        id="figures",
+        title="Figures",
+        template="section_figures.html.j2",
+        values={"pictures": pictures},
+        scripts=("save_file.js", "figures.js"),
+    )

@@ -5,14 +5,13 @@ function pageColour(name) {
 }
 // The colours of the largest modules, safe for the colour-blind (Okabe and Ito); grey for the rest.
 const MODULE_COLOURS = ["#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7"];
-// `zoom` is the one that shows all: hubs are named in letters that can be read at it.
-function networkStyle(directed, zoom) {
+// `curved`: edges that would lie on one another, such as those of both directions, bend apart.
+function networkStyle(directed, curved) {
   const colour = pageColour;
   return [
     {
       selector: "node",
       style: {
-        label: "data(name)",
         width: "data(size)",
         height: "data(size)",
         "background-color": colour("node"),
@@ -20,35 +19,21 @@ function networkStyle(directed, zoom) {
         "border-color": colour("card"),
         color: colour("ink"),
         "font-family": "system-ui, sans-serif",
-        "font-size": 12,
-        // Named only from zoom 1 on (cytoscape.js compares at the next power of two).
-        "min-zoomed-font-size": 13,
         "text-outline-color": colour("card"),
-        "text-outline-width": 2,
         "text-valign": "top",
-        "text-margin-y": -2,
-        "text-max-width": "160px",
-        "text-wrap": "ellipsis",
       },
     },
+    // Which nodes are named, and in letters of what size, is for network_labels.js to say.
+    { selector: "node.named", style: { label: "data(label)", "z-index": 30 } },
     {
       selector: "node[?regulator]",
       style: { shape: "diamond", "background-color": colour("regulator"), "font-weight": "bold" },
     },
     {
       selector: "node[?module]",
-      style: { shape: "round-rectangle", "font-weight": "bold", "text-max-width": "220px" },
+      style: { shape: "round-rectangle", "font-weight": "bold" },
     },
     { selector: "node[colour]", style: { "background-color": "data(colour)" } },
-    {
-      selector: "node[?hub]",
-      style: {
-        "font-size": Math.min(80, Math.max(14, 13 / zoom)),
-        "text-max-width": `${160 / Math.min(1, zoom)}px`,
-        "min-zoomed-font-size": 0,
-        "z-index": 10,
-      },
-    },
     {
       selector: "edge",
       style: {
@@ -57,7 +42,7 @@ function networkStyle(directed, zoom) {
         "target-arrow-color": colour("edge"),
         "target-arrow-shape": directed ? "triangle" : "none",
         "arrow-scale": 0.8,
-        "curve-style": directed ? "bezier" : "haystack",
+        "curve-style": curved ? "bezier" : "haystack",
       },
     },
     {
@@ -68,11 +53,8 @@ function networkStyle(directed, zoom) {
       selector: "edge[?joint]",
       style: { "target-arrow-shape": "none", "curve-style": "haystack", opacity: 0.6 },
     },
-    { selector: ".faded", style: { opacity: 0.12, "text-opacity": 0 } },
-    {
-      selector: "node.near",
-      style: { "min-zoomed-font-size": 0, "text-opacity": 1, "z-index": 20 },
-    },
+    { selector: ".faded", style: { opacity: 0.12 } },
+    { selector: ".near", style: { "z-index": 20 } },
     {
       selector: "edge.near[!colour]",
       style: { "line-color": colour("accent"), "target-arrow-color": colour("accent") },

@@ -1,16 +1,17 @@
 // The network: places were computed beforehand; here it is drawn, moved, searched and saved.
 "use strict";
 (() => {
-  const data = JSON.parse(document.getElementById("network-data").textContent);
+  const data = networkData;
   const byId = (name) => document.getElementById(`network-${name}`);
   const [canvas, input, status] = ["canvas", "gene", "status"].map(byId);
   const [view, colour, least] = ["view", "colour", "least"].map(byId);
   const views = networkViews(data);
   const nodeOf = new Map(data.nodes.map(([name], node) => [name, node]));
   const idle = status.textContent;
+  const pairs = new Set(data.edges.map(([source, target]) => Math.min(source, target) * data.nodes.length + Math.max(source, target)));
+  const curved = data.directed || pairs.size < data.edges.length;
   let around = null; // the node whose neighbourhood is the view
   let chosen = null; // the node that is marked
-  let fitZoom = 1;
 
   const option = (value, text) => {
     const made = document.createElement("option");
@@ -41,7 +42,7 @@
     container: canvas, elements: [], layout: { name: "preset" }, minZoom: 0.02, maxZoom: 6,
     userZoomingEnabled: false, boxSelectionEnabled: false,
   });
-  const paint = () => cy.style(networkStyle(data.directed, fitZoom));
+  const nameNodes = networkLabels(cy);
 
   // The slider goes through the edges by strength: all of them at its left, the best at its right.
   const first = () => Math.max(1, Math.round(data.edges.length * (1 - least.value / 1000)));
@@ -54,6 +55,11 @@
     least.setAttribute("aria-valuetext", text);
   }
 
+  let fitted = null; // where the view was when all was last brought into it
+  function fitAll() {
+    cy.fit(undefined, 24);
+    fitted = { zoom: cy.zoom(), ...cy.pan() };
+  }
   // Draw the view that is chosen; `fit` moves it into sight.
   function draw(fit = true) {
     const [n, colouring] = [first(), colour.value];
@@ -67,11 +73,9 @@
     cy.add(made.nodes.map((node) => ({ group: "nodes", ...node })));
     cy.add(made.edges.map((edge) => ({ group: "edges", ...edge })));
     cy.endBatch();
-    if (fit) {
-      cy.fit(undefined, 24);
-      fitZoom = cy.zoom();
-    }
-    paint();
+    cy.style(networkStyle(data.directed, curved));
+    if (fit) fitAll();
+    nameNodes();
     legend();
     chosen = null;
     delete canvas.dataset.chosen;
@@ -111,6 +115,7 @@
     cy.elements().removeClass("near chosen").addClass("faded");
     close.removeClass("faded").addClass("near");
     drawn.addClass("chosen");
+    nameNodes();
     move({ fit: { eles: close, padding: 60 } });
     const [name, , , degree, , module] = data.nodes[node];
     const names = views.neighbours(node, first()).sort();
@@ -189,12 +194,10 @@
     out: () => zoom(1 / 1.4),
     fit: showAll,
     near: () => neighbourhood(chosen),
-    save: () => {
-      const link = document.createElement("a");
-      link.href = URL.createObjectURL(cy.png({ output: "blob", scale: 2, bg: pageColour("card") }));
-      link.download = "network.png";
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+    png: () => saveFile(cy.png({ output: "blob", scale: 2, bg: pageColour("card") }), "network.png"),
+    svg: () => {
+      const text = new XMLSerializer().serializeToString(networkSvg(cy, views.titleOf));
+      saveFile(new Blob([text], { type: "image/svg+xml" }), "network.svg");
     },
   };
   document.querySelectorAll("#network-search [data-do]").forEach((button) => {
@@ -211,13 +214,29 @@
     keys[event.key]();
   });
 
-  // The box changes its size with the window: keep what was in view in view.
-  new ResizeObserver(() => cy.resize()).observe(canvas);
+  // The box changes its size with the window: what was in view stays in view.
+  new ResizeObserver(() => {
+    const { x1, y1, x2, y2 } = cy.extent();
+    const zoomed = cy.zoom();
+    const asFitted = fitted && zoomed === fitted.zoom && cy.pan("x") === fitted.x && cy.pan("y") === fitted.y;
+    cy.resize();
+    if (asFitted) return fitAll();
+    cy.pan({ x: cy.width() / 2 - (zoomed * (x1 + x2)) / 2, y: cy.height() / 2 - (zoomed * (y1 + y2)) / 2 });
+  }).observe(canvas);
+  // On paper, an SVG in the colours of the light scheme: the canvas is as wide as the screen.
+  const onPaper = (paper) => {
+    document.documentElement.classList.toggle("on-paper", paper);
+    cy.style(networkStyle(data.directed, curved));
+    document.getElementById("network-print").replaceChildren(...(paper ? [networkSvg(cy, views.titleOf)] : []));
+  };
+  addEventListener("beforeprint", () => onPaper(true));
+  addEventListener("afterprint", () => onPaper(false));
   sayLeast();
   draw();
   addEventListener("load", () => {
     cy.resize();
-    cy.fit(undefined, 24);
+    fitAll();
+    nameNodes();
     // report.html#gene=NAME opens with that gene in view, #module=3 with that module.
     const asked = location.hash.match(/^#(gene|module)=(.+)$/);
     if (!asked) return;

@@ -8,6 +8,7 @@ function networkViews(data) {
   const [NAME, X, Y, DEGREE, REGULATOR, MODULE] = [0, 1, 2, 3, 4, 5];
   const numbers = new Intl.NumberFormat("en");
   const counted = (n, one, many = `${one}s`) => `${numbers.format(n)} ${n === 1 ? one : many}`;
+  const shortened = (name) => ([...name].length > 24 ? `${[...name].slice(0, 23).join("")}…` : name);
   const moduleOf = (node) => data.nodes[node][MODULE];
   const rank = new Map(data.modules.map(([number], k) => [number, k]));
   const title = (number) =>
@@ -35,15 +36,14 @@ function networkViews(data) {
 
   // Elements of some edges (their numbers) and of the nodes at `place`, a Map of node -> {x, y}.
   function drawn(edges, place, colouring) {
-    const degrees = [...place.keys()].map((node) => data.nodes[node][DEGREE]).sort((a, b) => b - a);
-    const hub = Math.max(3, degrees[Math.min(9, degrees.length - 1)]);
+    const most = Math.max(...[...place.keys()].map((node) => data.nodes[node][DEGREE]));
     return {
       nodes: [...place].map(([node, position]) => {
         const degree = data.nodes[node][DEGREE];
         return {
           data: given({
-            id: `n${node}`, node, name: data.nodes[node][NAME], hub: degree >= hub,
-            regulator: data.nodes[node][REGULATOR], size: 12 + 30 * Math.sqrt(degree / degrees[0]),
+            id: `n${node}`, node, label: shortened(data.nodes[node][NAME]),
+            regulator: data.nodes[node][REGULATOR], size: 12 + 30 * Math.sqrt(degree / most),
             colour: nodeColour[colouring](node),
           }),
           position,
@@ -99,8 +99,8 @@ function networkViews(data) {
     const nodes = data.modules.map(([number, genes, hub, x, y]) => ({
       data: given({
         id: `m${number}`, module: number, size: 14 + 46 * Math.sqrt(genes / largest),
-        name: `${number}: ${data.nodes[hub][NAME]} +${numbers.format(genes - 1)}`,
-        hub: rank.get(number) < 12, edges: inside.get(number) || 0,
+        label: `${number}: ${shortened(data.nodes[hub][NAME])} +${numbers.format(genes - 1)}`,
+        edges: inside.get(number) || 0,
         colour: colouring === "module" ? moduleColour(number) : undefined,
       }),
       position: { x: 1.6 * x, y: 1.6 * y },
@@ -158,6 +158,17 @@ function networkViews(data) {
     return [...endsOf(own)].filter((other) => other !== node).map((other) => data.nodes[other][NAME]);
   }
 
+  // What there is to say of one element of a view.
+  function titleOf(element) {
+    const { node, module, source, target, joint, n } = element.data();
+    if (module !== undefined) return `${title(module)}: ${element.data("label")}`;
+    if (node !== undefined) return `${data.nodes[node][NAME]}: ${counted(data.nodes[node][DEGREE], "edge")}`;
+    if (joint) return `${source.slice(1)} and ${target.slice(1)}: ${counted(n, "edge")}`;
+    const [from, to, score] = data.edges[element.id().slice(1)];
+    const names = [from, to].map((end) => data.nodes[end][NAME]).join(data.directed ? " → " : " – ");
+    return score === null ? names : `${names}: ${score}`;
+  }
+
   const colours = {
     role: () => [],
     module: () => [
@@ -170,5 +181,5 @@ function networkViews(data) {
       ["not judged by it", pageColour("edge")],
     ],
   };
-  return { all, top, modules, module, neighbourhood, neighbours, colours, title, counted };
+  return { all, top, modules, module, neighbourhood, neighbours, colours, title, titleOf, counted };
 }

@@ -25,6 +25,12 @@ PAIR_COLUMNS = (
 )
 """What the table of pairs takes from targets.tsv."""
 
+SUMS = ("total_score", "total_energy_kcal_mol")
+
+MAX_ROWS_WITH_ALL = 10_000
+"""Longer tables leave out positions and sums, of 50,000 pairs over a megabyte; targets.tsv has
+them."""
+
 
 def headline(results: Results) -> str:
     """``442 hits of 32 miRNAs on 24 transcripts``."""
@@ -148,8 +154,10 @@ def edge_table(results: Results, table: pd.DataFrame) -> pd.DataFrame:
         more["positions"] = more["positions"].map(_first_positions)
     table = table.assign(**{name: values.to_numpy() for name, values in more.items()})
     # Sums are of less use than what kind of site there is.
-    last = ("total_score", "total_energy_kcal_mol", *PAIR_COLUMNS[2:])
+    last: tuple[str, ...] = (*SUMS, *PAIR_COLUMNS[2:])
     first = [column for column in table.columns if column not in last]
+    if len(table) > MAX_ROWS_WITH_ALL:
+        last = tuple(column for column in last if column not in (*SUMS, "positions"))
     return table[[*first, *(column for column in last if column in table)]]
 
 

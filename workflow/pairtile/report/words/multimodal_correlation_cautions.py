@@ -83,6 +83,12 @@ def _few_samples(results: Results) -> str:
     samples, least = _samples(results)
     if not samples or samples >= 2 * least:
         return ""
+    if samples < least:
+        return (
+            f"Too few samples: there are {count(samples)}, and a mode needs {least} "
+            "(estimator.min_samples), so no pair of genes can have one. Lower "
+            "estimator.min_samples."
+        )
     return (
         f"Few samples: of {count(samples)}, no two groups can have the {least} that a mode needs "
         "(estimator.min_samples). Where a pair has two modes, at most one of them got a "

@@ -36,9 +36,10 @@ def answers(results: Results) -> list[str]:
         )
     if "support" in results.network and len(results.network):
         n = (results.parameters.get("bootstraps") or {}).get("number")
-        middle = number(float(results.network["support"].median()))
+        middle = float(results.network["support"].median())
+        found = f"{middle:g} or more" if middle != n else "all"
         sentences.append(
-            f"Half of the edges were found in {middle} or more"
+            f"Half of the edges were found in {found}"
             + (f" of the {count(n)} bootstrap networks." if n else " bootstrap networks.")
         )
     return sentences

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pairtile.report.formats import count, counted, number
+from pairtile.report.formats import count, counted, number, plain
 from pairtile.report.words import references as papers
 from pairtile.report.words.base import Reference
 from pairtile.report.words.methods_parts import (
@@ -109,11 +109,11 @@ def _keep(results: Results) -> Part:
     if not isinstance(keep, dict):
         return "", []
     if keep.get("p_value") is not None:
-        return f"Pairs with p ≤ {number(keep['p_value'])}{at_least} were kept.", []
+        return f"Pairs with p ≤ {plain(keep['p_value'])}{at_least} were kept.", []
     if keep.get("fdr") is not None:
-        return f"Pairs with q ≤ {number(keep['fdr'])}{at_least} were kept.", []
+        return f"Pairs with q ≤ {plain(keep['fdr'])}{at_least} were kept.", []
     if keep.get("score") is not None:
-        return f"Pairs with a score of at least {number(keep['score'])} were kept.", []
+        return f"Pairs with a score of at least {plain(keep['score'])} were kept.", []
     if keep.get("top_edges") is not None:
         return f"The {count(keep['top_edges'])} highest-scoring pairs were kept.", []
     return "", []
@@ -127,7 +127,7 @@ def _dpi(results: Results) -> Part:
     unit = " bits" if rule == "additive" else ""
     sentence = (
         "Indirect edges were removed by the data processing inequality (Margolin et al. 2006; "
-        f"{rule} rule, tolerance {number(tolerance)}{unit})"
+        f"{rule} rule, tolerance {plain(tolerance)}{unit})"
     )
     removed = results.counts.get("pairs_removed_by_dpi")
     before = results.counts.get("pairs_before_dpi")
@@ -145,12 +145,12 @@ def _bootstraps(results: Results) -> Part:
         return "", []
     drawn = "drawn with replacement"
     if settings.get("resample") == "subsample":
-        drawn = f"drawn without replacement (fraction {number(settings.get('fraction'))})"
+        drawn = f"drawn without replacement (fraction {plain(settings['fraction'])})"
     correction = {"bh": "Benjamini-Hochberg"}.get(settings.get("correction", ""), "Bonferroni")
     return (
         f"The network is the consensus of {counted(n, 'bootstrap network')}, each from samples "
         f"{drawn}, with a threshold from its own null (after Lachmann et al. 2016); an edge's "
         "support is the number of networks that hold it, and its p- and q-value are those of that "
         f"support against a Poisson with the mean support of all pairs ({correction} correction, "
-        f"at most {number(settings.get('alpha'))})."
+        f"at most {plain(settings['alpha'])})."
     ), [papers.LACHMANN_2016]

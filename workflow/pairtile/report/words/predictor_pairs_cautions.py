@@ -50,6 +50,8 @@ def _few_samples(results: Results, found: PredictorResults) -> str:
 def _slow_series(results: Results, found: PredictorResults) -> str:
     if not results.parameters.get("lag") or not found.tested or _null(results) != "permutation":
         return ""
+    if any("circular_shift" in text for text in results.summary.get("warnings") or []):
+        return ""  # said by the step that made the null
     advice = (
         "Shuffling destroys this memory, so these p-values are too small; null: {kind: "
         "circular_shift} keeps it."

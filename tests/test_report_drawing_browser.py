@@ -1,0 +1,196 @@
+"""The drawing in a real browser: names that do not lie on one another, and what is saved of it."""
+
+from __future__ import annotations
+
+import base64
+import io
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import lxml.etree
+import matplotlib.image
+import numpy as np
+import pandas as pd
+import pytest
+from browser_page import CHROMIUM, Page, browser
+from pairtile.report import write_report
+from test_report_network_browser import LARGE, MODULES, canvas, choose, write_modular
+from test_report_results import AWKWARD, write_results
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH"),
+]
+SVG = {"svg": "http://www.w3.org/2000/svg"}
+CY = "document.getElementById('network-canvas')._cyreg.cy"
+# Cytoscape's own measure of the names that it draws, on the screen; without outline and margin.
+LABELS = (
+    f"{CY}.nodes('.named').map((n) => {{"
+    "const b = n.renderedBoundingBox({includeNodes: false, includeEdges: false,"
+    " includeOverlays: false, includeLabels: true}); return [b.x1, b.y1, b.x2, b.y2]; })"
+)
+OUTLINE = 4.0
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a network of 50,000 edges."""
+    folder = write_modular(tmp_path_factory.mktemp("large") / "demo", 6000, LARGE, MODULES)
+    write_report(folder, folder / "report.html", folder / "figures")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of 600 edges with names that look like markup."""
+    names = [*AWKWARD, "a\N{COMBINING ACUTE ACCENT}\x07b", "x" * 60]
+    folder = write_results(tmp_path_factory.mktemp("small") / "demo", names=names, n_edges=600)
+    write_report(folder, folder / "report.html", folder / "figures")
+    return folder
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Iterator[Page]:
+    """An empty browser that saves into ``tmp_path``; at the end, nothing must have complained."""
+    with browser(tmp_path / "profile") as opened:
+        opened.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+        yield opened
+        assert opened.complaints == []
+        assert opened.ask("document.documentElement.dataset.errors") is None
+        assert {url.split(":")[0] for url in opened.requests} <= {"file", "data", "blob"}
+
+
+def saved(page: Page, button: str, file: Path) -> bytes:
+    """What a button saves."""
+    page.ask(f"document.querySelector({button!r}).click()")
+    end = time.monotonic() + 20
+    while not file.exists():
+        assert time.monotonic() < end, "nothing was saved"
+        time.sleep(0.05)
+    return file.read_bytes()
+
+
+def overlaps(boxes: list[list[float]]) -> int:
+    """How many pairs of boxes overlap, each less the room that cytoscape adds around letters."""
+    x1, y1, x2, y2 = np.array(boxes).T[:, :, None]
+    shared_x = np.minimum(x2, x2.T) - np.maximum(x1, x1.T) > OUTLINE
+    shared_y = np.minimum(y2, y2.T) - np.maximum(y1, y1.T) > OUTLINE
+    return int(np.triu(shared_x & shared_y, k=1).sum())
+
+
+@pytest.mark.parametrize("view", ["modules", "m1", "top"])
+def test_names_do_not_lie_on_one_another_at_any_zoom(large: Path, page: Page, view: str) -> None:
+    page.open((large / "report.html").as_uri())
+    choose(page, "view", view)
+    named = []
+    for fewest in (10, 3, 3):  # nearer by, fewer nodes are in view
+        boxes = page.ask(LABELS)
+        assert len(boxes) == int(canvas(page)["named"]) >= fewest
+        assert overlaps(boxes) == 0
+        heights = np.array([box[3] - box[1] for box in boxes])
+        assert np.ptp(heights) < 4
+        named.append(set(page.ask(f"{CY}.nodes('.named').map((n) => n.id())")))
+        for _ in range(2):
+            page.ask("document.querySelector('[data-do=in]').click()")
+        time.sleep(0.4)
+    # Nearer by, genes are named that were not before.
+    assert named[2] - named[0]
+
+
+def test_the_hub_and_the_chosen_gene_are_always_named(large: Path, page: Page) -> None:
+    page.open((large / "report.html").as_uri())
+    choose(page, "view", "m1")
+    most = f"{CY}.nodes().sort((a, b) => b.data('size') - a.data('size'))[0]"
+    assert page.ask(f"{most}.hasClass('named')")
+    name = page.ask(f"{CY}.nodes().not('.named')[0].data('label')")
+    page.ask("document.getElementById('network-gene').focus()")
+    page.type(name)
+    assert canvas(page)["chosen"] == name
+    assert page.ask(f"{CY}.nodes('.chosen.named').length") == 1
+
+
+def test_the_drawing_is_saved_as_pixels(small: Path, page: Page, tmp_path: Path) -> None:
+    page.open((small / "report.html").as_uri())
+    picture = saved(page, "[data-do=png]", tmp_path / "network.png")
+    assert matplotlib.image.imread(io.BytesIO(picture)).std() > 0.01
+
+
+def test_the_drawing_is_saved_as_lines_shapes_and_names(
+    small: Path, page: Page, tmp_path: Path
+) -> None:
+    page.open((small / "report.html").as_uri())
+    svg = lxml.etree.fromstring(saved(page, "[data-do=svg]", tmp_path / "network.svg"))
+    network = pd.read_parquet(small / "network.parquet")
+    seen = canvas(page)
+    edges = svg.xpath("//svg:g[@class='edge']", namespaces=SVG)
+    nodes = svg.xpath("//svg:g[@class='node']", namespaces=SVG)
+    assert (len(edges), len(nodes)) == (int(seen["edges"]), int(seen["nodes"]))
+    assert len(svg.xpath("//svg:text[@class='name']", namespaces=SVG)) == int(seen["named"])
+    wanted = {
+        f"{row.source} → {row.target}: {float(f'{row.mi_bits:.4g}')}".replace("\x07", "\ufffd")
+        for row in network.itertuples()
+    }
+    assert {edge[0].text for edge in edges} == wanted
+    titles = [node[0].text.rsplit(":", 1)[0] for node in nodes]
+    drawn = set(network["source"]) | set(network["target"])
+    assert set(titles) == {name.replace("\x07", "\ufffd") for name in drawn} >= set(AWKWARD)
+    # Only what a drawing is made of, and every shape has a size.
+    kinds = {lxml.etree.QName(element).localname for element in svg.iter()}
+    assert kinds <= {"svg", "title", "rect", "g", "path", "polygon", "ellipse", "text"}
+    assert all(float(e.get("rx")) > 0 for e in svg.iter("{*}ellipse"))
+    # Each line ends in its target: at its edge, so nearer to its middle than it is large.
+    places = {n[0].text.rsplit(":", 1)[0]: centre(n[1]) for n in nodes}
+    for edge in edges:
+        target = edge[0].text.split(" → ")[1].rsplit(":", 1)[0]
+        end = [float(part) for part in edge[1].get("d").split()[-2:]]
+        assert np.hypot(*np.subtract(end, places[target])) < 30
+
+
+def centre(shape: Any) -> tuple[float, float]:
+    if shape.get("cx"):
+        return float(shape.get("cx")), float(shape.get("cy"))
+    corners = np.array([[float(x) for x in c.split(",")] for c in shape.get("points").split()])
+    return tuple(corners.mean(axis=0).tolist())
+
+
+def test_the_saved_drawing_is_what_was_seen(small: Path, page: Page, tmp_path: Path) -> None:
+    page.open((small / "report.html").as_uri())
+    for _ in range(2):
+        page.ask("document.querySelector('[data-do=in]').click()")
+    time.sleep(0.4)
+    seen = saved(page, "[data-do=png]", tmp_path / "network.png")
+    saved(page, "[data-do=svg]", tmp_path / "network.svg")
+    inside = "document.getElementById('network-canvas')"
+    width, height = page.ask(f"[{inside}.clientWidth, {inside}.clientHeight]")
+    page.call("Page.navigate", url=(tmp_path / "network.svg").as_uri())
+    page.wait_for("document.documentElement.localName === 'svg'")
+    clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 2}
+    shot = page.call("Page.captureScreenshot", clip=clip)["data"]
+    pixels = [
+        matplotlib.image.imread(io.BytesIO(content))[..., :3].mean(axis=2)
+        for content in (seen, base64.b64decode(shot))
+    ]
+    high, wide = (min(p.shape[axis] for p in pixels) for axis in (0, 1))
+    first, second = (p[: high // 16 * 16, : wide // 16 * 16] for p in pixels)
+    # Blocks of 16 pixels: the same ink in the same places, whatever the letters' edges.
+    blocks = [
+        p.reshape(p.shape[0] // 16, 16, -1, 16).mean(axis=(1, 3)).ravel() for p in (first, second)
+    ]
+    assert np.corrcoef(*blocks)[0, 1] > 0.95
+
+
+@pytest.mark.parametrize("kind", ["svg", "png"])
+def test_figures_are_saved_from_the_page_alone(
+    small: Path, page: Page, tmp_path: Path, kind: str
+) -> None:
+    page.open((small / "report.html").as_uri())
+    button = f"#figure-degree_distribution button[aria-label^='Save {kind.upper()}']"
+    content = saved(page, button, tmp_path / f"degree_distribution.{kind}")
+    if kind == "svg":
+        assert content == (small / "figures" / "degree_distribution.svg").read_bytes()
+    else:
+        picture = matplotlib.image.imread(io.BytesIO(content))
+        assert picture.shape[1] > 1200
+        assert picture[..., :3].std() > 0.02
