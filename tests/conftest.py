@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
+import fuzz
 import pytest
+from hypothesis import settings
+
+# Machines are shared: how long a case takes says nothing. On top of what hypothesis itself chooses.
+settings.register_profile("pairtile", settings(deadline=None, print_blob=True))
+settings.load_profile("pairtile")
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
+CASES = "fuzz cases"
 
 
 def cuda_problem() -> str:
@@ -29,6 +37,34 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if problem:
         for item in marked:
             item.add_marker(pytest.mark.skip(reason=f"needs a GPU: {problem}"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Note how many cases a fuzz test tried, whether it fails or not."""
+    before = fuzz.TRIED
+    try:
+        yield
+    finally:
+        if before < fuzz.TRIED:
+            item.user_properties.append((CASES, fuzz.TRIED - before))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Of many random cases: say how many there were, of each test and in all."""
+    if not fuzz.NIGHTLY:
+        return
+    reports = [report for some in terminalreporter.stats.values() for report in some]
+    tried = {
+        report.nodeid: number
+        for report in reports
+        for name, number in getattr(report, "user_properties", ())
+        if name == CASES
+    }
+    terminalreporter.section(CASES)
+    for test, number in sorted(tried.items()):
+        terminalreporter.write_line(f"{number:7,d}  {test}")
+    terminalreporter.write_line(f"{sum(tried.values()):7,d}  in all")
 
 
 @pytest.fixture

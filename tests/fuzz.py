@@ -1,11 +1,12 @@
 """Damaging files for the fuzz tests: how many cases, how long each may take, what is done to them.
 
-``HYPOTHESIS_PROFILE=nightly`` (``make test-fuzz``) runs many random cases; else a few, always the
-same, so that the ordinary tests fail only for a reason.
+``HYPOTHESIS_PROFILE=nightly`` (``make test-fuzz``) runs many random cases and says how many; else a
+few, always the same, so that the ordinary tests fail only for a reason.
 """
 
 from __future__ import annotations
 
+import functools
 import gzip
 import os
 import pickle
@@ -28,9 +29,13 @@ SECONDS = 20.0
 """A case that takes longer hangs."""
 
 
-def cases(ordinary: int, nightly: int) -> settings:
-    """How many cases a property is tried on."""
-    return settings(
+TRIED = 0
+"""Cases that this process has tried so far."""
+
+
+def cases(ordinary: int, nightly: int) -> Callable[[Any], Any]:
+    """How many cases a property (what ``given`` makes) is tried on; counts them in ``TRIED``."""
+    limits = settings(
         max_examples=nightly if NIGHTLY else ordinary,
         derandomize=not NIGHTLY,
         deadline=None,
@@ -38,6 +43,20 @@ def cases(ordinary: int, nightly: int) -> settings:
         database=None,
         suppress_health_check=list(HealthCheck),
     )
+
+    def decorate(check: Any) -> Any:
+        inner = check.hypothesis.inner_test
+
+        @functools.wraps(inner)
+        def counted(*arguments: Any, **named: Any) -> Any:
+            global TRIED
+            TRIED += 1
+            return inner(*arguments, **named)
+
+        check.hypothesis.inner_test = counted
+        return limits(check)
+
+    return decorate
 
 
 class Hang(BaseException):

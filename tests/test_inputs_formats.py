@@ -198,6 +198,8 @@ def test_gct_of_both_versions_is_read(tmp_path: Path, text: str) -> None:
         (GCT_12.replace("2\t3\n", "2\t4\n", 1), "line 3: found 5 fields; expected 6: 2 for names"),
         (GCT_12.replace("2\t3\n", "two\t3\n", 1), "line 2: found 'two\\t3'; expected 2 whole"),
         (GCT_13.replace("\t1\t2\n", "\n", 1), "line 2: found '2\\t3'; expected 4 whole numbers"),
+        (GCT_13.replace("\t1\t2\n", f"\t1\t{'9' * 18}\n", 1), "found no rows after it"),
+        (GCT_13.replace("\t1\t2\n", f"\t1\t{'9' * 5000}\n", 1), "expected 4 whole numbers"),
         (GCT_12.replace("2.5", "x"), "line 4 (gene 'a'), field 4 (sample 's2'): found 'x'"),
         (GCT_12.replace("\t6", ""), "line 5: found 4 fields; expected 5"),
         (GCT_12.replace("\ns2", "").split("a\tfirst")[0], "line 3: found no rows after it"),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 
@@ -92,8 +93,8 @@ def annotations_of_table(
     conditions = []
     for entry in asked:
         if entry.name not in table.columns:
-            found, expected = f"no column {entry.name!r}", f"one of {quoted(list(table.columns))}"
-            raise InputError.at(table.path, "header", found, expected)
+            expected = f"one of {quoted(list(table.columns))}{_near(entry.name, table.columns)}"
+            raise InputError.at(table.path, "header", f"no column {entry.name!r}", expected)
         cells = table.columns[entry.name]
         reason = _untestable(cells)
         if reason and not entries:
@@ -113,6 +114,12 @@ def annotations_of_table(
 
 
 _ONE_VALUE = "fewer than two different values"
+
+
+def _near(name: str, columns: Iterable[str]) -> str:
+    small = {column.lower(): column for column in columns}
+    near = difflib.get_close_matches(name.lower(), small, n=1)
+    return f" (did you mean {small[near[0]]!r}?)" if near else ""
 
 
 def _untestable(cells: Sequence[str]) -> str:

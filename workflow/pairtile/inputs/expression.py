@@ -50,10 +50,22 @@ def read_expression(
 
     Units are those of the file: nothing is transformed here.
 
-    Raises:
-        InputError: file missing, damaged, empty or of no known format; ragged rows, non-numbers,
-            infinite values; empty or repeated gene or sample names; fewer than 3 samples.
-        ConfigError: an unknown orientation; a layer for a format that has none.
+    Parameters
+    ----------
+    path : path
+        The table, or the folder of a 10x matrix.
+    orientation : {"genes_in_rows", "samples_in_rows"}
+        Which way the table lies; ``.h5ad`` is cells x genes whatever stands here.
+    layer : str, optional
+        Of an ``.h5ad`` file; None reads ``X``.
+
+    Raises
+    ------
+    InputError
+        File missing, damaged, empty or of no known format; ragged rows, non-numbers, infinite
+        values; empty or repeated gene or sample names; fewer than 3 samples.
+    ConfigError
+        An unknown orientation; a layer for a format that has none.
     """
     if orientation not in ORIENTATIONS:
         raise ConfigError.at("orientation", "", repr(orientation), " or ".join(ORIENTATIONS))

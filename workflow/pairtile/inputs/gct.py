@@ -17,6 +17,9 @@ from pairtile.inputs.text_file import open_rows
 from pairtile.inputs.text_layout import Layout, check_columns
 from pairtile.inputs.text_table import read_rows
 
+MAX_DIGITS = 18
+"""Of a stated size; Python refuses to read numbers of some thousand digits."""
+
 _SIZES = {"#1.2": 2, "#1.3": 4}
 
 
@@ -55,8 +58,11 @@ def _find_layout(path: str | PathLike[str], kinds: Kinds) -> tuple[Layout, int]:
                 f"as stated in line {line}",
             )
         last = header_line
-        for _ in range(n_column_labels):
-            last, _annotation = next(rows, (last, []))
+        for _ in range(n_column_labels):  # as stated, which may be far more than there are
+            annotation = next(rows, None)
+            if annotation is None:
+                break
+            last = annotation[0]
         row_line, row = next(rows, (0, []))
     if not row:
         raise InputError.at(path, listed([last], "line", "lines"), "no rows after it", f"{n_rows}")
@@ -82,6 +88,6 @@ def _find_layout(path: str | PathLike[str], kinds: Kinds) -> tuple[Layout, int]:
 
 def _sizes(path: str | PathLike[str], line: int, fields: list[str], n: int) -> list[int]:
     texts = [text.strip() for text in fields[:n]]
-    if len(texts) < n or not all(text.isdecimal() for text in texts):
+    if len(texts) < n or not all(text.isdecimal() and len(text) <= MAX_DIGITS for text in texts):
         raise InputError.at(path, f"line {line}", repr("\t".join(fields)), f"{n} whole numbers")
     return [int(text) for text in texts]

@@ -24,9 +24,11 @@ def read_gold_standard(path: str | PathLike[str]) -> pd.DataFrame:
     commas by suffix. Self edges and duplicates are left out. ``attrs`` of the result counts:
     ``n_rows`` read, ``n_false``, ``n_self_edges``, ``n_duplicates``; ``has_header``.
 
-    Raises:
-        InputError: file missing or damaged, another number of fields, an empty name, a third
-            field that is no number, or no true edge at all.
+    Raises
+    ------
+    InputError
+        File missing or damaged, another number of fields, an empty name, a third field that is
+        no number, or no true edge at all.
     """
     with open_rows(path, find_delimiter(path)) as lines:
         rows = [(line, [f.strip() for f in fields]) for line, fields in lines]

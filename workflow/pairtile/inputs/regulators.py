@@ -16,11 +16,17 @@ _SHOWN = 3
 def read_regulators(path: str | PathLike[str], kind: str = "regulator") -> list[str]:
     """Read names, one a line, in file order; repeated names are taken once.
 
-    Blank lines and what follows a ``#`` at the start of a line are passed over. Plain or gzip.
-    ``kind``: what they are, in the words of messages.
+    Parameters
+    ----------
+    path : path
+        Plain or gzip. Blank lines and lines that start with ``#`` are passed over.
+    kind : str
+        What they are, in the words of messages.
 
-    Raises:
-        InputError: file missing or damaged, a line of several fields, or no name at all.
+    Raises
+    ------
+    InputError
+        File missing or damaged, a line of several fields, or no name at all.
     """
     names: dict[str, None] = {}
     with open_lines(path) as lines:
