@@ -82,7 +82,7 @@ lock: $(VENV)/.stamp
 
 audit: $(VENV)/.stamp
 	$(BIN)/python -m pip install --quiet pip-audit
-	$(BIN)/pip-audit --disable-pip --require-hashes -r envs/requirements-cuda12.lock.txt
+	$(BIN)/pip-audit --strict --disable-pip --require-hashes -r envs/requirements-cuda12.lock.txt
 
 test-faults: $(VENV)/.stamp-test
 	$(BIN)/python -m pytest -m faults tests

@@ -17,5 +17,6 @@ with job(snakemake):
         out=Path(snakemake.output.evaluation),
         record=Path(snakemake.output.record),
         gold_standard=Path(snakemake.input.gold_standard),
+        scores=Path(snakemake.input.scores),
         checksums=snakemake.config.get("checksums"),
     )

@@ -12,6 +12,6 @@ with job(snakemake):
         section=snakemake.params.section,
         seed=snakemake.params.seed,
         plan=Path(snakemake.input.plan),
-        records=[Path(path) for path in snakemake.input.records],
+        records=[Path(path) for path in (*snakemake.input.checked, *snakemake.input.records)],
         out=Path(snakemake.output.summary),
     )

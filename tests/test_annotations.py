@@ -171,6 +171,10 @@ ENTRY_FAULTS = {
         ConditionEntry("Dose"),
         "header: found no column 'Dose'; expected one of 'Treatment', 'Hours', 'Stage'",
     ),
+    "another capital": (
+        ConditionEntry("treatment"),
+        "expected one of 'Treatment', 'Hours', 'Stage' (did you mean 'Treatment'?)",
+    ),
     "no number": (
         ConditionEntry("Treatment", "quantitative"),
         "line 2, column 'Treatment', sample 's1': found 'heat'; expected a number",

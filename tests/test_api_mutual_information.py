@@ -200,6 +200,7 @@ FRAME = pd.DataFrame(TABLE, index=list("abcd"))
         (TABLE[0], {}, r"expression: found shape \(30,\); expected \(genes, samples\)"),
         (TABLE[None], {}, "expression: found shape"),
         ([["a", "b"], ["c", "d"]], {}, "expression: found no table of numbers"),
+        ("expression.tsv", {}, r"expression: found a path; .* \(read_expression reads files\)"),
         (TABLE + 1j, {}, "complex numbers"),
         (TABLE[:1], {}, "found 1 genes and 30 samples; expected at least 2 genes and 3 samples"),
         (TABLE[:, :2], {}, "is it the other way round"),

@@ -18,6 +18,7 @@ from pairtile.config import load_config
 from pairtile.config.model import METHODS, method_name
 from pairtile.network.comparison import compare_networks
 from scipy import stats
+from small_trajectories import adenylate_kinase_files
 from workflow_runs import ROOT, environment, write_config, write_data
 
 NAMES = [method_name(model) for model in METHODS]
@@ -102,6 +103,82 @@ def test_check_finds_faults(
     assert "Traceback" not in error
 
 
+GOLD_OF_OTHERS = "X1\tX2\nX2\tX3\n"
+
+
+@pytest.mark.parametrize(
+    ("section", "told"),
+    [
+        ({"gold_standard": "gold.tsv"}, "none of the 2 gold standard edges"),
+        (
+            {
+                "method": "multimodal_correlation",
+                "expression": "expression.tsv",
+                "estimator": {"min_samples": 61},
+            },
+            "expression.tsv: found 60 samples; expected at least estimator.min_samples (61)",
+        ),
+    ],
+)
+def test_check_finds_what_a_run_would_find_after_scoring(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    section: dict[str, object],
+    told: str,
+) -> None:
+    write_data(tmp_path)
+    (tmp_path / "gold.tsv").write_text(GOLD_OF_OTHERS)
+    config = write_config(tmp_path, {"net": section})
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", str(config)]) == 1
+    assert told in capsys.readouterr().err
+
+
+def test_check_finds_ends_of_paths_that_are_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    section = {"method": "trajectory_correlation", **adenylate_kinase_files()}
+    config = write_config(tmp_path, {"adk": section | {"paths": [["A:LYS13", "4AKE:ASP84"]]}})
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", str(config)]) == 1
+    assert "paths: found 'A:LYS13'" in capsys.readouterr().err
+
+
+def test_check_says_each_thing_once(tmp_path: Path) -> None:
+    write_data(tmp_path)
+    config = write_config(tmp_path, {"net": {"regulators": "regulators.txt"}})
+    with (tmp_path / "regulators.txt").open("a") as file:
+        file.write("nobody\n")
+    # A process of its own: pytest takes what is logged away from standard error.
+    run = subprocess.run(
+        [sys.executable, "-m", "pairtile", "check", str(config)],
+        cwd=tmp_path,
+        env=environment() | {"PYTHONPATH": str(ROOT / "workflow")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout.count("nobody") == 1
+    assert run.stderr == ""
+
+
+def test_check_asks_about_a_table_of_more_samples_than_genes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = pd.DataFrame(np.random.default_rng(1).normal(size=(40, 12)))
+    hints = []
+    for k, turned in enumerate((table, table.T)):
+        turned.add_prefix("c").rename(lambda row: f"r{row}").to_csv(tmp_path / f"{k}.tsv", sep="\t")
+        config = write_config(
+            tmp_path, {"net": {"expression": f"{k}.tsv", "preprocess": {"min_samples": 5}}}
+        )
+        monkeypatch.chdir(tmp_path)
+        assert main(["check", str(config)]) == 0
+        hints.append("see orientation" in capsys.readouterr().out)
+    assert hints == [False, True]
+
+
 def test_simulate_is_the_simulation(tmp_path: Path) -> None:
     out = tmp_path / "made"
     assert main(["simulate", "--genes", "12", "--samples", "9", "--out", str(out)]) == 0
@@ -128,6 +205,14 @@ def test_compare_reads_results_and_tells_what_is_shared(
     assert found["jaccard"] == pytest.approx(0.5)
     assert main(["compare", *given_paths]) == 0
     assert "shared pairs: 2" in capsys.readouterr().out
+    strangers = one.replace({"a": "x", "b": "y", "c": "z"})
+    strangers.to_csv(tmp_path / "strangers.tsv", sep="\t", index=False)
+    assert main(["compare", given_paths[0], str(tmp_path / "strangers.tsv")]) == 0
+    text = capsys.readouterr().out
+    assert "shared items: none" in text
+    assert "nan" not in text
+    assert main(["compare", given_paths[0], str(tmp_path / "nothing")]) == 1
+    assert "nothing: found No such file or directory; expected" in capsys.readouterr().err
     (tmp_path / "bad.tsv").write_text("x\ty\n1\t2\n")
     assert main(["compare", given_paths[0], str(tmp_path / "bad.tsv")]) == 1
     assert "bad.tsv" in capsys.readouterr().err
@@ -160,6 +245,12 @@ def test_overlap_by_chance_is_hypergeometric() -> None:
     found = compare_networks(ring, ring)
     assert found.p_overlap == pytest.approx(stats.hypergeom.sf(9, 45, 10, 10))
     assert np.isnan(found.rank_correlation)  # all scores are equal
+
+
+def test_a_network_without_scores_is_not_compared() -> None:
+    whole = pd.DataFrame({"source": ["a"], "target": ["b"], "score": [1.0]})
+    with pytest.raises(ValueError, match=r"second network: found columns .* expected 'score', too"):
+        compare_networks(whole, whole.drop(columns="score"))
 
 
 def test_the_command_runs_as_a_module() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from conftest import ROOT
 from pairtile.config.conditions import Condition, ConditionNetworks
@@ -15,7 +16,11 @@ from pairtile.config.section import Section
 from pairtile.config.threshold import Power, Threshold
 from pairtile.estimators import mixture_settings
 from pairtile.export.kinc_text import MINIMAL_COLUMNS, TEXT_COLUMNS, TIDY_COLUMNS
+from pairtile.files import read_json
 from pairtile.network.power_filter import correlation_power
+from pairtile.report.pictures_modes import MAKERS
+from test_docs import section_of_page
+from workflow_runs import Analysis, write_data
 
 PAGE = (ROOT / "docs" / "multimodal_correlation.md").read_text(encoding="utf-8")
 
@@ -91,3 +96,66 @@ def test_columns_of_the_modes_are_those_that_are_stored() -> None:
     ]
     cells = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
     assert [name for cell in cells for name in re.findall(r"`(\w+)`", cell)] == stored
+
+
+CONDITIONS = {"Treatment": ["heat", "none"], "Hours": None}
+ANY_NAME = {
+    "Treatment_heat": "CONDITION_LABEL",
+    "Treatment_none": "CONDITION_LABEL",
+} | dict.fromkeys(CONDITIONS, "CONDITION")
+
+
+def as_described(name: str) -> str:
+    """A column with the words that the pages have for names of the user's."""
+    for own, word in ANY_NAME.items():
+        name = name.replace(own, word)
+    return re.sub(r"condition_\d_", "condition_K_", name)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
+    """An analysis with every table there is."""
+    folder = tmp_path_factory.mktemp("modes")
+    made = write_data(folder, genes=80, samples=60)
+    known = pd.DataFrame({"Sample": made.samples})
+    known["Treatment"] = ["heat" if k % 2 else "none" for k in range(len(known))]
+    known["Hours"] = np.arange(len(known))
+    known.to_csv(folder / "samples.tsv", sep="\t", index=False)
+    section = {
+        "method": "multimodal_correlation",
+        "expression": "expression.tsv",
+        "annotations": "samples.tsv",
+        "estimator": {"max_clusters": 2, "min_samples": 15, "min_correlation": 0.2},
+        "threshold": {"method": "power_law", "step": 0.05, "min_genes": 10},
+    }
+    return Analysis(folder, section).pairs().network().tables()
+
+
+def test_columns_that_are_written_are_described(run: Analysis) -> None:
+    network = part("### Network of modes") + part("### Modes: `pairs.parquet`")
+    columns = pd.read_parquet(run.out / "network.parquet").columns
+    assert "Treatment_heat_q_value" in columns
+    assert "Hours_r_squared" in columns
+    for column in columns:
+        assert f"`{as_described(column)}`" in network, column
+    tables = part("### Tables")
+    for file in ("threshold.tsv", "condition_tests.tsv", "condition_networks.tsv", "modules.tsv"):
+        [row] = re.findall(rf"\| `{file}` \|(.*?) \| `\w+\.", tables + " | `end.")
+        for column in pd.read_csv(run.out / file, sep="\t", nrows=0).columns:
+            assert f"`{column}`" in row, (file, column)
+
+
+def test_arrays_counts_and_figures_are_described(run: Analysis) -> None:
+    page = section_of_page("## Multimodal correlation")
+    page += section_of_page("## `summary.json`")
+    for name in np.load(run.out / "scores.npz").files:
+        described = re.sub(r"^(curve|spacings)_.*", r"\1_COLUMN", as_described(name))
+        assert f"`{described}`" in page, name
+    for path in (run.out / "state").glob("*.npy"):
+        assert f"`{path.name}`" in page, path.name
+    for step in ("prepare", "merge", "network", "tables"):
+        for name in read_json(run.record(step))["counts"]:
+            assert f"`{as_described(name)}`" in page, (step, name)
+    for figure in MAKERS:
+        name = re.sub(r"_\d$", "_1", figure)
+        assert f"`{name}`" in page, figure

@@ -12,6 +12,7 @@ from typing import Any
 
 import igraph
 import numpy as np
+import pandas as pd
 import pytest
 from export_networks import AWKWARD, chain, items_table, large, write
 from pairtile.export import network_elements
@@ -171,3 +172,20 @@ def test_chromium_draws_the_page_and_runs_no_name(case: str, tmp_path: Path) -> 
     if len(network):
         assert seen["chosen"] is True
         assert seen["left"] == 1
+
+
+def test_leaves_of_large_networks_do_not_lie_on_their_hubs() -> None:
+    hubs = np.repeat([f"hub{k}" for k in range(25)], 40)
+    leaves = [f"leaf{k}" for k in range(1000)]
+    network = pd.DataFrame({"source": hubs, "target": leaves, "mi_bits": 1.0})
+    items = pd.DataFrame({"name": [*dict.fromkeys(hubs), *leaves]})
+    elements = network_elements(network, items)
+    place = {
+        node["data"]["id"]: np.array([node["position"]["x"], node["position"]["y"]])
+        for node in elements["nodes"]
+    }
+    lengths = [
+        np.linalg.norm(place[edge["data"]["source"]] - place[edge["data"]["target"]])
+        for edge in elements["edges"]
+    ]
+    assert np.quantile(lengths, 0.05) > 0.2 * np.median(lengths)

@@ -218,7 +218,16 @@ def test_an_empty_network_has_no_precision() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"gold": GOLD.assign(source="x")}, "none of the 2 gold standard edges"),
+        (
+            {"gold": GOLD.assign(source="x")},
+            r"none of the 2 gold standard edges .* \(2 with a gene that is not of the table\)",
+        ),
+        (
+            {"gold": GOLD.rename(columns={"source": "regulator"})},
+            "gold standard: found columns 'regulator', 'target'; expected 'source', too",
+        ),
+        ({"ranking": PERFECT.drop(columns="score")}, "ranking: found columns .*; expected 'score'"),
+        ({"network": PERFECT[["score"]]}, "expected 'source' and 'target', too"),
         ({"ranking": PERFECT.assign(target="x")}, "ranking: target x is not among the genes"),
         ({"network": PERFECT.assign(source=7)}, "network: source 7 is not among the genes"),
         ({"ranking": pd.concat([PERFECT, PERFECT])}, "'a' -> 'b' occurs twice"),

@@ -21,6 +21,7 @@ from pairtile.prepare.predictors import prepare_predictor_input
 
 def state_of(levels: np.ndarray, series: list[int] | None = None, **changes: Any) -> PreparedInput:
     section = {"method": "predictor_pairs", "levels": "levels", **changes}
+    section["series"] = None if series is None else "series"
     complete = load_config({"analyses": {"a": section}}).resolved("a")
     names = [f"g{k}" for k in range(len(levels))]
     samples = [f"s{k}" for k in range(levels.shape[1])]
@@ -72,6 +73,7 @@ def test_triples_are_searched_as_asked_or_as_can_be_afforded(
         ({"null": {"permutations": 0}}, False),
         ({"null": {"kind": "circular_shift"}}, False),
         ({"lag": 0}, False),
+        ({"lag": 0, "series": [0] * 20 + [1] * 20}, True),
     ],
 )
 def test_permutation_of_slow_levels_is_warned_of(changes: dict[str, Any], warned: bool) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pairtile import host_memory
 from pairtile.estimators import estimator
@@ -18,6 +20,7 @@ from pairtile.requests import (
     aws_memory_mb,
     data_bytes,
     file_bytes,
+    mask_bytes,
     memory_mb,
     minutes,
     read_requests,
@@ -76,6 +79,27 @@ def test_inputs_count_unpacked_folders_whole_and_trajectories_not_at_all(tmp_pat
     assert file_bytes("<TBD>") == 0
 
 
+def test_a_parquet_file_counts_as_the_table_that_it_holds(tmp_path: Path) -> None:
+    rows = 100_000
+    masks = pa.FixedSizeBinaryArray.from_buffers(
+        pa.binary(125), rows, [None, pa.py_buffer(b"\xff" * 125 * rows)]
+    )
+    table = pa.table({"i": np.arange(rows, dtype=np.int32), "r": np.zeros(rows), "masks": masks})
+    path = tmp_path / "table.parquet"
+    pq.write_table(table, path, compression="zstd", row_group_size=30_000)
+    assert path.stat().st_size < table.nbytes / 20
+    assert mask_bytes([path], whole=True) == 125 * rows
+    assert mask_bytes([path]) == 125 * 30_000
+    assert data_bytes([path]) == (4 + 8) * rows
+    words = pa.table({"words": [f"word {number}" for number in range(rows)]})
+    pq.write_table(words, path)
+    assert data_bytes([path]) == pytest.approx(words.nbytes, rel=0.5)
+    assert mask_bytes([path]) == 0
+    path.write_bytes(b"PAR1 but damaged")
+    assert data_bytes([path]) == 4 * path.stat().st_size
+    assert mask_bytes([path]) == 0
+
+
 # --- from the plan --------------------------------------------------------------------------------
 
 
@@ -117,18 +141,28 @@ def test_there_are_no_requests_before_there_is_a_plan_and_new_ones_with_a_new_pl
 
 def test_memory_grows_with_the_state_the_tile_and_the_threads() -> None:
     method = estimator("mutual_information")
-    section = {"estimator": {"bins": 10, "order": 3}}
 
-    def asked(genes: int, samples: int, backend: str = "cpu", threads: int = 1) -> int:
+    def asked(genes: int, samples: int, backend: str = "cpu", threads: int = 1, **more: Any) -> int:
+        section = {
+            "estimator": {"bins": more.get("bins", 10), "order": 3},
+            "null": {"permutations": more.get("permutations", "auto")},
+            "keep": {"p_value": 1e-5},
+        }
         z = np.broadcast_to(np.zeros(1), (genes, samples))
-        state = {"z": z, "entropy_bits": np.zeros(genes), "regulators": np.zeros(0, np.int32)}
+        state = {"z": z, "entropy_bits": np.ones(genes), "regulators": np.zeros(0, np.int32)}
         return method.memory_bytes(section, state, backend, threads)
 
     assert asked(100, 100) < 2 * GIB
     assert asked(20_000, 1000) > asked(10_000, 1000) + 3 * 8 * 10_000 * 1000
     assert asked(20_000, 2000) > asked(20_000, 1000)
     assert asked(100, 100, threads=16) > asked(100, 100)
-    assert asked(100, 100, "cuda") == asked(100, 100) + GIB
+    assert asked(2000, 2000, bins=20) > asked(2000, 2000) + 8 * 10 * 2000 * 2000
+    assert asked(100, 100, permutations=10**9) > asked(100, 100) + 12 * 10**9
+    # Beside the GPU's libraries; the weights are in its own memory.
+    assert asked(10, 10, "cuda") == pytest.approx(asked(10, 10) + GIB, rel=0.01)
+    assert asked(5000, 5000, "cuda") < asked(5000, 5000)
+    # What is kept has a bound: the rest grows with the state.
+    assert asked(100_000, 10_000) < 3 * 8 * 10**9 + 24 * GIB
 
 
 MEASURED = sorted((ROOT / "benchmarks/results").glob("workflow*.json"))
@@ -217,6 +251,18 @@ def test_only_jobs_that_compute_on_a_gpu_ask_for_one(ready: Path) -> None:
     for rule in without:
         assert "gpu" not in jobs[rule]["1"]
     assert {jobs[rule]["1"]["_cores"] for rule in with_gpu} == {1}
+
+
+@pytest.mark.workflow
+def test_a_network_made_on_the_cpu_asks_for_all_cores_and_no_gpu(tmp_path: Path) -> None:
+    write_data(tmp_path)
+    section = {"method": "predictor_pairs", "expression": "expression.tsv"}
+    write_config(tmp_path, {"sets": section}, backend="cuda")
+    assert run(tmp_path, "results/sets/plan.json").code == 0
+    jobs = resources(tmp_path)
+    assert jobs["chunk"]["1"]["gpu"] == 1
+    assert "gpu" not in jobs["network"]["1"]
+    assert jobs["network"]["1"]["_cores"] == jobs["prepare"]["1"]["_cores"] > 1
 
 
 @pytest.mark.workflow

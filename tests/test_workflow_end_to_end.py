@@ -114,7 +114,7 @@ def test_the_summary_is_complete(finished: tuple[Path, Run]) -> None:
         # Six regulators with 54 genes and with each other; or everything with everything.
         assert counts["pairs"] == counts["pairs_scored"] == {"net": 339, "boot": 1770}[analysis]
         steps = {"prepare", "plan", "null", "chunks", "merge", "network"}
-        steps |= {"evaluate"} if analysis == "net" else {"scan", "merge_scan"}
+        steps |= {"check_inputs", "evaluate"} if analysis == "net" else {"scan", "merge_scan"}
         assert set(summary["steps"]) == steps
         for step in summary["steps"].values():
             assert step["seconds"] >= 0

@@ -10,7 +10,9 @@ import pandas as pd
 import pytest
 from pairtile import tiles
 from pairtile.errors import InputError
-from pairtile.files import read_json
+from pairtile.estimators import predictor_tables
+from pairtile.estimators.predictor_sets import extend_sets
+from pairtile.files import read_arrays, read_json, write_arrays
 from workflow_runs import Analysis, run, write_config
 
 GOLDEN = {
@@ -146,6 +148,34 @@ def test_results_are_the_same_bytes_for_any_number_of_chunks(
     assert len(whole.plan.tiles) == 1
     found["whole"] = [(whole.out / name).read_bytes() for name in files]
     assert found[1] == found[5] == found["whole"]
+
+
+def test_triples_are_grown_once_and_judged_alike_by_every_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grown = []
+
+    def counted(*arguments: Any) -> Any:
+        grown.append(arguments)
+        return extend_sets(*arguments)
+
+    monkeypatch.setattr(predictor_tables, "extend_sets", counted)
+    genes = write_levels(tmp_path, random_levels(14, 40, 3, missing=0.02))
+    (tmp_path / "gold.tsv").write_text(f"{genes[1]}\t{genes[0]}\n{genes[2]}\t{genes[5]}\n")
+    estimator = {"cardinality": 3, "search": "sffs", "top": 3}
+    changes = {"null": {"permutations": 9}, "gold_standard": "gold.tsv", "estimator": estimator}
+    analysis = Analysis(tmp_path, section(**changes)).pairs().network().tables().evaluate()
+    assert len(grown) == 1
+    files = [analysis.out / name for name in ("predictors.tsv", "evaluation.json")]
+    once = [path.read_bytes() for path in files]
+    # Without what the network step stored, the later steps find the same by themselves.
+    scores = analysis.out / "scores.npz"
+    arrays = read_arrays(scores)
+    write_arrays(scores, {k: v for k, v in arrays.items() if not k.startswith("set_")})
+    assert len(read_arrays(scores)) < len(arrays)
+    analysis.tables().evaluate()
+    assert len(grown) == 3
+    assert [path.read_bytes() for path in files] == once
 
 
 def test_every_row_of_the_table_says_how_many_sets_tie_with_it(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ NET = {"regulators": "regulators.txt", "gold_standard": "gold_standard.tsv"}
 LAST = {"summary", "report"}
 JUDGED = {"network", "evaluate", "export"} | LAST
 PLANNED = {"plan", "null", "merge"} | JUDGED
+CHECKED = {"check_inputs"}  # a second's work, with any key that later steps use
 
 
 @pytest.fixture(scope="session")
@@ -45,8 +46,8 @@ def test_nothing_changed_runs_nothing(finished: Path) -> None:
 
 
 def test_dpi_runs_the_network_and_what_follows(finished: Path) -> None:
-    assert would_run(finished, {"dpi": {"tolerance": 0.15}}) == JUDGED
-    assert would_run(finished, {"dpi": False}) == JUDGED
+    assert would_run(finished, {"dpi": {"tolerance": 0.15}}) == CHECKED | JUDGED
+    assert would_run(finished, {"dpi": False}) == CHECKED | JUDGED
 
 
 def test_another_export_is_written_and_the_rest_left(finished: Path) -> None:
@@ -55,17 +56,18 @@ def test_another_export_is_written_and_the_rest_left(finished: Path) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"keep": {"fdr": 0.01}}, {"score": "clr"}, {"chunks": 2}, {"null": {"permutations": 20000}}],
+    [{"keep": {"fdr": 0.01}}, {"score": "clr"}, {"null": {"permutations": 20000}}],
     ids=lambda changes: next(iter(changes)),
 )
 def test_what_chunks_depend_on_plans_again_from_the_same_state(
     finished: Path, changes: dict
 ) -> None:
-    assert would_run(finished, changes) == PLANNED
+    assert would_run(finished, changes) == CHECKED | PLANNED
 
 
-def test_another_seed_plans_again(finished: Path) -> None:
+def test_another_seed_or_number_of_chunks_plans_again(finished: Path) -> None:
     assert would_run(finished, {}, seed=4) == PLANNED
+    assert would_run(finished, {"chunks": 2}) == PLANNED
 
 
 @pytest.mark.parametrize(
@@ -74,7 +76,7 @@ def test_another_seed_plans_again(finished: Path) -> None:
     ids=lambda changes: next(iter(changes)),
 )
 def test_what_the_state_depends_on_prepares_again(finished: Path, changes: dict) -> None:
-    assert would_run(finished, changes) == {"prepare"} | PLANNED
+    assert would_run(finished, changes) == {"prepare"} | CHECKED | PLANNED
 
 
 def test_an_input_counts_by_its_content_not_its_time(finished: Path, tmp_path: Path) -> None:
@@ -85,7 +87,7 @@ def test_an_input_counts_by_its_content_not_its_time(finished: Path, tmp_path: P
     assert would_run(folder, {}) == set()
     with (folder / "gold_standard.tsv").open("a") as file:
         file.write("G01\tG10\n")
-    assert would_run(folder, {}) == {"evaluate"} | LAST
+    assert would_run(folder, {}) == CHECKED | {"evaluate"} | LAST
 
 
 def test_another_input_and_dpi_give_what_a_fresh_run_gives(finished: Path, tmp_path: Path) -> None:
@@ -102,7 +104,7 @@ def test_another_input_and_dpi_give_what_a_fresh_run_gives(finished: Path, tmp_p
     write_config(folder, {"net": NET | {"dpi": {"tolerance": 0.15}}})
     again = run(folder)
     assert again.code == 0, again.text
-    assert again.rules == {"prepare"} | PLANNED
+    assert again.rules == {"prepare"} | CHECKED | PLANNED
     expected = Analysis(fresh, NET | {"dpi": {"tolerance": 0.15}}).all()
     for name in ("pairs.parquet", "network.tsv", "null.npz"):
         found = (folder / "results/net" / name).read_bytes()

@@ -28,7 +28,10 @@ LEAST_MINUTES = 15
 """A job's start, its imports and compilation, on a slow shared file system."""
 
 UNPACKED = {".gz": 6, ".bz2": 8, ".xz": 8, ".zst": 6, ".parquet": 4, ".h5ad": 4, ".h5": 4}
-"""How many times its bytes a compressed file stands for."""
+"""How many times its bytes a compressed file stands for (a Parquet file says it itself)."""
+
+VALUE_BYTES = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8}
+"""Of Parquet's types of one width."""
 
 STREAMED = frozenset({".dcd", ".h5md", ".nc", ".ncdf", ".trj", ".trr", ".tng", ".xtc"})
 """Trajectories: read a few frames at a time, whatever their length."""
@@ -68,12 +71,56 @@ def file_bytes(paths: str | Iterable[str | os.PathLike[str]]) -> int:
 
 def data_bytes(paths: str | Iterable[str | os.PathLike[str]]) -> int:
     """Bytes that files and folders bring into memory when they are read: unpacked, but without
-    what is streamed."""
+    what is streamed, and without masks (``mask_bytes``)."""
     return sum(
-        part.stat().st_size * UNPACKED.get(part.suffix.lower(), 1)
+        _parquet_bytes(part)[0]
+        if part.suffix.lower() == ".parquet"
+        else part.stat().st_size * UNPACKED.get(part.suffix.lower(), 1)
         for part in _files(paths)
         if part.suffix.lower() not in STREAMED
     )
+
+
+def mask_bytes(paths: str | Iterable[str | os.PathLike[str]], whole: bool = False) -> int:
+    """Bytes of masks in Parquet files: of the largest row group, as they are read, or of all."""
+    parts = (part for part in _files(paths) if part.suffix.lower() == ".parquet")
+    return sum(_parquet_bytes(part)[2 if whole else 1] for part in parts)
+
+
+def _parquet_bytes(path: Path) -> tuple[int, int, int]:
+    """Bytes of the columns that are no masks; of the largest row group's masks; of all masks.
+
+    From the file's footer: masks and repeated values are packed a hundredfold, so that its size
+    says nothing. A file that cannot be read counts by ``UNPACKED``; whoever reads it will say what
+    is wrong.
+    """
+    status = path.stat()
+    return _footer_bytes(os.fspath(path), status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=1 << 14)
+def _footer_bytes(path: str, mtime_ns: int, size: int) -> tuple[int, int, int]:
+    # Snakemake's start should not wait for Arrow.
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        file = pq.read_metadata(path)
+    except (OSError, pa.ArrowException):
+        return UNPACKED[".parquet"] * size, 0, 0
+    groups = [file.row_group(group) for group in range(file.num_row_groups)]
+    values = mask = 0
+    for number in range(file.num_columns):
+        column = file.schema.column(number)
+        if column.physical_type == "FIXED_LEN_BYTE_ARRAY":
+            mask += column.length
+        elif column.physical_type in VALUE_BYTES:
+            values += VALUE_BYTES[column.physical_type] * file.num_rows
+        else:  # texts: their letters, and where each begins
+            letters = sum(group.column(number).total_uncompressed_size for group in groups)
+            values += letters + 4 * file.num_rows
+    most_rows = max((group.num_rows for group in groups), default=0)
+    return values, mask * most_rows, mask * file.num_rows
 
 
 def _files(paths: str | Iterable[str | os.PathLike[str]]) -> Iterator[Path]:

@@ -118,3 +118,13 @@ def gpus(wildcards, input):
 def compute_threads(wildcards, input):
     """All cores for a job that computes on the CPU; a job on a GPU needs one to feed it."""
     return 1 if gpus(wildcards, input) else workflow.cores
+
+
+def network_gpus(wildcards, input):
+    """As ``gpus``, but none where the method makes its network on the CPU."""
+    on_cpu = CONFIG.analyses[wildcards.analysis].network_on_cpu
+    return None if on_cpu else gpus(wildcards, input)
+
+
+def network_threads(wildcards, input):
+    return 1 if network_gpus(wildcards, input) else workflow.cores

@@ -16,7 +16,7 @@ rule export:
     conda:
         ENVIRONMENT
     resources:
-        **asks(data_memory(30), data_seconds(0.2e6), least=30),
+        **asks(export_memory, data_seconds(0.2e6), least=30),
     params:
         method=lambda wildcards: SECTIONS[wildcards.analysis]["method"],
         format=lambda wildcards: FORMAT.get(wildcards.suffix, wildcards.suffix),

@@ -90,12 +90,28 @@ def input_files(wildcards):
     """
     see_to_earlier_runs()
     analysis = CONFIG.analyses[wildcards.analysis]
-    later = {"gold_standard", *analysis.table_inputs, *analysis.network_inputs}
     return {
         key: located(path)
         for key, path in analysis.input_files().items()
-        if key not in later
+        if key not in analysis.later_inputs()
     }
+
+
+def all_later_inputs(wildcards):
+    """The input files that decide no score, by their key in the configuration."""
+    later = CONFIG.analyses[wildcards.analysis].later_inputs()
+    return {key: located(path) for key, path in later.items()}
+
+
+def input_check(wildcards):
+    """The record of ``check_inputs``, where there is something to look at.
+
+    The summary asks for it, as it is the one that needs no plan to know; nothing else does, so that
+    another gold standard makes none of the results between again.
+    """
+    if CONFIG.analyses[wildcards.analysis].to_check():
+        return [f"{CONFIG.results}/{wildcards.analysis}/steps/check_inputs.json"]
+    return []
 
 
 def gold_standard_file(wildcards):

@@ -41,9 +41,9 @@ rule network:
         f"{LOGS}/network.benchmark.tsv"
     conda:
         ENVIRONMENT
-    threads: compute_threads
+    threads: network_threads
     resources:
-        **asks(network_memory, data_seconds(1e6), least=60, gpu=gpus),
+        **asks(network_memory, data_seconds(1e6), least=60, gpu=network_gpus),
     params:
         section=section_for("network"),
     message:
@@ -59,6 +59,7 @@ rule evaluate:
         pairs=f"{ANALYSIS}/pairs.parquet",
         scan=scan_file,
         network=f"{ANALYSIS}/network.parquet",
+        scores=f"{ANALYSIS}/scores.npz",
         gold_standard=gold_standard_file,
     output:
         evaluation=f"{ANALYSIS}/evaluation.json",

@@ -2,6 +2,7 @@ rule summary:
     input:
         plan=f"{ANALYSIS}/plan.json",
         records=step_records,
+        checked=input_check,
     output:
         summary=f"{ANALYSIS}/summary.json",
     log:
@@ -46,7 +47,7 @@ rule report:
     conda:
         ENVIRONMENT
     resources:
-        **asks(data_memory(30), data_seconds(0.2e6), least=30),
+        **asks(report_memory, data_seconds(0.2e6), least=30),
     message:
         "{wildcards.analysis}: report"
     script:

@@ -4,6 +4,7 @@ from pairtile.requests import (
     aws_memory_mb,
     data_bytes,
     file_bytes,
+    mask_bytes,
     memory_mb,
     minutes,
     read_requests,
@@ -86,29 +87,58 @@ def bootstrap_seconds(wildcards, input):
 
 
 def merge_memory(wildcards, input):
-    """One band of tiles, with what the table's writer holds."""
+    """One band of tiles, while it is sorted, with what the table's writer holds."""
     plan = read_requests(input.plan)
     share = plan.band_share if plan else 1
-    return 1.5 * START_BYTES + 8 * share * file_bytes(input.chunks)
+    rows = data_bytes(input.chunks) + mask_bytes(input.chunks, whole=True)
+    return 1.5 * START_BYTES + 4 * share * rows
 
 
 def network_memory(wildcards, input):
     """All stored pairs, or what a tile takes: the null of a network is computed like tiles."""
-    stored = file_bytes(input.pairs) + file_bytes(input.bootstraps)
-    tiles = tiles_memory(wildcards, input)
-    return max(tiles, START_BYTES + 3 * file_bytes(input.state) + 10 * stored)
+    stored = data_bytes(input.pairs) + data_bytes(input.bootstraps)
+    masks = mask_bytes(input.pairs)
+    whole = START_BYTES + 3 * file_bytes(input.state) + 20 * stored + 2 * masks
+    return max(tiles_memory(wildcards, input), whole)
 
 
 def data_memory(times):
     """So many times the unpacked input; a state is mapped, not read into objects."""
 
     def memory(wildcards, input):
-        state = input.get("state") or []
-        state = [state] if isinstance(state, str) else list(state)
+        state = paths_named(input, "state")
         read = [path for path in input if path not in state]
-        return START_BYTES + times * data_bytes(read) + 3 * file_bytes(state)
+        masks = 2 * mask_bytes(read)
+        return START_BYTES + times * data_bytes(read) + masks + 3 * file_bytes(state)
 
     return memory
+
+
+def report_memory(wildcards, input):
+    """What is read whole, the network first; of tables, however large, the page shows parts."""
+    state, tables = paths_named(input, "state"), paths_named(input, "tables")
+    whole = [path for path in input if path not in [*state, *tables]]
+    read = 10 * data_bytes(whole) + 2 * mask_bytes(whole) + 3 * file_bytes(state)
+    return START_BYTES + read + min(START_BYTES, 10 * data_bytes(tables))
+
+
+# Of the network in memory: GEXF and CX2 are made of an object for each edge, others in parts.
+EXPORT_TIMES = {"gexf": 110, "cx2": 40}
+
+
+def export_memory(wildcards, input):
+    times = EXPORT_TIMES.get(wildcards.suffix, 15)
+    return (
+        START_BYTES
+        + times * data_bytes(input.network)
+        + 10 * data_bytes(input.items_table)
+    )
+
+
+def paths_named(input, name):
+    """The paths of an input; Snakemake gives a single one as a string."""
+    paths = input.get(name) or []
+    return [paths] if isinstance(paths, str) else list(paths)
 
 
 def data_seconds(bytes_a_second):

@@ -26,7 +26,7 @@ for TABLE_RULE, (TABLES, ANALYSES) in method_tables().items():
             ENVIRONMENT
         threads: all_cores
         resources:
-            **asks(data_memory(20), data_seconds(1e6), least=60),
+            **asks(data_memory(10), data_seconds(1e6), least=60),
         params:
             section=section_for("tables"),
         message:

@@ -21,7 +21,8 @@ from pairtile.export.hits_extras import extra_columns
 from pairtile.export.hits_tables import ALIGNMENT, ROWS, hits_table
 from pairtile.inputs.fasta import Fasta, refuse_bad_records
 from pairtile.inputs.restrict import match_restrict
-from pairtile.prepare.sequences import LONG_MIRNA, items_table
+from pairtile.prepare.sequence_items import items_table
+from pairtile.prepare.sequences import LONG_MIRNA
 from pairtile.tiles import PairSpace, Tile
 
 _SHOWN = 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,6 +85,8 @@ def as_table(
     raw, genes, samples = _parts(expression, layer, name)
     if orientation == "samples_in_rows" and _has_free_orientation(expression):
         raw, genes, samples = raw.T, samples, genes
+    if isinstance(expression, str | os.PathLike):
+        raise ValueError(f"{name}: found a path; expected a table (read_expression reads files)")
     values = _numbers(raw, name)
     table = ExpressionTable(values, genes, samples)
     _check(table, expression, name)

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from pairtile.config import check_inputs_exist, load_config
 from pairtile.config.addresses import scheme
 from pairtile.config.section import Analysis
@@ -53,18 +55,28 @@ def _analysis(
         return
     section = analysis.resolved()
     state, records = folder / "state", folder / "steps"
-    prepare(section, seed, {}, folder / "items.parquet", state, records / "prepare.json")
-    estimator(section["method"]).check_later_inputs(section, open_state(state))
+    items = folder / "items.parquet"
+    prepare(section, seed, {}, items, state, records / "prepare.json")
+    method = estimator(section["method"])
+    method.check_later_inputs(section, open_state(state), pd.read_parquet(items))
     plan(section, backend, seed, state, folder / "plan.json", records / "plan.json")
     planned, prepared = read_json(folder / "plan.json"), read_json(records / "prepare.json")
     yield f"\n{name} ({analysis.method})"
     for key, number in prepared["counts"].items():
         yield f"  {key.replace('_', ' ')}: {number:,}"
+    yield from (f"  {hint}" for hint in _shape_hints(prepared["counts"]))
     yield from (f"  {note}" for note in prepared["notes"])
     yield from (f"  WARNING: {warning}" for warning in prepared["warnings"])
     yield from (f"  {line}" for line in plan_lines(planned))
     state_bytes = sum(file.stat().st_size for file in state.iterdir())
     yield f"  prepared data: {_bytes(state_bytes)}"
+
+
+def _shape_hints(counts: dict[str, int]) -> Iterator[str]:
+    """A table the wrong way round is a table, too: all that tells it is its shape."""
+    genes, samples = counts.get("genes_read"), counts.get("samples")
+    if genes is not None and samples is not None and samples > genes:
+        yield f"{samples:,} samples and {genes:,} genes: if it is the other way, see orientation"
 
 
 def plan_lines(planned: dict[str, Any]) -> list[str]:

@@ -41,7 +41,7 @@ def read_network(path: Path) -> pd.DataFrame:
         else:
             table = pd.read_csv(file, sep="\t", dtype={"source": str, "target": str})
     except (OSError, ValueError) as error:
-        found = str(error).splitlines()[0]
+        found = getattr(error, "strerror", None) or str(error).splitlines()[0]
         raise InputError.at(file, "", found, "a network.parquet or network.tsv") from error
     missing = [name for name in ("source", "target") if name not in table]
     score = next((name for name in SCORE_COLUMNS if name in table), None)
@@ -53,10 +53,15 @@ def read_network(path: Path) -> pd.DataFrame:
 
 def _lines(found: Comparison, first: str, second: str) -> list[str]:
     width = max(len(first), len(second))
-    return [
+    sizes = [
         f"{first:{width}}  {found.pairs_first:,} pairs of {found.items_first:,} items",
         f"{second:{width}}  {found.pairs_second:,} pairs of {found.items_second:,} items",
         "",
+    ]
+    if not found.items_shared:
+        return [*sizes, "shared items: none (are the names of both of one kind?)"]
+    return [
+        *sizes,
         f"shared items: {found.items_shared:,}",
         f"shared pairs: {found.pairs_shared:,} (Jaccard {found.jaccard:.3f}; chance of as many "
         f"or more at random: {found.p_overlap:.2g})",

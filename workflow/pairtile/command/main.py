@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,6 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif options.command == "check":
             from pairtile.command.check import check
 
+            # What the steps would log stands in the lines of the check.
+            logging.getLogger("pairtile").addHandler(logging.NullHandler())
             for line in check(options.config):
                 print(line, flush=True)
         else:

@@ -246,6 +246,7 @@ class PredictorPairs(TableAnalysis):
     input_folders: ClassVar[tuple[str, ...]] = ("expression", "levels")
     tables: ClassVar[tuple[str, ...]] = ("predictors.tsv", "hyperedges.tsv")
     draws_in_prepare: ClassVar[bool] = True
+    network_on_cpu: ClassVar[bool] = True
     report_needs_state: ClassVar[bool] = True
     used_by: ClassVar[Mapping[str, frozenset[str]]] = {
         "keep": frozenset({"network", "tables"}),

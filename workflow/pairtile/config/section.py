@@ -42,6 +42,10 @@ class Analysis(Section):
     network_inputs: ClassVar[tuple[str, ...]] = ()
     """Those of ``input_keys`` that are first needed to make the network of the scored pairs."""
 
+    names_of_items: ClassVar[tuple[str, ...]] = ()
+    """Keys beside ``input_keys`` with names of things in the data that only a later step looks
+    for."""
+
     report_needs_state: ClassVar[bool] = False
     """Whether the report draws from the state (the values that were paired)."""
 
@@ -50,6 +54,10 @@ class Analysis(Section):
 
     draws_in_prepare: ClassVar[bool] = False
     """Whether preparation draws at random: then another seed runs it again."""
+
+    network_on_cpu: ClassVar[bool] = False
+    """Whether the network is made on the CPU whatever the backend of the tiles: then its job asks
+    for all cores and no GPU."""
 
     used_by: ClassVar[Mapping[str, frozenset[str]]] = {}
     """The steps that depend on a key: a change of it runs no other again. Keys that are not named
@@ -68,6 +76,20 @@ class Analysis(Section):
         """The files (or folders) this analysis reads: key -> path, keys without one left out."""
         paths = {key: getattr(self, key) for key in self.input_keys}
         return {key: path for key, path in paths.items() if path is not None}
+
+    def later_inputs(self) -> dict[str, str]:
+        """Those of ``input_files`` that only a later step reads: another gold standard must not
+        score again."""
+        later = {"gold_standard", *self.table_inputs, *self.network_inputs}
+        return {key: path for key, path in self.input_files().items() if key in later}
+
+    def to_check(self) -> dict[str, Any]:
+        """The section for the rule ``check_inputs``: all but what only the plan or no step uses.
+        Empty where only later steps read nothing."""
+        if not (self.later_inputs() or any(getattr(self, key) for key in self.names_of_items)):
+            return {}
+        unused = {key for key, steps in self.used_by.items() if steps <= {"plan"}}
+        return {key: value for key, value in self.resolved().items() if key not in unused}
 
     def result_tables(self) -> tuple[str, ...]:
         """Those of ``tables`` that this analysis asks for."""

@@ -23,7 +23,9 @@ from numpy.typing import NDArray
 
 from pairtile import requests, tiles
 from pairtile.device import Device
+from pairtile.errors import InputError
 from pairtile.inputs.gold_standard import read_gold_standard
+from pairtile.network.evaluation import evaluate
 from pairtile.selection import Selection
 from pairtile.store import Rows, Summaries
 from pairtile.tiles import PairSpace, Tile
@@ -62,8 +64,9 @@ class Merged:
 
     table : the merged table, or its file; ``pairs`` gives it whole, ``batches`` a part at a time.
     sums, scan : summed summaries of the second and the first pass. null : arrays of the null.
-    bootstraps : edges of all bootstraps (bootstrap, i, j), or None. network, scores : for
-    ``write_tables``: the final network with names, and the arrays of ``score_histogram``.
+    bootstraps : edges of all bootstraps (bootstrap, i, j), or None. network : for
+    ``write_tables``, the final network with names. scores : for ``write_tables`` and ``ranking``,
+    the arrays of ``score_histogram``.
     """
 
     table: pd.DataFrame | Path
@@ -136,13 +139,28 @@ class Estimator(ABC):
         """
 
     @classmethod
-    def check_later_inputs(cls, section: Section, state: State) -> None:
-        """Read the input files that only a later step needs, to find their faults early.
+    def check_later_inputs(cls, section: Section, state: State, items: pd.DataFrame) -> None:
+        """Read what only a later step needs, to find its faults early; ``items``: the items table.
 
-        Raises InputError as that step would.
+        Raises InputError or ConfigError as that step would.
         """
-        if section.get("gold_standard") is not None:
-            read_gold_standard(section["gold_standard"])
+        if section.get("gold_standard") is None:
+            return
+        gold = read_gold_standard(section["gold_standard"])
+        kept = items[items["kept"]]
+        regulators = kept.loc[kept["is_regulator"], "name"].tolist() or None
+        unranked = pd.DataFrame({"source": [], "target": [], "score": []})
+        try:
+            evaluate(unranked, gold, genes=kept["name"].tolist(), regulators=regulators)
+        except ValueError as error:
+            raise InputError(f"{section['gold_standard']}: {error}") from error
+
+    @classmethod  # noqa: B027 (few methods have any)
+    def check_settings(cls, section: Section, state: State) -> None:
+        """Refuse settings that the prepared data cannot meet, before anything is planned.
+
+        Raises InputError or ConfigError.
+        """
 
     @classmethod
     @abstractmethod
@@ -169,24 +187,35 @@ class Estimator(ABC):
     def memory_bytes(cls, section: Section, state: State, backend: str, threads: int) -> int:
         """Host memory that a job needs at most while it computes tiles, for the scheduler.
 
-        The state, copied once or twice; the blocks of rows that are made ready for a tile; the
-        tile's results; and room for each thread. A method that holds more says so here.
+        The state, copied once or twice; what ``blocks_bytes`` says; the tile's results; and room
+        for each thread.
         """
         space = cls.space(state)
         row_edge, column_edge = cls.tile_edges(section, state)
         rows, columns = min(row_edge, space.rows), min(column_edge, space.columns)
-        of_a_row = max(
-            (array.itemsize * math.prod(array.shape[1:]) for array in state.values() if array.size),
-            default=0,
-        )
         start = requests.START_BYTES + (requests.CUDA_BYTES if backend == "cuda" else 0)
         return (
             start
             + 3 * sum(array.nbytes for array in state.values())
-            + BLOCK_COPIES * (rows + columns) * of_a_row
+            + cls.blocks_bytes(section, state, backend, rows, columns)
             + CELL_BYTES * rows * columns
             + THREAD_BYTES * threads
         )
+
+    @classmethod
+    def blocks_bytes(
+        cls, section: Section, state: State, backend: str, rows: int, columns: int
+    ) -> int:
+        """Host memory for what is made ready of a tile's rows and columns, and kept for the next.
+
+        Here: some copies of their part of the largest array. A method that holds more, or masks
+        with each of its results, says so.
+        """
+        of_a_row = max(
+            (array.itemsize * math.prod(array.shape[1:]) for array in state.values() if array.size),
+            default=0,
+        )
+        return BLOCK_COPIES * (rows + columns) * of_a_row
 
     @classmethod
     @abstractmethod

@@ -24,6 +24,9 @@ NATS_PER_BIT = float(np.log(2.0))
 JOINT_BYTES = 16 << 20
 """Joint tables of angles that are made at a time on the CPU: what its caches hold."""
 
+KEPT_BLOCKS = 4
+"""Weights of the last few blocks are kept."""
+
 
 class SplinePairs:
     """Mutual information from joint tables of B-spline weights (Daub et al. 2004)."""
@@ -60,7 +63,7 @@ class SplinePairs:
         """Weights of a block, the last few kept: neighbouring tiles share rows."""
         key = (block.start, block.stop, shift)
         if key not in self._last:
-            while len(self._last) >= 4:
+            while len(self._last) >= KEPT_BLOCKS:
                 del self._last[next(iter(self._last))]
             self._last[key] = self._make(block, shift)
         return self._last[key]

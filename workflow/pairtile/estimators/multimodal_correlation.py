@@ -19,6 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import special
 
+from pairtile.errors import InputError
 from pairtile.estimators.base import (
     Estimator,
     Merged,
@@ -46,6 +47,13 @@ if TYPE_CHECKING:
 MIXTURE_TILE_EDGE = 256
 """Genes along each side of a tile of mixtures: 65,000 pairs, some seconds on a few cores."""
 
+READY_COPIES = {"gmm": 5, "none": 2}
+"""Memory for genes made ready (values, ranks, marks) and while they are, as copies of the table
+beyond the three of ``memory_bytes``."""
+
+MODE_COPIES, MODE_BYTES = 3, 100
+"""Of a mode that is kept: joined from strips, made a table, written; beside its two masks."""
+
 COUNT = "count_"
 """What summaries that are counts of pairs or modes begin with."""
 
@@ -67,7 +75,7 @@ class MultimodalCorrelation(Estimator):
         expression = read_expression(
             section["expression"], section["orientation"], section.get("layer")
         )
-        prepared = prepare_expression(expression, section["preprocess"])
+        prepared = prepare_expression(expression, section["preprocess"], overwrite=True)
         return PreparedInput(
             prepared.items,
             state_of(prepared),
@@ -78,8 +86,15 @@ class MultimodalCorrelation(Estimator):
         )
 
     @classmethod
-    def check_later_inputs(cls, section: Section, state: State) -> None:
-        super().check_later_inputs(section, state)
+    def check_settings(cls, section: Section, state: State) -> None:
+        samples, least = int(state["values"].shape[1]), section["estimator"]["min_samples"]
+        if samples < least:
+            expected = f"at least estimator.min_samples ({least}): no mode can have as many"
+            raise InputError.at(section["expression"], "", f"{samples} samples", expected)
+
+    @classmethod
+    def check_later_inputs(cls, section: Section, state: State, items: pd.DataFrame) -> None:
+        super().check_later_inputs(section, state, items)
         annotations_of(section, state)
 
     @classmethod
@@ -92,6 +107,20 @@ class MultimodalCorrelation(Estimator):
         mixtures = section["estimator"]["clustering"] == "gmm"
         edge = MIXTURE_TILE_EDGE if mixtures else TILE_EDGE
         return edge, edge
+
+    @classmethod
+    def blocks_bytes(
+        cls, section: Section, state: State, backend: str, rows: int, columns: int
+    ) -> int:
+        """All genes are made ready together; each mode that is kept brings its masks."""
+        values = state["values"]
+        estimator = section["estimator"]
+        mixtures = estimator["clustering"] == "gmm"
+        ready = READY_COPIES[estimator["clustering"]] * values.nbytes
+        modes = rows * columns * (min(2, estimator["max_clusters"]) if mixtures else 1)
+        # How many are kept is not known beforehand: where close correlations are common, this part.
+        kept = modes * (1.0 - estimator["min_correlation"])
+        return ready + int(MODE_COPIES * kept * (2 * (values.shape[1] // 8 + 1) + MODE_BYTES))
 
     @classmethod
     def work_per_second(cls, section: Section, state: State, backend: str, threads: int) -> float:

@@ -25,6 +25,7 @@ from pairtile.estimators.base import (
 )
 from pairtile.estimators.bspline_scorer import BsplineScorer, Weights
 from pairtile.estimators.permutation_null import permutation_null
+from pairtile.estimators.spline_memory import drawn_bytes, weights_bytes
 from pairtile.estimators.spline_values import marginal_entropies, scaled, spline_settings
 from pairtile.estimators.tile_sums import ScoredTile, histogram_sums, moment_sums
 from pairtile.inputs.expression import read_expression
@@ -35,6 +36,7 @@ from pairtile.network.judge import judge, rank, score_histogram
 from pairtile.network.moments import ExactMoments
 from pairtile.network.significance import (
     Null,
+    class_pairs,
     entropy_classes,
     permutations_needed,
 )
@@ -45,6 +47,9 @@ from pairtile.tiles import PairSpace, Tile
 
 RANKED_EDGES = 100_000
 """With a gold standard, the best so many edges are kept for evaluation, as DREAM5 asks."""
+
+KEPT_BYTES = 8 << 30
+"""Most weights that a job on the CPU keeps for its next tiles, and asks memory for."""
 
 SLACK = 1e-6
 """Chunks keep this much (relative) below a threshold; the network step applies it exactly."""
@@ -124,6 +129,24 @@ class MutualInformation(Estimator):
         if backend == "cuda":
             return 4e8 / max(1.0, samples * bins * bins / 1e5)
         return threads * 1e6 / max(0.1, (samples * order * bins + 10 * bins * bins) / 9e3)
+
+    @classmethod
+    def blocks_bytes(
+        cls, section: Section, state: State, backend: str, rows: int, columns: int
+    ) -> int:
+        """Weights of all genes are kept where there is room; a null keeps those of its columns,
+        and all that it draws."""
+        genes, samples = (int(n) for n in state["z"].shape)
+        pairs = max(1, cls.space(state).rows * cls.space(state).columns)
+        draws = permutations_needed(section["null"]["permutations"], section["keep"], pairs)
+        nulls = len(class_pairs(int(entropy_classes(state["entropy_bits"]).max(initial=0)) + 1))
+        if backend == "cuda":
+            blocks = super().blocks_bytes(section, state, backend, rows, columns)
+            return blocks + drawn_bytes(draws, samples, nulls, 0)
+        kept, beside = weights_bytes(section["estimator"]["bins"], section["estimator"]["order"])
+        of_tiles = min(kept * samples * genes, max(KEPT_BYTES, kept * samples * (rows + columns)))
+        held = max(of_tiles, drawn_bytes(draws, samples, nulls, kept))
+        return held + (kept + beside) * samples * max(rows, columns)
 
     @classmethod
     def resolve_precision(cls, section: Section, backend: str) -> str:
@@ -206,8 +229,12 @@ class MutualInformation(Estimator):
             z = self.state["z"]
             rows = self._row_items(begin, end) if kind == "row" else slice(begin, end)
             weights = self.scorer.weights(np.ascontiguousarray(z[rows]))
-            size = weights.variables * self.settings.bins * z.shape[1] * 8
-            if size * (len(self._cache) + 2) > 0.25 * self.device.free_bytes():
+            of_value, _ = weights_bytes(self.settings.bins, self.settings.order)
+            size = weights.variables * z.shape[1] * of_value
+            room = 0.25 * self.device.free_bytes()
+            if self.device.backend == "cpu":
+                room = min(room, KEPT_BYTES)
+            if size * (len(self._cache) + 2) > room:
                 self._cache.clear()
             self._cache[key] = weights
         return self._cache[key]

@@ -25,10 +25,16 @@ from pairtile.estimators.base import (
     State,
     Written,
 )
-from pairtile.estimators.predictor_search import Best, PredictorSearch, SearchSettings, reduce_best
+from pairtile.estimators.predictor_rows import (
+    EVERYTHING,
+    best_keys,
+    best_of_band,
+    rows_found,
+    rows_schema,
+)
+from pairtile.estimators.predictor_search import PredictorSearch, SearchSettings
 from pairtile.estimators.predictor_state import search_input
-from pairtile.estimators.predictor_tables import judged_sets, write_predictor_tables
-from pairtile.kernels.mean_conditional_entropy import NO_KEY
+from pairtile.estimators.predictor_tables import judged_sets, stored_sets, write_predictor_tables
 from pairtile.network.build import Network
 from pairtile.network.predictor_sets import (
     edges_of_sets,
@@ -47,8 +53,6 @@ from pairtile.tiles import PairSpace, Tile
 if TYPE_CHECKING:
     from pathlib import Path
 
-EVERYTHING = NO_KEY - 1
-
 HISTOGRAM_BINS = 200
 
 
@@ -65,6 +69,8 @@ class PredictorPairs(Estimator):
         self.n_targets = int(state["targets"].size)
         self.sffs = bool(section["estimator"]["cardinality"] > self.cardinality)
         self.top = int(section["estimator"]["top"])
+        # Of a shuffled target only the best counts; those that SFFS grows from need as many seeds.
+        self.null_top = self.top if self.sffs else 1
         self._searches: dict[int, PredictorSearch] = {}
         # Of each row of the space, the best keys so far: what cannot be among the best of all
         # tiles need not be reported again. It changes chunk files, never the merged table.
@@ -113,19 +119,7 @@ class PredictorPairs(Estimator):
         }
 
     def schema(self) -> pa.Schema:
-        third = [("k", pa.int32())] if self.cardinality == 3 else []
-        return pa.schema(
-            [
-                ("i", pa.int32()),
-                ("j", pa.int32()),
-                *third,
-                ("target", pa.int32()),
-                ("target_row", pa.int32()),
-                ("rank", pa.int32()),
-                ("mce_bits", pa.float64()),
-                ("n_ties", pa.int64()),
-            ]
-        )
+        return rows_schema(self.cardinality)
 
     # --- tiles ----------------------------------------------------------------------------------
 
@@ -152,10 +146,15 @@ class PredictorPairs(Estimator):
         drawn = slice(max(rows.start - self.n_targets, 0), max(rows.stop - self.n_targets, 0))
         return np.concatenate([real, np.asarray(self.state["null_levels"][drawn], dtype=np.int8)])
 
-    def excluded(self, rows: slice) -> NDArray[np.int32]:
-        """For rows of the space, the candidate that must not predict it; -1 where any may."""
+    def places(self) -> NDArray[np.int32]:
+        """Of each item, its number among the candidates; -1 where it is none."""
         place = np.full(len(self.state["levels"]), -1, dtype=np.int32)
         place[self.state["predictors"]] = np.arange(self.state["predictors"].size)
+        return place
+
+    def excluded(self, rows: slice) -> NDArray[np.int32]:
+        """For rows of the space, the candidate that must not predict it; -1 where any may."""
+        place = self.places()
         targets = np.asarray(self.state["targets"])
         drawn = np.asarray(self.state["null_exclude"])
         itself = np.where(drawn < 0, -1, place[targets[np.maximum(drawn, 0)]])
@@ -178,13 +177,11 @@ class PredictorPairs(Estimator):
         self, tile: Tile, selection: Selection, scan: State | None, cut: float
     ) -> tuple[Rows, Summaries]:
         middle = min(max(self.n_targets, tile.row_begin), tile.row_end)
-        # Of a shuffled target only the best counts; those that SFFS grows from need as many seeds.
-        null_top = self.top if self.sffs else 1
         parts = [
             self._best(begin, end, top, tile)
             for begin, end, top in (
                 (tile.row_begin, middle, self.top),
-                (middle, tile.row_end, null_top),
+                (middle, tile.row_end, self.null_top),
             )
             if end > begin
         ]
@@ -203,54 +200,12 @@ class PredictorPairs(Estimator):
             tile.column_end,
             cut=known[:, -1].copy(),
         )
-        self._best_keys[begin] = _with_keys(known, best)
-        return self._columns(best, begin)
-
-    def _columns(self, best: Best, first_row: int) -> dict[str, NDArray[Any]]:
-        """The rows of ``schema`` for what a search found."""
-        row = best.target.astype(np.int32) + np.int32(first_row)
-        targets = np.append(self.state["targets"], np.int32(-1))
-        items = np.asarray(self.state["predictors"])[best.predictors].astype(np.int32)
-        columns: dict[str, NDArray[Any]] = {"i": items[:, 0]}
-        columns["j"] = items[:, 1] if items.shape[1] > 1 else np.full(len(row), -1, dtype=np.int32)
-        if items.shape[1] > 2:
-            columns["k"] = items[:, 2]
-        return columns | {
-            "target": targets[np.minimum(row, self.n_targets)].astype(np.int32),
-            "target_row": row,
-            "rank": _ranks(row),
-            "mce_bits": best.mce_bits,
-            "n_ties": best.n_ties,
-        }
+        self._best_keys[begin] = best_keys(known, best)
+        return rows_found(self.state, best, begin)
 
     def reduce_band(self, rows: pa.Table) -> pa.Table:
         """The best sets of each target among those of all tiles, with their ties added up."""
-        column = {name: rows[name].to_numpy() for name in rows.column_names}
-        # Candidates are in the order of the item numbers, so either orders sets alike.
-        names = ["i", "j", "k"][: self.cardinality]
-        best = reduce_best(
-            column["target_row"],
-            np.stack([column[name] for name in names], axis=1),
-            np.rint(column["mce_bits"] * 1e9).astype(np.int64),
-            column["mce_bits"],
-            column["n_ties"],
-            self.top,
-        )
-        targets = np.append(self.state["targets"], np.int32(-1))
-        found: dict[str, NDArray[Any]] = dict(zip(names, best.predictors.T, strict=True))
-        if self.cardinality == 1:
-            found["j"] = np.full(len(best), -1, dtype=np.int32)
-        found |= {
-            "target": targets[np.minimum(best.target, self.n_targets)],
-            "target_row": best.target,
-            "rank": _ranks(best.target),
-            "mce_bits": best.mce_bits,
-            "n_ties": _ties_of_every_row(best),
-        }
-        drawn = (best.target >= self.n_targets) & (found["rank"] > (self.top if self.sffs else 1))
-        schema = self.schema()
-        arrays = [pa.array(found[f.name][~drawn], type=f.type) for f in schema]
-        return pa.Table.from_arrays(arrays, schema=schema)
+        return best_of_band(self.state, rows, self.top, self.null_top)
 
     # --- network --------------------------------------------------------------------------------
 
@@ -263,6 +218,7 @@ class PredictorPairs(Estimator):
             directed=True,
             counts=set_counts(sets, kept, edges),
             threshold=threshold_words(sets, kept, self.section["keep"]),
+            arrays=stored_sets(self, sets),
             warnings=self.cautions(sets),
         )
 
@@ -298,7 +254,7 @@ class PredictorPairs(Estimator):
         share = (targets / np.maximum(np.bincount(of_draw, minlength=classes), 1))[of_draw]
         top = max(float(scores.max(initial=0.0)), 1e-3)
         bins = np.linspace(0.0, top, HISTOGRAM_BINS + 1)
-        return {
+        return network.arrays | {
             "edges": bins,
             "counts": np.histogram(scores[real], bins=bins)[0],
             "null_counts": np.histogram(
@@ -310,23 +266,3 @@ class PredictorPairs(Estimator):
     def write_tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
         sets = judged_sets(self, merged)
         return write_predictor_tables(sets, kept_sets(sets, self.section["keep"]), items, folder)
-
-
-def _with_keys(known: NDArray[np.int64], best: Best) -> NDArray[np.int64]:
-    """The smallest keys of each row, ascending, after those of ``best`` came in."""
-    new = np.full_like(known, EVERYTHING)
-    new[best.target, _ranks(best.target) - 1] = best.key
-    return np.sort(np.concatenate([known, new], axis=1), axis=1)[:, : known.shape[1]]
-
-
-def _ranks(rows: NDArray[Any]) -> NDArray[np.int32]:
-    """1, 2, ... within each run of equal values."""
-    place = np.arange(len(rows))
-    first = np.ones(len(rows), dtype=bool)
-    first[1:] = rows[1:] != rows[:-1]
-    return (place - np.maximum.accumulate(np.where(first, place, 0)) + 1).astype(np.int32)
-
-
-def _ties_of_every_row(best: Best) -> NDArray[np.int64]:
-    """The number of ties on all rows of a key, not on its first alone."""
-    return best.n_ties[np.maximum.accumulate(np.where(best.n_ties > 0, np.arange(len(best)), 0))]

@@ -105,7 +105,8 @@ def _null_notes(section: Section, null: NullTargets) -> list[str]:
 def _null_warnings(section: Section, prepared: PreparedPredictors) -> list[str]:
     """Whether levels change so slowly that permutation makes chance look rarer than it is."""
     permuted = section["null"]["kind"] == "permutation" and section["null"]["permutations"] != 0
-    if not permuted or not section["lag"]:
+    # With lag 0, samples have an order only where a table of series says so.
+    if not permuted or not (section["lag"] or section["series"]):
         return []
     targets = prepared.levels[np.ix_(prepared.targets, prepared.target_samples)]
     kept, chance = kept_levels(targets, prepared.transitions.series, prepared.n_levels)

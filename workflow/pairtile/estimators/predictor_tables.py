@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.estimators.base import Merged, Written
+from pairtile.estimators.base import Merged, State, Written
 from pairtile.estimators.predictor_null import search_p_values
+from pairtile.estimators.predictor_rows import SET_COLUMNS
 from pairtile.estimators.predictor_search import PredictorSearch
 from pairtile.estimators.predictor_sets import extend_sets, set_entropies
 from pairtile.files import atomic_path
@@ -22,14 +23,18 @@ from pairtile.network.predictor_sets import members, set_q_values
 if TYPE_CHECKING:
     from pairtile.estimators.predictor_pairs import PredictorPairs
 
-SET_COLUMNS = ("i", "j", "k")
+STORED = "set_"
+"""What the columns of judged sets are called in ``scores.npz``: this, and the column's name."""
 
 
 def judged_sets(opened: PredictorPairs, merged: Merged) -> pd.DataFrame:
     """The reported sets of all targets, by item numbers, with all that is known of them.
 
-    Columns as ``network.predictor_sets`` says, and ``target_row``, ``n_samples``.
+    Columns as ``network.predictor_sets`` says, and ``target_row``, ``n_samples``. Taken from
+    ``merged.scores`` where ``stored_sets`` put them.
     """
+    if any(name.startswith(STORED) for name in merged.scores):
+        return _from_stored(merged.scores)
     sets = _searched(opened, merged.pairs)
     real = sets[sets["target_row"] < opened.n_targets].reset_index(drop=True)
     drawn = sets[sets["target_row"] >= opened.n_targets]
@@ -38,6 +43,30 @@ def judged_sets(opened: PredictorPairs, merged: Merged) -> pd.DataFrame:
     rank = real["rank"].to_numpy()
     real["q_value"] = set_q_values(real["p_value"].to_numpy(), rank)
     return real
+
+
+def stored_sets(opened: PredictorPairs, sets: pd.DataFrame) -> dict[str, NDArray[Any]]:
+    """Judged sets as arrays of ``scores.npz``, for the steps after the network.
+
+    Only where growing them took long; else they are judged again sooner than stored.
+    """
+    if not opened.sffs:
+        return {}
+    text = sets.select_dtypes(exclude="number").columns
+    plain = sets.astype(dict.fromkeys(text, str))
+    return {
+        f"{STORED}{name}": plain[name].to_numpy(dtype=str if name in text else None)
+        for name in sets
+    }
+
+
+def _from_stored(scores: State) -> pd.DataFrame:
+    columns = {
+        name.removeprefix(STORED): array
+        for name, array in scores.items()
+        if name.startswith(STORED)
+    }
+    return pd.DataFrame(columns)
 
 
 def write_predictor_tables(
@@ -83,8 +112,6 @@ def _searched(opened: PredictorPairs, pairs: pd.DataFrame) -> pd.DataFrame:
 def _grown(opened: PredictorPairs, sets: pd.DataFrame) -> pd.DataFrame:
     """Triples grown from the best pairs of every row of the space."""
     predictors = np.asarray(opened.state["predictors"])
-    place = np.full(len(opened.state["levels"]), -1, dtype=np.int32)
-    place[predictors] = np.arange(predictors.size)
     rows = slice(0, opened.n_targets + len(opened.state["null_class"]))
     search = PredictorSearch(
         opened.predictor_levels(), opened.search_settings(opened.top, cardinality=3), opened.device
@@ -94,7 +121,7 @@ def _grown(opened: PredictorPairs, sets: pd.DataFrame) -> pd.DataFrame:
         opened.target_levels(rows),
         opened.excluded(rows),
         sets["target_row"].to_numpy().astype(np.int32),
-        place[sets[["predictor_1", "predictor_2"]].to_numpy()],
+        opened.places()[sets[["predictor_1", "predictor_2"]].to_numpy()],
     )
     columns: dict[str, Any] = {
         f"predictor_{k + 1}": predictors[best.predictors[:, k]] for k in range(3)
@@ -113,10 +140,8 @@ def _grown(opened: PredictorPairs, sets: pd.DataFrame) -> pd.DataFrame:
 
 def _entropies(opened: PredictorPairs, sets: pd.DataFrame) -> dict[str, NDArray[Any]]:
     """Unpenalised entropies of sets and what each of their predictors adds."""
-    place = np.full(len(opened.state["levels"]), -1, dtype=np.int32)
-    place[opened.state["predictors"]] = np.arange(opened.state["predictors"].size)
     columns = [c for c in members(sets) if opened.cardinality > 1 or c == "predictor_1"]
-    chosen = place[sets[columns].to_numpy()]
+    chosen = opened.places()[sets[columns].to_numpy()]
     predictors = opened.predictor_levels()
     targets = opened.target_levels(slice(0, opened.n_targets))
     rows = sets["target_row"].to_numpy().astype(np.int32)

@@ -25,6 +25,8 @@ from pairtile.estimators.base import (
 )
 from pairtile.estimators.motion_scores import HISTOGRAM_BINS, MotionScores
 from pairtile.estimators.motion_speed import seconds_a_pair, tile_edge
+from pairtile.estimators.motion_spline import KEPT_BLOCKS
+from pairtile.estimators.spline_memory import weights_bytes
 from pairtile.estimators.trajectory_state import (
     motion_settings,
     replicas_of,
@@ -35,12 +37,16 @@ from pairtile.estimators.trajectory_tables import write_trajectory_tables
 from pairtile.network.build import Network
 from pairtile.network.motion_network import COLUMNS, dense_warnings, motion_network
 from pairtile.network.residue_network import in_contact
+from pairtile.network.residue_paths import path_ends
 from pairtile.selection import Selection
 from pairtile.store import Rows, Summaries
 from pairtile.tiles import PairSpace, Tile
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+SERIES_COPIES = 8
+"""Of a block of series: read, centred, whitened, shifted, of rows and of columns."""
 
 P_BINS = 50
 """Of the histogram of p-values, from 0 to 1."""
@@ -65,6 +71,11 @@ class TrajectoryCorrelation(Estimator):
         return trajectory_state(section, seed, scratch)
 
     @classmethod
+    def check_later_inputs(cls, section: Section, state: State, items: pd.DataFrame) -> None:
+        super().check_later_inputs(section, state, items)
+        path_ends(items, section["paths"])
+
+    @classmethod
     def space(cls, state: State) -> PairSpace:
         variables = int(state["series"].shape[0])
         return PairSpace("triangle", variables, variables)
@@ -75,6 +86,23 @@ class TrajectoryCorrelation(Estimator):
         frames = int(np.diff(state["replica_offsets"]).max())
         edge = tile_edge(section["estimator"]["kind"], d, frames)
         return edge, edge
+
+    @classmethod
+    def blocks_bytes(
+        cls, section: Section, state: State, backend: str, rows: int, columns: int
+    ) -> int:
+        """Of a block some copies, while it is made ready or shifted (of all series, made ready,
+        ``memory_bytes`` counts one for the estimator and one for the DCC); or weights of splines,
+        of the last few blocks."""
+        frames = np.diff(state["replica_offsets"])
+        coordinates = max(rows, columns) * int(state["series"].shape[1])
+        longest, together = (coordinates * int(n) for n in (frames.max(), frames.sum()))
+        series = SERIES_COPIES * 8 * longest
+        estimator = section["estimator"]
+        if backend == "cuda" or estimator["kind"] not in ("bspline", "dihedral"):
+            return series
+        kept, beside = weights_bytes(estimator["bins"], estimator["order"])
+        return series + beside * longest + KEPT_BLOCKS * kept * together
 
     @classmethod
     def work_per_second(cls, section: Section, state: State, backend: str, threads: int) -> float:

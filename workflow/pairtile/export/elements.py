@@ -119,7 +119,8 @@ def _layout(n_nodes: int, ends: np.ndarray, seed: int) -> list[tuple[float, floa
     # igraph draws from one generator for the whole process; it is handed back afterwards.
     igraph.set_random_number_generator(random.Random(seed))
     try:
-        layout = graph.layout_fruchterman_reingold(niter=300)
+        # igraph's grid, its choice above 1,000 genes, puts leaves onto their hubs.
+        layout = graph.layout_fruchterman_reingold(niter=300, grid=False)
     finally:
         igraph.set_random_number_generator(random)
     return [(round(x * _SPACING, 1), round(y * _SPACING, 1)) for x, y in layout.coords]

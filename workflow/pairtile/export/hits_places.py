@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pairtile.export.genome_lift import lift_spans
 from pairtile.export.hits_tables import codes, words
 from pairtile.inputs.transcript_model import Annotation, Lift, TranscriptModel, match_models
-from pairtile.prepare.sequences import TRANSCRIPT
+from pairtile.prepare.sequence_items import TRANSCRIPT
 
 _PART = 500_000
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pairtile.kernels.hit_sites import BASES, SEED_CLASSES, hit_sites
-from pairtile.prepare.sequences import MIRNA
+from pairtile.prepare.sequence_items import MIRNA
 
 ALIGNMENT = ("query_alignment", "match_line", "reference_alignment")
 
@@ -80,7 +80,7 @@ def hits_table(
         Merged hits with the columns ``ROWS``, all or a part of them: ``i``, ``j`` are items,
         ``rank`` counts from 0, positions are as miRanda prints them.
     items : DataFrame
-        The items table (``prepare.sequences.items_table``).
+        The items table (``prepare.sequence_items.items_table``).
     state : mapping
         The state (``prepare.sequences.PreparedSequences``).
     energies : bool

@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from pairtile.network.gold_truth import require_columns
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -48,6 +50,11 @@ def compare_networks(first: pd.DataFrame, second: pd.DataFrame) -> Comparison:
 
     Directions are left aside, and of several edges of a pair the strongest counts.
 
+    Raises
+    ------
+    ValueError
+        If one of these columns is not there.
+
     Examples
     --------
     >>> first = pd.DataFrame({"source": list("aab"), "target": list("bcc"), "score": [3, 2, 1]})
@@ -56,6 +63,8 @@ def compare_networks(first: pd.DataFrame, second: pd.DataFrame) -> Comparison:
     >>> found.pairs_shared, found.jaccard
     (1, 0.25)
     """
+    for what, table in (("first network", first), ("second network", second)):
+        require_columns(table, ("source", "target", "score"), what)
     one, two = _pairs(first), _pairs(second)
     shared = one.join(two, lsuffix="_first", rsuffix="_second", how="inner")
     items = [

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.network.gold_truth import Truth, read_truth, require_columns
 from pairtile.network.precision_recall import ranking_curve
 
 TOP_EDGES = 100_000
 """Edges of a ranking that DREAM5 looks at."""
 
 CURVE_POINTS = 500
-
-WHOLE_TABLE = 0.75
-"""A gold standard that names this share of the table's genes is taken to judge all of them."""
 
 UNIVERSES = ("auto", "all", "targets")
 
@@ -109,8 +106,9 @@ def evaluate(
     is_source = np.ones(len(index), dtype=bool)
     if regulators is not None:
         is_source = np.asarray(index.isin(list(regulators)))
-    truth, counts = _read_truth(gold, index, is_source, universe)
+    truth, counts = read_truth(gold, index, is_source, universe)
 
+    require_columns(ranking, ("source", "target", "score"), "ranking")
     source, target = _numbers(ranking, index, "ranking")
     score = ranking["score"].to_numpy(dtype=np.float64)
     scored = ~np.isnan(score)
@@ -150,73 +148,12 @@ def evaluate(
     }
 
 
-@dataclass(frozen=True)
-class _Truth:
-    """The gold standard in numbers; edge source -> target is ``source * n_genes + target``."""
-
-    universe: str
-    edges: NDArray[np.int64]  # true and judged, ascending
-    is_source: NDArray[np.bool_]
-    is_judged_target: NDArray[np.bool_]
-
-    @property
-    def n_genes(self) -> int:
-        return len(self.is_source)
-
-    @property
-    def n_candidates(self) -> int:
-        both_roles = int((self.is_source & self.is_judged_target).sum())
-        return int(self.is_source.sum()) * int(self.is_judged_target.sum()) - both_roles
-
-    @property
-    def n_candidate_pairs(self) -> int:
-        """Unordered pairs with a judged direction."""
-        both_roles = int((self.is_source & self.is_judged_target).sum())
-        return self.n_candidates - both_roles * (both_roles - 1) // 2
-
-    def judges(self, edge: NDArray[np.int64]) -> NDArray[np.bool_]:
-        source, target = edge // self.n_genes, edge % self.n_genes
-        return self.is_source[source] & self.is_judged_target[target] & (source != target)
-
-
-def _read_truth(
-    gold: pd.DataFrame, index: pd.Index[Any], is_source: NDArray[np.bool_], universe: str
-) -> tuple[_Truth, dict[str, int]]:
-    source = index.get_indexer(pd.Index(gold["source"]))
-    target = index.get_indexer(pd.Index(gold["target"]))
-    is_self = (gold["source"] == gold["target"]).to_numpy()
-    outside = ~is_self & ((source < 0) | (target < 0))
-    not_regulator = ~is_self & ~outside & ~is_source[source]
-    usable = ~(is_self | outside | not_regulator)
-    edges = np.unique(source[usable].astype(np.int64) * len(index) + target[usable])
-    counts = {
-        "n_gold_read": len(gold),
-        "n_gold_self": int(is_self.sum()),
-        "n_gold_outside_table": int(outside.sum()),
-        "n_gold_source_not_regulator": int(not_regulator.sum()),
-        "n_gold_repeated": int(usable.sum()) - len(edges),
-    }
-    if len(edges) == 0:
-        raise ValueError(
-            f"none of the {len(gold)} gold standard edges goes from a regulator to another gene "
-            f"of the table ({counts}); expected at least one"
-        )
-    if universe == "auto":
-        named = len(np.unique(np.concatenate([edges // len(index), edges % len(index)])))
-        universe = "all" if named >= WHOLE_TABLE * len(index) else "targets"
-    is_judged_target = np.full(len(index), universe == "all")
-    is_judged_target[edges % len(index)] = True
-    truth = _Truth(universe, edges, is_source, is_judged_target)
-    if truth.n_candidates == len(edges):
-        raise ValueError("every candidate edge is true; expected some that are not")
-    return truth, counts
-
-
 def _numbers(
     table: pd.DataFrame, index: pd.Index[Any], what: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Row numbers of the sources and targets, from names or from row numbers."""
     ends = []
+    require_columns(table, ("source", "target"), what)
     for column in ("source", "target"):
         values = table[column]
         if pd.api.types.is_integer_dtype(values.dtype):
@@ -274,7 +211,7 @@ def _refuse_repeated(edge: NDArray[np.int64], index: pd.Index[Any]) -> None:
 
 
 def _judge_network(
-    network: pd.DataFrame, index: pd.Index[Any], truth: _Truth, directed: bool
+    network: pd.DataFrame, index: pd.Index[Any], truth: Truth, directed: bool
 ) -> dict[str, Any]:
     source, target = _numbers(network, index, "network")
     n = truth.n_genes

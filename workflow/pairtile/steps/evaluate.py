@@ -29,11 +29,13 @@ def evaluate(
     out: Path,
     record: Path,
     gold_standard: Path | None = None,
+    scores: Path | None = None,
     checksums: Mapping[str, str] | None = None,
 ) -> None:
     """Write ``evaluation.json``: AUPR and AUROC by the DREAM5 rule, precision, recall, ...
 
     ``gold_standard``: where it lies on this machine (None: where the configuration says).
+    ``scores``: what the network step found out on the way, for methods that need it again.
     ``checksums``: configured path -> checksum.
 
     Raises
@@ -46,7 +48,13 @@ def evaluate(
         section, step.details["inputs"] = local_inputs(section, local, checksums)
         # Nothing is computed here but scores of stored pairs: any machine will do.
         opened = estimator(section["method"])(section, open_state(state), choose("cpu"), "float64")
-        merged = Merged(pairs, {}, {}, None if scan is None else read_arrays(scan))
+        merged = Merged(
+            pairs,
+            {},
+            {},
+            None if scan is None else read_arrays(scan),
+            scores={} if scores is None else read_arrays(scores),
+        )
         ranking = opened.ranking(merged)
         table = pd.read_parquet(items)
         table = table[table["kept"]]

@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pairtile.config.model import model_of
 from pairtile.estimators.base import Merged, Section
 from pairtile.files import atomic_path, read_arrays, write_arrays
 from pairtile.input_files import later_inputs, local_inputs
@@ -47,7 +48,9 @@ def network(
         section, described = local_inputs(section, later, checksums)
         if described:
             step.details["inputs"] = described
-        opened = read_plan(plan_file).open_estimator(section, state)
+        model = model_of(section)
+        backend = "cpu" if model and model.network_on_cpu else None
+        opened = read_plan(plan_file).open_estimator(section, state, backend)
         merged = read_merged(pairs, summaries, null, scan, bootstraps)
         result = opened.network(merged)
         step.device = opened.device.name

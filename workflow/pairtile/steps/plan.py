@@ -104,6 +104,7 @@ def plan(
         method = estimator(section["method"])
         device = planned_device(backend)
         state = open_state(state_folder)
+        method.check_settings(section, state)
         space = method.space(state)
         precision = method.resolve_precision(section, device.backend)
         rate = method.work_per_second(section, state, device.backend, threads())
@@ -163,12 +164,16 @@ def plan(
         step.note(f"backend {device.backend} ({device.name}), {precision}: {device.reason}")
         step.note(
             f"{sum(work):,} {method.work_unit} in {len(chunks)} "
-            f"{'chunk' if len(chunks) == 1 else 'chunks'}, about {sum(seconds):.3g} s in all"
+            f"{'chunk' if len(chunks) == 1 else 'chunks'}, {_about(sum(seconds))} in all"
         )
         if chunks and chunks[0].first == 0 and section["chunks"] != "auto":
             asked = int(section["chunks"])
             if asked > len(chunks):
                 step.note(f"{asked} chunks asked for; there are only {len(tiles)} tiles")
+
+
+def _about(seconds: float) -> str:
+    return "less than a second" if seconds < 1 else f"about {seconds:.3g} s"
 
 
 def _bootstrap_jobs(bootstraps: Any, seconds: float) -> list[tuple[int, int]]:

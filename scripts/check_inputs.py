@@ -1,0 +1,18 @@
+"""Rule check_inputs: what only later steps read, looked at early (pairtile.steps.check_inputs)."""
+
+from pairtile.job import job
+
+with job(snakemake):
+    from pathlib import Path
+
+    from pairtile.steps.check_inputs import check_inputs
+
+    found = dict(snakemake.input.items())
+    check_inputs(
+        section=snakemake.params.section,
+        items=Path(found.pop("items_table")),
+        state=Path(found.pop("state")),
+        inputs=found,
+        record=Path(snakemake.output.record),
+        checksums=snakemake.config.get("checksums"),
+    )
