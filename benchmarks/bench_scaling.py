@@ -88,15 +88,16 @@ def measure_plan(genes: int) -> dict[str, Any]:
 
 
 PREPARE = """
-import json, resource, sys, time
+import json, sys, time
 from pathlib import Path
+from pairtile.host_memory import peak_host_bytes
 from pairtile.steps.prepare import prepare
 section, out = json.loads(sys.argv[1]), Path(sys.argv[2])
 start = time.perf_counter()
 prepare(section, 0, {"expression": section["expression"]}, out / "items.parquet", out / "state",
         out / "prepare.json")
 print(json.dumps({"seconds": time.perf_counter() - start,
-                  "peak_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}))
+                  "peak_bytes": peak_host_bytes()}))
 """
 
 
@@ -205,20 +206,20 @@ def measure_jobs(folder: Path, chunks: int) -> dict[str, Any]:
 
 
 MERGE = """
-import json, resource, sys, time
+import json, sys, time
 from pathlib import Path
+from pairtile.host_memory import peak_host_bytes
 from pairtile.steps.merge import merge
 out = Path(sys.argv[1])
 section = json.loads(sys.argv[2])
-def peak():
-    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-before = peak()
+before = peak_host_bytes()
 start = time.perf_counter()
 merge(section, out / "plan.json", out / "state", out / "null.npz",
       sorted((out / "chunks").iterdir()), "chunks", out / "pairs.parquet", out / "chunks.npz",
       out / "steps/merge.json")
 seconds = time.perf_counter() - start
-print(json.dumps({"seconds": seconds, "peak_bytes": peak(), "grown_bytes": peak() - before}))
+print(json.dumps({"seconds": seconds, "peak_bytes": peak_host_bytes(),
+                  "grown_bytes": peak_host_bytes() - before}))
 """
 
 

@@ -237,11 +237,12 @@ def test_killed_half_way_the_chunk_is_not_there(tmp_path):
 
 
 MERGER = """
-import resource, sys
+import sys
 sys.path[:0] = {path!r}
+from pairtile.host_memory import peak_host_bytes
 from test_store import *
 merge({paths!r}, {out!r}, fingerprint=PRINT, band_of_tile=list(range({bands})), sort_by=("i", "j"))
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+print(peak_host_bytes() >> 20)
 """
 
 

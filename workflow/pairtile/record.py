@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import resource
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,13 +11,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pairtile.files import write_json
+from pairtile.host_memory import peak_host_bytes
 
 log = logging.getLogger("pairtile")
-
-
-def peak_host_bytes() -> int:
-    """Largest resident memory of this process so far, in bytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 @dataclass

@@ -26,10 +26,9 @@ from pairtile.estimators.base import (
 from pairtile.estimators.bspline_scorer import BsplineScorer, Weights
 from pairtile.estimators.permutation_null import permutation_null
 from pairtile.estimators.spline_memory import drawn_bytes, weights_bytes
+from pairtile.estimators.spline_state import spline_state
 from pairtile.estimators.spline_values import marginal_entropies, scaled, spline_settings
 from pairtile.estimators.tile_sums import ScoredTile, histogram_sums, moment_sums
-from pairtile.inputs.expression import read_expression
-from pairtile.inputs.regulators import match_regulators, read_regulators
 from pairtile.network.block_scores import better_direction
 from pairtile.network.build import Network
 from pairtile.network.judge import judge, rank, score_histogram
@@ -40,7 +39,6 @@ from pairtile.network.significance import (
     entropy_classes,
     permutations_needed,
 )
-from pairtile.prepare import prepare_expression
 from pairtile.selection import Selection
 from pairtile.store import PASSED, RANK_SCORE, Rows, Summaries
 from pairtile.tiles import PairSpace, Tile
@@ -79,40 +77,7 @@ class MutualInformation(Estimator):
 
     @classmethod
     def prepare(cls, section: Section, seed: int, scratch: Path | None = None) -> PreparedInput:
-        expression = read_expression(
-            section["expression"], section["orientation"], section.get("layer")
-        )
-        prepared = prepare_expression(expression, section["preprocess"], overwrite=True)
-        notes = list(prepared.notes)
-        warnings = list(prepared.warnings)
-        counts = dict(prepared.counts)
-        items = prepared.items
-        regulators = np.empty(0, dtype=np.int32)
-        if section["regulators"] is not None:
-            names = read_regulators(section["regulators"])
-            regulators, absent = match_regulators(names, prepared.genes, section["regulators"])
-            counts |= {"regulators_listed": len(names), "regulators_used": int(regulators.size)}
-            if absent:
-                shown = ", ".join(absent[:5]) + (", ..." if len(absent) > 5 else "")
-                warnings.append(
-                    f"{len(absent)} of {len(names)} regulators are not among the genes: {shown}"
-                )
-            items.loc[regulators, "is_regulator"] = True
-        settings = spline_settings(section, "float64")
-        transform = section["estimator"]["transform"]
-        z = scaled(prepared.values, settings, transform, overwrite=True)
-        entropy = marginal_entropies(z, settings)
-        n_classes = int(entropy_classes(entropy).max(initial=0)) + 1
-        if n_classes > 1:
-            low, high = np.percentile(entropy[entropy > 0.0], [5, 95])
-            warnings.append(
-                f"marginal entropies range from {low:.2f} to {high:.2f} bits (outliers or ties): "
-                f"each pair of {n_classes} entropy classes gets a null distribution of its own; "
-                "transform: rank makes them alike where ties are few"
-            )
-        state: dict[str, NDArray[Any]] = {"z": z, "entropy_bits": entropy, "regulators": regulators}
-        parameters = {"preprocess": prepared.parameters}
-        return PreparedInput(items, state, counts, notes, warnings, parameters)
+        return spline_state(section)
 
     @classmethod
     def space(cls, state: State) -> PairSpace:
@@ -123,7 +88,7 @@ class MutualInformation(Estimator):
 
     @classmethod
     def work_per_second(cls, section: Section, state: State, backend: str, threads: int) -> float:
-        # Measured: docs/scaling.md. The work of a pair grows with samples x order x bins.
+        # Measured: docs/speed.md. The work of a pair grows with samples x order x bins.
         bins, order = section["estimator"]["bins"], section["estimator"]["order"]
         samples = int(state["z"].shape[1])
         if backend == "cuda":

@@ -11,8 +11,9 @@ import pyarrow as pa
 
 from pairtile.estimators.base import Section, State
 from pairtile.files import read_arrays
+from pairtile.host_memory import peak_host_bytes
 from pairtile.progress import ChunkProgress
-from pairtile.record import StepRecord, peak_host_bytes, recorded
+from pairtile.record import StepRecord, recorded
 from pairtile.selection import BestSoFar
 from pairtile.steps.plan import read_plan
 from pairtile.store import (
