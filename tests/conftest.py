@@ -7,6 +7,7 @@ from pathlib import Path
 
 import fuzz
 import pytest
+from browser_page import Page, browser
 from hypothesis import settings
 
 # Machines are shared: how long a case takes says nothing. On top of what hypothesis itself chooses.
@@ -65,6 +66,18 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for test, number in sorted(tried.items()):
         terminalreporter.write_line(f"{number:7,d}  {test}")
     terminalreporter.write_line(f"{sum(tried.values()):7,d}  in all")
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Iterator[Page]:
+    """An empty browser that saves into ``tmp_path``; at the end, nothing must have complained or
+    left the machine."""
+    with browser(tmp_path / "profile") as opened:
+        opened.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+        yield opened
+        assert opened.complaints == []
+        assert opened.ask("document.documentElement.dataset.errors") is None
+        assert {url.split(":")[0] for url in opened.requests} <= {"file", "data", "blob"}
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import io
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import matplotlib.image
 import numpy as np
 import pandas as pd
 import pytest
-from browser_page import CHROMIUM, Page, browser
+from browser_page import CHROMIUM, Page
 from pairtile.report import write_report
 from test_report_network_browser import LARGE, MODULES, canvas, choose, write_modular
 from test_report_results import AWKWARD, write_results
@@ -49,17 +48,6 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = write_results(tmp_path_factory.mktemp("small") / "demo", names=names, n_edges=600)
     write_report(folder, folder / "report.html", folder / "figures")
     return folder
-
-
-@pytest.fixture
-def page(tmp_path: Path) -> Iterator[Page]:
-    """An empty browser that saves into ``tmp_path``; at the end, nothing must have complained."""
-    with browser(tmp_path / "profile") as opened:
-        opened.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
-        yield opened
-        assert opened.complaints == []
-        assert opened.ask("document.documentElement.dataset.errors") is None
-        assert {url.split(":")[0] for url in opened.requests} <= {"file", "data", "blob"}
 
 
 def saved(page: Page, button: str, file: Path) -> bytes:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from browser_page import CHROMIUM, Page, browser
+from browser_page import CHROMIUM, Page
 from pairtile.report import write_report
 from test_report_results import write_results
 
@@ -58,16 +57,6 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = write_results(tmp_path_factory.mktemp("small") / "demo")
     write_report(folder, folder / "report.html", folder / "figures")
     return folder
-
-
-@pytest.fixture
-def page(tmp_path: Path) -> Iterator[Page]:
-    """An empty browser; at the end, nothing must have complained or left the machine."""
-    with browser(tmp_path / "profile") as opened:
-        yield opened
-        assert opened.complaints == []
-        assert opened.ask("document.documentElement.dataset.errors") is None
-        assert {url.split(":")[0] for url in opened.requests} <= {"file", "data", "blob"}
 
 
 def canvas(page: Page) -> dict[str, Any]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import motion_reports
 import pytest
 import test_report_multimodal
 import test_report_predictor_pairs
-from browser_page import CHROMIUM, Page, browser
+from browser_page import CHROMIUM, Page
 from mirna_results import write_mirna_results
 from pairtile.report import write_report
 from test_report_results import write_results
@@ -79,16 +79,6 @@ def address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     """Address of the report of one method."""
     folder = REPORTS[request.param](tmp_path_factory.mktemp(request.param))
     return (folder / "report.html").as_uri()
-
-
-@pytest.fixture
-def page(tmp_path: Path) -> Iterator[Page]:
-    """An empty browser; at the end, nothing must have complained or left the machine."""
-    with browser(tmp_path / "profile") as opened:
-        yield opened
-        assert opened.complaints == []
-        assert opened.ask("document.documentElement.dataset.errors") is None
-        assert {url.split(":")[0] for url in opened.requests} <= {"file", "data", "blob"}
 
 
 def scheme(page: Page, name: str) -> None:

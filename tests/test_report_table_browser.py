@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import lxml.html
 import numpy as np
 import pandas as pd
 import pytest
-from browser_page import CHROMIUM, Page, browser
+from browser_page import CHROMIUM, Page
 from pairtile.report import write_report
 from pairtile.report.formats import count, number
 from pairtile.report.packed_columns import pack_column, to_digits
@@ -53,16 +52,6 @@ def awkward(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     write_report(folder, folder / "report.html", folder / "figures")
     return folder
-
-
-@pytest.fixture
-def page(tmp_path: Path) -> Iterator[Page]:
-    """An empty browser; at the end, nothing must have complained or left the machine."""
-    with browser(tmp_path / "profile") as opened:
-        yield opened
-        assert opened.complaints == []
-        assert opened.ask("document.documentElement.dataset.errors") is None
-        assert {url.split(":")[0] for url in opened.requests} <= {"file", "data", "blob"}
 
 
 def search(page: Page, text: str) -> None:
