@@ -59,13 +59,6 @@ class SlurmRun:
         found = self.cluster.jobs("RUNNING")
         return [number for number, _, comment in found if comment.startswith(f"rule_{rule}")]
 
-    def at_work(self, rule: str) -> list[str]:
-        """Those of ``running`` that have said something: Slurm takes a job that it stops while it
-        is being launched for a failed one."""
-        logs = self.folder.glob(f".snakemake/slurm_logs/rule_{rule}/*/*.log")
-        begun = {log.stem for log in logs if log.stat().st_size}
-        return [number for number in self.running(rule) if number in begun]
-
     def end(self) -> None:
         """Wait for the end, which must be a good one."""
         assert self._process.wait(timeout=600) == 0, self.text

@@ -229,7 +229,7 @@ def test_a_cancelled_chunk_runs_again_with_twice_as_much_and_a_requeued_one_as_i
     folder: Path, expected: bytes, start: Callable[..., SlurmRun]
 ) -> None:
     made = start(folder, "results/net/pairs.parquet")
-    cancelled, requeued = made.when(lambda: (jobs := made.at_work("chunk"))[1:] and jobs)
+    cancelled, requeued = made.when(lambda: made.running("chunk")[1:] and made.running("chunk"))
     made.cluster.cancel(cancelled)
     made.cluster.requeue(requeued)
     made.end()
