@@ -160,11 +160,12 @@ class SlurmCluster:
     def requeue(self, job: str) -> None:
         """As Slurm does itself after a node failed: the job ends, and waits to start again.
 
-        Slurm lets it wait for two minutes; here it need not.
+        Slurm lets it wait for two minutes; here some seconds do. In the second in which it was
+        killed, the node refuses it as killed already, and it counts as failed.
         """
         self._do("scontrol", "requeue", job)
         self._wait(lambda: "PENDING" in {s for n, s, _ in self.jobs() if n == job}, "the requeue")
-        self._do("scontrol", "update", f"jobid={job}", "starttime=now")
+        self._do("scontrol", "update", f"jobid={job}", "starttime=now+3")
 
     def drain(self) -> None:
         """Let the node finish what it runs and take nothing more."""
