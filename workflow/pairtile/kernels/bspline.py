@@ -46,25 +46,31 @@ def _basis(z, first, order, knots, left, right, out):  # type: ignore[no-untyped
         out[degree] = saved
 
 
+@njit(cache=True)
+def _weights_of(z, bins, order, knots, first, weights):  # type: ignore[no-untyped-def]
+    """Weights of one gene's samples."""
+    intervals = bins - order + 1
+    left = np.zeros(order)
+    right = np.zeros(order)
+    basis = np.zeros(order)
+    for sample in range(z.size):
+        value = z[sample]
+        if np.isnan(value):
+            first[sample] = -1
+            weights[sample, :] = 0.0
+            continue
+        # The last interval is closed, so that the maximum is not lost.
+        interval = min(int(np.floor(value)), intervals - 1)
+        first[sample] = interval
+        _basis(value, interval, order, knots, left, right, basis)
+        for a in range(order):
+            weights[sample, a] = basis[a]
+
+
 @njit(cache=True, parallel=True)
 def _bspline_weights(z, bins, order, knots, first, weights):  # type: ignore[no-untyped-def]
-    intervals = bins - order + 1
     for gene in prange(z.shape[0]):
-        left = np.zeros(order)
-        right = np.zeros(order)
-        basis = np.zeros(order)
-        for sample in range(z.shape[1]):
-            value = z[gene, sample]
-            if np.isnan(value):
-                first[gene, sample] = -1
-                weights[gene, sample, :] = 0.0
-                continue
-            # The last interval is closed, so that the maximum is not lost.
-            interval = min(int(np.floor(value)), intervals - 1)
-            first[gene, sample] = interval
-            _basis(value, interval, order, knots, left, right, basis)
-            for a in range(order):
-                weights[gene, sample, a] = basis[a]
+        _weights_of(z[gene], bins, order, knots, first[gene], weights[gene])
 
 
 def bspline_weights(
@@ -110,19 +116,13 @@ def bin_sums(z: NDArray[np.float64], bins: int, order: int, knots: str) -> NDArr
 
 @njit(cache=True, parallel=True)
 def _bin_sums(z, bins, order, knots, sums):  # type: ignore[no-untyped-def]
-    intervals = bins - order + 1
     for gene in prange(z.shape[0]):
-        left = np.zeros(order)
-        right = np.zeros(order)
-        basis = np.zeros(order)
+        first = np.empty(z.shape[1], dtype=np.int16)
+        weights = np.empty((z.shape[1], order))
+        _weights_of(z[gene], bins, order, knots, first, weights)
         for sample in range(z.shape[1]):
-            value = z[gene, sample]
-            if np.isnan(value):
-                continue
-            interval = min(int(np.floor(value)), intervals - 1)
-            _basis(value, interval, order, knots, left, right, basis)
-            for a in range(order):
-                sums[gene, interval + a] += basis[a]
+            for a in range(order):  # a missing sample adds 0
+                sums[gene, max(first[sample], 0) + a] += weights[sample, a]
 
 
 def dense_weights(
