@@ -43,12 +43,16 @@ def write_modular(folder: Path, n_genes: int, n_edges: int, n_modules: int) -> P
     return folder
 
 
-@pytest.fixture(scope="module")
-def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def write_large(folder: Path) -> Path:
     """The report of a network of 50,000 edges."""
-    folder = write_modular(tmp_path_factory.mktemp("large") / "demo", 6000, LARGE, MODULES)
+    write_modular(folder, 6000, LARGE, MODULES)
     write_report(folder, folder / "report.html", folder / "figures")
     return folder
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_large(tmp_path_factory.mktemp("large") / "demo")
 
 
 @pytest.fixture(scope="module")
