@@ -1,12 +1,13 @@
-"""How much faster two GPUs of one host are than one, without a scheduler.
+"""How much faster several GPUs of one host are than one, without a scheduler.
 
     python -m benchmarks.bench_gpus [CASE ...]
 
-Each case is one analysis. It is prepared once; then its chunks (of ``mutual_information`` its
-bootstraps) are computed by Snakemake with ``--resources gpu=1``, and again with ``gpu=N``, N the
-GPUs of the host. ``seconds`` are those from the start of the first of these jobs to the end of the
-last, with Snakemake and the start of every job; ``efficiency`` is the time on one GPU over N times
-that on N. On a machine without GPUs a small size runs on the CPU, to try the script.
+Each case is one analysis. Its chunks are computed once, so that kernels are compiled and files are
+in memory; then its chunks (of ``mutual_information`` its bootstraps) are computed by Snakemake
+with ``--resources gpu=N``, N all GPUs of the host first, then half of them, down to one.
+``seconds`` are those from the start of the first of these jobs to the end of the last, with
+Snakemake and the start of every job; ``efficiency`` is the time on one GPU over N times that on N.
+On a machine without GPUs a small size runs on the CPU, to try the script.
 """
 
 from __future__ import annotations
@@ -52,14 +53,14 @@ def multimodal_correlation(folder: Path, large: bool) -> dict[str, Any]:
         "method": "multimodal_correlation",
         "expression": "expression.tsv",
         "preprocess": {"log2": False},
-        "chunks": 4,
+        "chunks": 8,
         "export": ["tsv"],
     }
 
 
 def predictor_pairs(folder: Path, large: bool) -> dict[str, Any]:
     """All pairs of predictors for every target, three levels, 50 samples."""
-    genes = 20_000 if large else 300
+    genes = 25_000 if large else 300
     levels = np.random.default_rng(1).integers(0, 3, (genes, 50))
     lines = ["\t".join(["gene", *(f"t{n}" for n in range(50))])]
     lines += ["\t".join([f"gene{n}", *map(str, row)]) for n, row in enumerate(levels)]
@@ -68,7 +69,7 @@ def predictor_pairs(folder: Path, large: bool) -> dict[str, Any]:
         "method": "predictor_pairs",
         "levels": "levels.tsv",
         "null": {"permutations": 0},
-        "chunks": 4,
+        "chunks": 8,
         "export": ["tsv"],
     }
 
@@ -82,46 +83,57 @@ CASES: dict[str, tuple[Inputs, str]] = {
 
 
 def run(cases: list[str] | None = None) -> dict[str, Any]:
-    """Time the cases on one GPU and on all of this host."""
+    """Time the cases on one GPU and on several of this host, and write what is measured so far."""
     gpus = len(_physical_gpus())
     results: dict[str, Any] = {"gpus": gpus}
     for name in cases or CASES:
-        inputs, timed_folder = CASES[name]
+        inputs, timed = CASES[name]
         folder = Path(tempfile.mkdtemp(prefix="pairtile-gpus-"))
         try:
             section = inputs(folder, gpus > 0)
             backend = "cuda" if gpus else "cpu"
             config = {"backend": backend, "analyses": {"bench": section}}
             (folder / "config.yaml").write_text(json.dumps(config))
-            results[name] = _scaling(folder, timed_folder, max(gpus, 1))
+            results[name] = _scaling(folder, timed, max(gpus, 1))
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         print(name, json.dumps(results[name]), flush=True)
+        print(write("gpus", "auto", results), flush=True)
     return results
 
 
-def _scaling(folder: Path, timed_folder: str, gpus: int) -> dict[str, Any]:
-    target = {"chunks": "pairs", "bootstraps": "network"}[timed_folder]
-    target = f"results/bench/{target}.parquet"
-    # Once over, so that kernels are compiled and files are in memory for both.
-    _snakemake(folder, target, gpus)
+def _scaling(folder: Path, timed: str, gpus: int) -> dict[str, Any]:
     results = folder / "results/bench"
-    entry: dict[str, Any] = {"jobs": len(list((results / timed_folder).glob("*.parquet")))}
-    for number in sorted({1, gpus}):
-        shutil.rmtree(results / timed_folder)
-        (folder / target).unlink()
+    _snakemake(folder, ["results/bench/plan.json"], gpus)
+    plan = json.loads((results / "plan.json").read_text())
+    files = {
+        "chunks": [f"tiles-{c['first_tile']:06d}-{c['last_tile']:06d}" for c in plan["chunks"]],
+        "bootstraps": [f"{job['first']:05d}-{job['last']:05d}" for job in plan["bootstraps"]],
+    }
+    targets = {
+        kind: [f"results/bench/{kind}/{name}.parquet" for name in names]
+        for kind, names in files.items()
+    }
+    _snakemake(folder, targets["chunks"], gpus)
+    entry: dict[str, Any] = {"jobs": len(targets[timed])}
+    numbers = [gpus]
+    while numbers[-1] > 1:
+        numbers.append(numbers[-1] // 2)
+    for number in numbers:
+        shutil.rmtree(results / timed, ignore_errors=True)
         start = time.time()
-        _snakemake(folder, target, number)
-        made = list((results / timed_folder).glob("*.parquet"))
-        logs = list((results / "logs" / timed_folder).glob("*.log"))
-        begun = min(_begun(log, start) for log in logs)
+        _snakemake(folder, targets[timed], number)
+        made = [folder / target for target in targets[timed]]
+        begun = min(_begun(log, start) for log in (results / "logs" / timed).glob("*.log"))
         entry[f"seconds_on_{number}"] = max(file.stat().st_mtime for file in made) - begun
-    entry["efficiency"] = entry["seconds_on_1"] / (gpus * entry[f"seconds_on_{gpus}"])
+    for number in numbers[:-1]:
+        on_number = number * entry[f"seconds_on_{number}"]
+        entry[f"efficiency_on_{number}"] = entry["seconds_on_1"] / on_number
     return entry
 
 
-def _snakemake(folder: Path, target: str, gpus: int) -> None:
-    command = [sys.executable, "-m", "snakemake", "-s", str(ROOT / "Snakefile"), target]
+def _snakemake(folder: Path, targets: list[str], gpus: int) -> None:
+    command = [sys.executable, "-m", "snakemake", "-s", str(ROOT / "Snakefile"), *targets]
     command += ["--cores", str(max(2, gpus)), "--resources", f"gpu={gpus}"]
     command += ["--directory", str(folder), "--configfile", str(folder / "config.yaml")]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -138,5 +150,4 @@ def _begun(log: Path, run_start: float) -> float:
 
 
 if __name__ == "__main__":
-    found = run(sys.argv[1:] or None)
-    print(write("gpus", "auto", found))
+    run(sys.argv[1:] or None)

@@ -7,6 +7,7 @@ on other machines follow it rather than decide again.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -181,5 +182,8 @@ def _bootstrap_jobs(bootstraps: Any, seconds: float) -> list[tuple[int, int]]:
     if number == 0:
         return []
     # A bootstrap costs its tiles, a null, and about half a second of DPI and files.
-    per_job = max(1, min(number, int(BOOTSTRAP_SECONDS / (seconds + 0.5))))
-    return [(b, min(b + per_job, number) - 1) for b in range(0, number, per_job)]
+    per_job = max(1, int(BOOTSTRAP_SECONDS / (seconds + 0.5)))
+    jobs = -(-number // per_job)
+    # As even as they go, so that jobs side by side end together.
+    firsts = [job * number // jobs for job in range(jobs + 1)]
+    return [(first, following - 1) for first, following in pairwise(firsts)]
