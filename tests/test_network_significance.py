@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from pairtile.device import choose
 from pairtile.estimators.mutual_information import MutualInformation
 from pairtile.estimators.spline_values import marginal_entropies, scaled, spline_settings
+from pairtile.kernels.permuted_rows import permuted_rows
 from pairtile.network.significance import (
     RESOLVED,
     Null,
@@ -16,7 +17,6 @@ from pairtile.network.significance import (
     class_pairs,
     entropy_classes,
     permutations_needed,
-    permuted_rows,
 )
 from scipy.stats import kstest
 

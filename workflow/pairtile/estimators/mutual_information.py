@@ -7,7 +7,6 @@ numbers of the regulators (empty: every gene with every gene).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -27,8 +26,10 @@ from pairtile.estimators.bspline_scorer import BsplineScorer, Weights
 from pairtile.estimators.permutation_null import permutation_null
 from pairtile.estimators.spline_memory import drawn_bytes, weights_bytes
 from pairtile.estimators.spline_state import spline_state
-from pairtile.estimators.spline_values import marginal_entropies, scaled, spline_settings
+from pairtile.estimators.spline_values import marginal_entropies, spline_settings
 from pairtile.estimators.tile_sums import ScoredTile, histogram_sums, moment_sums
+from pairtile.kernels.permuted_rows import Resampling
+from pairtile.kernels.scaled_rows import row_orders
 from pairtile.network.block_scores import better_direction
 from pairtile.network.build import Network
 from pairtile.network.judge import judge, rank, score_histogram
@@ -57,6 +58,7 @@ class MutualInformation(Estimator):
     """B-spline mutual information with permutation null; scores mi, clr, target_z."""
 
     method: ClassVar[str] = "mutual_information"
+    has_null: ClassVar[bool] = True
 
     def __init__(self, section: Section, state: State, device: Any, precision: str) -> None:
         super().__init__(section, state, device, precision)
@@ -70,7 +72,8 @@ class MutualInformation(Estimator):
         self.classes = entropy_classes(state["entropy_bits"])
         # Of a bootstrap: the values it was drawn from, and how.
         self._original: NDArray[np.float64] | None = None
-        self._resample: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None
+        self._resampling: Resampling | None = None
+        self._order: NDArray[np.int32] | None = None
         self._cache: dict[tuple[str, int], Weights] = {}
 
     # --- what the plan needs --------------------------------------------------------------------
@@ -150,7 +153,7 @@ class MutualInformation(Estimator):
             draws=draws,
             seed=seed,
             min_samples=self.section["preprocess"]["min_samples"],
-            resample=self._resample,
+            resampling=self._resampling,
         )
 
     def _statistic(self, bits: Any, n_samples: Any) -> tuple[Any, Any]:
@@ -305,19 +308,18 @@ class MutualInformation(Estimator):
         Its null resamples too: permuted genes are drawn from the original samples first, so that
         repeated samples raise the null as they raise the scores.
         """
-        transform = self.section["estimator"]["transform"]
-
-        def resample(values: NDArray[np.float64]) -> NDArray[np.float64]:
-            return scaled(values[:, samples], self.settings, transform)
-
-        original = np.asarray(self.state["z"])
-        z = resample(original)
+        original = np.ascontiguousarray(self.state["z"])
+        if self._order is None:
+            by_rank = self.section["estimator"]["transform"] == "rank"
+            self._order = row_orders(original if by_rank else np.empty((0, 0)))
+        resampling = Resampling(samples, self._order, float(self.settings.intervals))
+        z = resampling.rows(original)
         state = dict(self.state) | {
             "z": z,
             "entropy_bits": marginal_entropies(z, self.settings),
         }
         replicate = MutualInformation(self.section, state, self.device, self.precision)
-        replicate._original, replicate._resample = original, resample
+        replicate._original, replicate._resampling = original, resampling
         return replicate
 
     # --- network --------------------------------------------------------------------------------

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.estimators.bspline_scorer import BsplineScorer
-from pairtile.network.significance import Null, class_pairs, entropy_classes, permuted_rows
+from pairtile.kernels.permuted_rows import Resampling, permuted_rows
+from pairtile.network.significance import Null, class_pairs, entropy_classes
 from pairtile.tiles import TILE_EDGE
 
 
@@ -21,7 +21,7 @@ def permutation_null(
     draws: int,
     seed: int,
     min_samples: int,
-    resample: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None,
+    resampling: Resampling | None = None,
 ) -> dict[str, NDArray[Any]]:
     """At least ``draws`` null statistics (n_samples * MI) for each pair of entropy classes.
 
@@ -33,7 +33,7 @@ def permutation_null(
         Marginal entropies, which make the classes. Constant genes (0) are not drawn.
     min_samples
         Draws with fewer samples observed in both genes are void.
-    resample
+    resampling
         Of a bootstrap: what it did to the samples of ``z``. Applied after permuting, so that
         repeated samples raise the null as they raise the scores.
 
@@ -47,13 +47,13 @@ def permutation_null(
 
     def permuted(of_class: int, which: int, number: int) -> NDArray[np.float64]:
         pool = np.flatnonzero(varied & (classes == of_class))
-        if pool.size == 0:
-            rows = np.zeros((1, z.shape[1]))  # constant genes only: every MI is 0
-        else:
-            key, counter = [seed, 1], [0, 0, which, number]
-            random = np.random.Generator(np.random.Philox(key=key, counter=counter))
-            rows = permuted_rows(z, random.choice(pool, size=side), seed, which, number)
-        return rows if resample is None else resample(rows)
+        if pool.size == 0:  # constant genes only: every MI is 0
+            samples = z.shape[1] if resampling is None else resampling.samples.size
+            return np.zeros((1, samples))
+        key, counter = [seed, 1], [0, 0, which, number]
+        random = np.random.Generator(np.random.Philox(key=key, counter=counter))
+        genes = random.choice(pool, size=side)
+        return permuted_rows(z, genes, seed, which, number, resampling)
 
     statistics = [
         _statistics(scorer, permuted(a, 0, number), permuted(b, 1, number), min_samples)
@@ -69,6 +69,11 @@ def _statistics(
     min_samples: int,
 ) -> NDArray[np.float32]:
     """Statistics of every row with every column, ascending."""
+    device = scorer.device
+    # Sorting needs the draws three times; where the GPU has no room, the host does it.
+    drawn_bytes = np.dtype(np.float32).itemsize * len(rows) * len(columns)
+    there = device.backend == "cpu" or 3 * drawn_bytes < 0.25 * device.free_bytes()
+    xp = device.xp if there else np
     column_weights = [
         scorer.weights(columns[c : c + TILE_EDGE]) for c in range(0, len(columns), TILE_EDGE)
     ]
@@ -81,5 +86,6 @@ def _statistics(
                 found = (bits * rows.shape[1]).ravel()
             else:
                 found = (bits * n_samples)[n_samples >= min_samples]
-            parts.append(scorer.device.to_host(found.astype(np.float32)))
-    return np.sort(np.concatenate(parts))
+            found = found.astype(np.float32)
+            parts.append(found if there else device.to_host(found))
+    return np.asarray(device.to_host(xp.sort(xp.concatenate(parts))))

@@ -14,17 +14,20 @@ import math
 import zlib
 from dataclasses import dataclass
 from os import PathLike
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 from numpy.typing import NDArray
-from scipy import sparse
 
 from pairtile.errors import InputError
 from pairtile.inputs.text_careful import number
 from pairtile.inputs.text_file import check_file, is_gzip, open_lines
 from pairtile.inputs.unpacked import open_unpacked
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 _FIELDS = ("real", "double", "integer", "pattern")
 _SYMMETRIES = {"general": 0, "symmetric": 1, "skew-symmetric": -1}
@@ -64,6 +67,8 @@ def read_matrix_market(path: str | PathLike[str]) -> sparse.coo_array:
         entry = int(order[int(twice.argmax())])
         found = f"row {rows[entry]}, column {columns[entry]} more than once"
         raise InputError.at(path, "", found, "each place once")
+    from scipy import sparse  # a sixth of a second, which every job would pay
+
     return sparse.coo_array((values, (rows - 1, columns - 1)), (header.rows, header.columns))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
@@ -22,12 +24,29 @@ def scale_rows(
     if not by_rank:
         _scale(values, top, out)
         return
+    for begin, order in _orders(values):
+        here = slice(begin, begin + len(order))
+        _average_ranks(values[here], order, out[here])
+        _scale(out[here], top, out[here])
+
+
+def row_orders(values: NDArray[np.float64]) -> NDArray[np.int32]:
+    """The columns of each row from its smallest value to its largest, missing ones last.
+
+    values : float64 (rows, columns). Equal values come in any order.
+    """
+    result = np.empty(values.shape, dtype=np.int32)
+    for begin, order in _orders(values):
+        result[begin : begin + len(order)] = order
+    return result
+
+
+def _orders(values: NDArray[np.float64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """``row_orders`` in blocks: the number of the first row, and the order of some."""
     step = max(1, _BLOCK_VALUES // max(1, values.shape[1]))
     for begin in range(0, len(values), step):
-        block = values[begin : begin + step]
-        order = np.argsort(block, axis=1)  # NumPy's is vectorised; missing ones come last
-        _average_ranks(block, order, out[begin : begin + step])
-        _scale(out[begin : begin + step], top, out[begin : begin + step])
+        # NumPy's is vectorised.
+        yield begin, np.argsort(values[begin : begin + step], axis=1)
 
 
 @njit(cache=True, parallel=True)

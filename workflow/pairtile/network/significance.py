@@ -15,8 +15,8 @@ nulls: they are put in entropy classes, and each pair of classes gets a null of 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,21 +63,14 @@ def permutations_needed(permutations: int | str, keep: Any, n_pairs: int) -> int
     return int(min(1e8, max(1e5, np.ceil(wanted))))
 
 
-def permuted_rows(
-    values: NDArray[np.float64], genes: NDArray[np.int64], seed: int, side: int, pair_class: int
-) -> NDArray[np.float64]:
-    """One permuted copy of a randomly chosen gene for each entry of ``genes``' length.
+class Tail(NamedTuple):
+    """Where a null is extrapolated: log p goes on linearly beyond ``anchor``."""
 
-    Draw number d of a (side, class) always gets the same gene and permutation: it is keyed on
-    (seed, class, side, d) through the counter of a Philox generator.
-    """
-    out = np.empty((genes.size, values.shape[1]))
-    key = [np.uint64(seed), np.uint64(0x6E756C6C)]  # "null": apart from other uses of the seed
-    for d, gene in enumerate(genes):
-        counter = [0, d, side, pair_class]
-        random = np.random.Generator(np.random.Philox(key=key, counter=counter))
-        out[d] = random.permutation(values[gene])
-    return out
+    anchor: float
+    log_p: float
+    """At the anchor."""
+    slope: float
+    """Negative."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +84,7 @@ class Null:
 
     statistic: list[NDArray[np.float32]]
     class_of: NDArray[np.int8]
+    _tails: dict[int, Tail] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def n_classes(self) -> int:
@@ -126,20 +120,55 @@ class Null:
         p = np.ones(statistic.shape)
         extrapolated = np.zeros(statistic.shape, dtype=bool)
         which = class_pair_number(row_class, column_class, self.n_classes)
-        for number, null in enumerate(self.statistic):
+        for number in range(len(self.statistic)):
             here = which == number
             if here.any():
-                p[here], extrapolated[here] = _tail_p(null, statistic[here])
+                p[here], extrapolated[here] = self._p_value(number, statistic[here])
         return p, extrapolated
 
     def thresholds(self, p: float) -> NDArray[np.float64]:
         """Smallest statistic with p-value <= ``p``, float64 (classes, classes)."""
         n = self.n_classes
         result = np.empty((n, n))
-        for number, null in enumerate(self.statistic):
-            a, b = class_pairs(n)[number]
-            result[a, b] = result[b, a] = _tail_threshold(null, p)
+        for number, (a, b) in enumerate(class_pairs(n)):
+            result[a, b] = result[b, a] = self._threshold(number, p)
         return result
+
+    def _tail(self, number: int) -> Tail:
+        """The tail of one class pair's null, fitted when it is first asked for."""
+        if number not in self._tails:
+            self._tails[number] = _fit_tail(self.statistic[number])
+        return self._tails[number]
+
+    def _p_value(
+        self, number: int, x: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        null = self.statistic[number]
+        n = null.size
+        reach = n - np.searchsorted(null, x.astype(np.float32), side="left")
+        p = np.asarray((1.0 + reach) / (1.0 + n), dtype=np.float64)
+        beyond = reach < RESOLVED
+        if beyond.any():
+            tail = self._tail(number)
+            distance = np.maximum(x[beyond] - tail.anchor, 0.0)
+            with np.errstate(invalid="ignore"):
+                line = np.where(distance > 0.0, tail.slope * distance, 0.0)
+            p[beyond] = np.maximum(np.exp(tail.log_p + line), np.finfo(np.float64).tiny)
+        return p, beyond
+
+    def _threshold(self, number: int, p: float) -> float:
+        null = self.statistic[number]
+        n = null.size
+        allowed = int(np.floor(p * (1.0 + n) - 1.0 + 1e-9))  # exceedances that still give p
+        if p >= 1.0:
+            return 0.0
+        if allowed >= RESOLVED:
+            # x must lie above the (allowed + 1)-th largest draw.
+            return float(np.nextafter(null[n - allowed - 1], np.float32(np.inf)))
+        tail = self._tail(number)
+        if np.log(p) >= tail.log_p:
+            return float(np.nextafter(np.float32(tail.anchor), np.float32(np.inf)))
+        return tail.anchor + (np.log(p) - tail.log_p) / tail.slope
 
 
 def class_pairs(n_classes: int) -> list[tuple[int, int]]:
@@ -154,8 +183,8 @@ def class_pair_number(a: Any, b: Any, n_classes: int, xp: Any = np) -> Any:
     return low * n_classes - low * (low - 1) // 2 + (high - low)
 
 
-def _fit_tail(null: NDArray[np.float32]) -> tuple[float, float, float]:
-    """Anchor x0, log p at x0, slope of log p beyond it (negative), from the top 1% of the null."""
+def _fit_tail(null: NDArray[np.float32]) -> Tail:
+    """From the top 1% of the null, ascending."""
     n = null.size
     k = max(RESOLVED, int(n * TAIL_SHARE))
     k = min(k, n)
@@ -166,34 +195,4 @@ def _fit_tail(null: NDArray[np.float32]) -> tuple[float, float, float]:
     spread = top - top.mean()
     square = float(spread @ spread)
     slope = float(spread @ log_p / square) if square > 0.0 else -np.inf
-    return anchor, log_anchor, slope
-
-
-def _tail_p(
-    null: NDArray[np.float32], x: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    n = null.size
-    reach = n - np.searchsorted(null, x.astype(np.float32), side="left")
-    p = np.asarray((1.0 + reach) / (1.0 + n), dtype=np.float64)
-    beyond = reach < RESOLVED
-    if beyond.any():
-        anchor, log_anchor, slope = _fit_tail(null)
-        distance = np.maximum(x[beyond] - anchor, 0.0)
-        with np.errstate(invalid="ignore"):
-            line = np.where(distance > 0.0, slope * distance, 0.0)
-        p[beyond] = np.maximum(np.exp(log_anchor + line), np.finfo(np.float64).tiny)
-    return p, beyond
-
-
-def _tail_threshold(null: NDArray[np.float32], p: float) -> float:
-    n = null.size
-    allowed = int(np.floor(p * (1.0 + n) - 1.0 + 1e-9))  # exceedances that still give p
-    if p >= 1.0:
-        return 0.0
-    if allowed >= RESOLVED:
-        # x must lie above the (allowed + 1)-th largest draw.
-        return float(np.nextafter(null[n - allowed - 1], np.float32(np.inf)))
-    anchor, log_anchor, slope = _fit_tail(null)
-    if np.log(p) >= log_anchor:
-        return float(np.nextafter(np.float32(anchor), np.float32(np.inf)))
-    return anchor + (np.log(p) - log_anchor) / slope
+    return Tail(anchor, log_anchor, slope)
