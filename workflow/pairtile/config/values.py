@@ -9,6 +9,7 @@ decimal point) as text: numbers in exponent notation are taken as the numbers th
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
@@ -44,20 +45,24 @@ def listed(words: Sequence[str], last: str = "or") -> str:
     return f" {last} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
-class Value:
-    """A kind of value: ``allowed`` in words, ``schema`` as check."""
+class Described(ABC):
+    """What a key may hold, in words."""
 
+    @abstractmethod
     def allowed(self, annotation: Any) -> str:
         """What is allowed, to follow "expected". ``annotation``: the type that it stands beside."""
-        raise NotImplementedError
 
     def choices(self, annotation: Any) -> Sequence[str]:
         """Words that the value can be."""
         return ()
 
+
+class Value(Described):
+    """A kind of value: ``allowed`` in words, ``schema`` as check."""
+
+    @abstractmethod
     def schema(self, annotation: Any) -> CoreSchema:
         """The check, without its message."""
-        raise NotImplementedError
 
     def __get_pydantic_core_schema__(
         self, annotation: Any, handler: GetCoreSchemaHandler
@@ -74,7 +79,7 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Form(Value):
+class Form(Described):
     """Words for a key with several forms, which its own type checks."""
 
     text: str
