@@ -13,8 +13,8 @@ from pairtile.errors import StoreError
 from pairtile.kernels.hit_sites import SEED_CLASSES
 from pairtile.report import figures_mirna as figures
 from pairtile.report import write_report
+from pairtile.report.hit_cards import alignment_of
 from pairtile.report.mirna_tables import POSITION_BINS, read_hits, read_targets, target_rows
-from pairtile.report.sections.mirna_hits import alignment_of
 
 
 @pytest.fixture(scope="module")

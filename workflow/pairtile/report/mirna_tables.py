@@ -20,6 +20,9 @@ from pairtile.errors import StoreError
 from pairtile.export.hits_tables import CANONICAL
 from pairtile.kernels.hit_sites import SEED_CLASSES
 
+MAX_HITS = 20_000
+"""So many hits are in the page, the strongest: about a megabyte or two of it."""
+
 POSITION_BINS = 40
 """Parts of equal length into which transcripts are divided."""
 
@@ -76,7 +79,7 @@ class Targets:
     transcripts: pd.DataFrame
 
 
-def read_hits(path: Path, limit: int = 1000) -> Hits:
+def read_hits(path: Path, limit: int = MAX_HITS) -> Hits:
     """Read hits.parquet in one pass for the numbers and one for the ``limit`` strongest rows.
 
     Raises StoreError for a file that is not what its name says.

@@ -60,6 +60,7 @@ def _joined(
         "versions": {"python": platform.python_version(), **_versions()},
         "warnings": [],
         "notes": [],
+        "notes_by_step": {},
     }
     for step in steps:
         content["counts"] |= step["counts"]
@@ -70,6 +71,8 @@ def _joined(
         }
         content["warnings"] += step["warnings"]
         content["notes"] += step["notes"]
+        if step["notes"]:
+            content["notes_by_step"][step["step"]] = step["notes"]
         details = step["details"]
         content["inputs"] |= details.get("inputs", {})
         content["threshold"] |= details.get("threshold", {})

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from pairtile.report.formats import counted
+from pairtile.report.formats import counted, spaced
 from pairtile.report.results import Results
 from pairtile.report.sections.base import Picture, Section
 
@@ -19,10 +19,23 @@ COLUMNS = {
 }
 
 
+# Steps that have notes, in the order in which they run, and what they do in plain words.
+STEPS = {
+    "prepare": "Preparing the input",
+    "contacts": "Finding what is in contact",
+    "plan": "Planning the work",
+    "null": "What chance alone gives",
+    "merge_scan": "Joining the first scan of all pairs",
+    "merge": "Joining the scores of all pairs",
+    "network": "Making the network",
+    "evaluate": "Comparing with the gold standard",
+    "tables": "Writing the tables",
+}
+
+
 def section(results: Results, pictures: list[Picture]) -> Section | None:
     """Notes and the table of left-out items, None when there are neither."""
-    notes = [str(note) for note in results.summary.get("notes") or []]
-    notes += _constant(results)
+    notes = _notes(results)
     dropped = results.dropped
     if not notes and dropped.empty:
         return None
@@ -40,6 +53,25 @@ def section(results: Results, pictures: list[Picture]) -> Section | None:
             "words": results.words,
         },
     )
+
+
+def _notes(results: Results) -> list[tuple[str, list[str]]]:
+    """The notes of each step with a heading, steps in their order, each note at its first place."""
+    summary = results.summary
+    found = dict(summary.get("notes_by_step") or {})
+    found["prepare"] = [*found.get("prepare", []), *_constant(results)]
+    steps = dict.fromkeys([step for step in STEPS if step in found] + list(found))
+    groups = [(STEPS.get(step, spaced(step)), found[step]) for step in steps]
+    # A summary of an earlier version does not tell the steps.
+    groups.append(("Notes", summary.get("notes") or []))
+    told: set[str] = set()
+    kept = []
+    for heading, notes in groups:
+        new = [note for note in dict.fromkeys(map(str, notes)) if note not in told]
+        told.update(new)
+        if new:
+            kept.append((heading, new))
+    return kept
 
 
 def _constant(results: Results) -> list[str]:

@@ -51,7 +51,7 @@ def section(results: Results, pictures: list[Picture]) -> Section | None:
         },
         scripts=(
             "datatables.min.js", "searchable_table.js", "network_data.js", "packed_columns.js",
-            "edges_table.js",
+            "table_columns.js", "edges_table.js",
         ),
     )  # fmt: skip
 

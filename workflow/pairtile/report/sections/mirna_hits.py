@@ -6,31 +6,27 @@ from typing import Any
 
 import pandas as pd
 
-from pairtile.report.formats import count, number, plain
+from pairtile.report.formats import count, number
+from pairtile.report.hit_cards import cards, seed_columns
+from pairtile.report.packed_columns import pack_column, to_digits
 from pairtile.report.results import Results
 from pairtile.report.sections.base import Picture, Section
-from pairtile.report.words.mirna_targets_files import ALIGNMENT_COLUMNS
 
-MAX_ALIGNMENTS = 12
-"""So many are shown without a click, each of another pair."""
+FIRST_ROWS = 25
+"""Rows of one page; so many are in the page as text, for readers without JavaScript."""
 
-SEED_BEGIN, SEED_END = 2, 8
-"""Positions of the seed, from the miRNA's 5' end."""
-
-# What the table shows: column, heading, digits (None: no decimal number).
-COLUMNS: tuple[tuple[str, str, int | None], ...] = (
-    ("score", "score", 4),
-    ("energy_kcal_mol", "energy (kcal/mol)", 4),
-    ("duplex_energy_kcal_mol", "ViennaRNA energy (kcal/mol)", 4),
-    ("seed_class", "seed class", None),
-    ("site_begin", "site", None),
-    ("identity_percent", "identity (%)", 3),
-    ("local_au", "local AU", 3),
-    ("accessibility", "accessibility", 3),
-    ("relative_position", "relative position", 3),
-)
-# Letters above one another: miRNA, pairs, transcript, and where the seed begins and ends in them.
-Alignment = tuple[str, str, str, int, int]
+# What the table shows: column and heading.
+COLUMNS = {
+    "score": "score",
+    "energy_kcal_mol": "energy (kcal/mol)",
+    "duplex_energy_kcal_mol": "ViennaRNA energy (kcal/mol)",
+    "seed_class": "seed class",
+    "site_begin": "site",
+    "identity_percent": "identity (%)",
+    "local_au": "local AU",
+    "accessibility": "accessibility",
+    "relative_position": "relative position",
+}
 
 
 def section(results: Results, pictures: list[Picture]) -> Section | None:
@@ -38,9 +34,7 @@ def section(results: Results, pictures: list[Picture]) -> Section | None:
     if results.method != "mirna_targets" or results.hits is None or not results.hits.n:
         return None
     hits = results.hits.strongest
-    columns = [column for column in COLUMNS if column[0] in hits and hits[column[0]].notna().any()]
-    texts = hits[list(ALIGNMENT_COLUMNS)].itertuples(index=False, name=None)
-    alignments = [alignment_of(*lines) for lines in texts]
+    columns = [name for name in COLUMNS if name in hits and hits[name].notna().any()]
     return Section(
         id="hits",
         title="Strongest hits",
@@ -48,80 +42,54 @@ def section(results: Results, pictures: list[Picture]) -> Section | None:
         values={
             "shown": len(hits),
             "total": results.hits.n,
-            "cards": _cards(hits, alignments),
-            "headings": [heading for _, heading, _ in columns],
-            "rows": _rows(hits, columns),
-            "alignments": alignments,
+            "sites": cards(results.hits),
+            "headings": [COLUMNS[name] for name in columns],
+            "rows": _rows(hits.head(FIRST_ROWS), columns),
+            "data": _data(hits, columns),
         },
-        scripts=("datatables.min.js", "searchable_table.js", "hits_table.js"),
-    )
+        scripts=(
+            "datatables.min.js", "searchable_table.js", "packed_columns.js", "table_columns.js",
+            "hits_table.js",
+        ),
+    )  # fmt: skip
 
 
-def alignment_of(query: str, match: str, reference: str) -> Alignment:
-    """The three lines of an alignment and the columns of the seed, end excluded.
-
-    ``query`` runs from the miRNA's 3' to its 5' end and holds all its letters: the seed is
-    counted from the right, past gaps.
-    """
-    places = [k for k in range(len(query) - 1, -1, -1) if query[k] != "-"]
-    if len(places) < SEED_BEGIN:
-        return query, match, reference, len(query), len(query)
-    first = places[min(SEED_END, len(places)) - 1]
-    return query, match.ljust(len(query)), reference, first, places[SEED_BEGIN - 1] + 1
-
-
-def _cards(hits: pd.DataFrame, alignments: list[Alignment]) -> list[dict[str, Any]]:
-    """The best hit of each of the first pairs: heading, facts, and the lines cut at the seed."""
-    chosen = hits.drop_duplicates(["mirna", "transcript"]).head(MAX_ALIGNMENTS)
-    cards = []
-    for row, hit in zip(chosen.index.tolist(), chosen.to_dict("records"), strict=True):
-        query, match, reference, begin, end = alignments[row]
-        energy = hit["energy_kcal_mol"]
-        facts = [f"score {plain(hit['score'])}"]
-        facts += [f"{plain(energy)} kcal/mol"] if pd.notna(energy) else []
-        facts += ["no seed match" if hit["seed_class"] == "none" else f"{hit['seed_class']} site"]
-        facts += [
-            f"at {count(hit['site_begin'])}–{count(hit['site_end'])} "
-            f"of {count(hit['transcript_length'])}"
-        ]
-        cards.append(
-            {
-                "mirna": hit["mirna"],
-                "transcript": hit["transcript"],
-                "facts": " · ".join(facts),
-                "lines": [
-                    (name, five, (text[:begin], text[begin:end], text[end:]), three)
-                    for name, five, text, three in (
-                        ("miRNA     ", "3'", query, "5'"),
-                        ("          ", "  ", match, "  "),
-                        ("transcript", "5'", reference, "3'"),
-                    )
-                ],
-            }
-        )
-    return cards
+def _data(hits: pd.DataFrame, columns: list[str]) -> dict[str, Any]:
+    """The table packed. Lines of pairs are not there: the script reads them off the letters."""
+    queries = hits["query_alignment"]
+    seeds = pd.DataFrame(map(seed_columns, queries), columns=["begin", "end"])
+    return {
+        "rows_a_page": FIRST_ROWS,
+        "n": len(hits),
+        "mirna": pack_column(hits["mirna"]),
+        "transcript": pack_column(hits["transcript"]),
+        "query": pack_column(queries),
+        "reference": pack_column(hits["reference_alignment"]),
+        "seed_begin": pack_column(seeds["begin"]),
+        "seed_end": pack_column(seeds["end"]),
+        "columns": [_packed(hits, name) for name in columns],
+    }
 
 
-def _rows(
-    hits: pd.DataFrame, columns: list[tuple[str, str, int | None]]
-) -> list[tuple[str, str, list[tuple[str, str | None]]]]:
-    """For each hit miRNA, transcript and cells: what is shown, and the number to sort by."""
-    cells = [_cells(hits, name, digits) for name, _, digits in columns]
-    names = zip(hits["mirna"].astype(str), hits["transcript"].astype(str), strict=True)
+def _packed(hits: pd.DataFrame, name: str) -> dict[str, Any]:
+    packed = pack_column(hits[name])
+    if name != "site_begin":
+        return packed
+    # Lengths are few different numbers, ends are many.
+    return packed | {"kind": "span", "length": pack_column(hits["site_end"] - hits[name])}
+
+
+def _rows(hits: pd.DataFrame, columns: list[str]) -> list[list[str]]:
+    """The cells of each hit as the script writes them; that of its button is empty."""
     return [
-        (mirna, transcript, list(row))
-        for (mirna, transcript), row in zip(names, zip(*cells, strict=True), strict=True)
+        [str(hit["mirna"]), str(hit["transcript"]), "", *(_shown(hit, name) for name in columns)]
+        for hit in hits.to_dict("records")
     ]
 
 
-def _cells(hits: pd.DataFrame, name: str, digits: int | None) -> list[tuple[str, str | None]]:
-    values = hits[name]
+def _shown(hit: dict[Any, Any], name: str) -> str:
     if name == "site_begin":
-        spans = zip(values.tolist(), hits["site_end"].tolist(), strict=True)
-        return [(f"{count(begin)}–{count(end)}", str(begin)) for begin, end in spans]
-    if digits is None:
-        return [(str(value), None) for value in values]
-    # What has no value is sorted below all that have one.
-    return [
-        (number(value, digits), "-1e308" if pd.isna(value) else f"{value:.6g}") for value in values
-    ]
+        return f"{count(hit[name])}–{count(hit['site_end'])}"
+    if isinstance(hit[name], str):
+        return hit[name]
+    return number(to_digits(hit[name]), 4, pad=True)

@@ -1,33 +1,52 @@
-// The table of hits: each row opens its alignment.
+// The table of hits, a row made only when it is turned to: each opens its alignment.
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("hits-data").textContent);
   const element = document.getElementById("hits-table");
-  for (const [k, row] of [...element.tBodies[0].rows].entries()) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "show-alignment";
-    button.dataset.hit = k;
-    button.setAttribute("aria-expanded", "false");
-    button.setAttribute("aria-label", `Alignment of hit ${k + 1}`);
-    button.textContent = "show";
-    row.cells[3].append(button);
-  }
+  const [mirna, transcript, query, reference, seedBegin, seedEnd] = [
+    "mirna", "transcript", "query", "reference", "seed_begin", "seed_end",
+  ].map((name) => packedColumn(data[name]));
+  const button = (k) =>
+    `<button type="button" class="show-alignment" data-hit="${k}" aria-expanded="false" ` +
+    `aria-label="Alignment of hit ${k + 1}">show</button>`;
+  const columns = data.columns.map((column) => {
+    if (column.kind !== "span") return tableColumn(column);
+    const length = packedColumn(column.length);
+    const written = (begin, k) => `${writtenInteger(begin)}–${writtenInteger(begin + length(k))}`;
+    return numberColumn(packedColumn(column), written);
+  });
+  element.tBodies[0].replaceChildren(); // the first rows, for those without JavaScript
   const table = searchableTable(element, "No hit matches.", {
-    columnDefs: [{ targets: 3, orderable: false, searchable: false }],
+    data: Array.from({ length: data.n }, (_, k) => [k]),
+    columns: [
+      numberColumn((k) => k + 1, writtenInteger),
+      textColumn(mirna),
+      textColumn(transcript),
+      { orderable: false, searchable: false, data: ([k], kind) => (kind === "display" ? button(k) : "") },
+      ...columns,
+    ],
+    pageLength: data.rows_a_page,
+    deferRender: true,
   });
 
+  // Only aligned letters, the capitals, pair.
+  const bonds = { AU: "|", UA: "|", AT: "|", TA: "|", CG: "|", GC: "|", GU: ":", UG: ":", GT: ":", TG: ":" };
+  const pairs = (above, below) =>
+    [...above].map((letter, column) => bonds[letter + below[column]] ?? " ").join("");
   const piece = (text, name) => {
     const span = document.createElement("span");
     if (name) span.className = name;
     span.textContent = text;
     return span;
   };
-  function alignment([query, match, reference, begin, end]) {
+  function alignment(k) {
+    const [above, below, begin, end] = [query(k), reference(k), seedBegin(k), seedEnd(k)];
     const lines = document.createElement("pre");
     lines.tabIndex = 0;
     for (const [before, text, after] of [
-      ["miRNA      3' ", query, " 5'\n"], ["              ", match, "   \n"], ["transcript 5' ", reference, " 3'"],
+      ["miRNA      3' ", above, " 5'\n"],
+      ["              ", pairs(above, below), "   \n"],
+      ["transcript 5' ", below, " 3'"],
     ]) {
       lines.append(
         piece(before, "strand"), text.slice(0, begin), piece(text.slice(begin, end), "seed"),
@@ -40,7 +59,7 @@
   function turn(button) {
     const row = table.row(button.closest("tr"));
     const open = !row.child.isShown();
-    if (open) row.child(alignment(data[button.dataset.hit]), "alignment-row").show();
+    if (open) row.child(alignment(Number(button.dataset.hit)), "alignment-row").show();
     else row.child.hide();
     button.setAttribute("aria-expanded", String(open));
     button.textContent = open ? "hide" : "show";

@@ -35,8 +35,9 @@ class Words:
     where ``item`` will not do. ``edge_table`` gives the table of edges further columns.
 
     ``answers`` gives sentences for the top of the page, ``cautions`` warnings beyond the summary's
-    own, ``empty`` advice for a network without edges, and ``methods`` the paragraph for a paper
-    with the references that it cites. ``headline``, ``key_numbers`` (value, what it is, what it is
+    own, ``empty`` advice for a network without edges, ``rules`` sentences that say in plain words
+    by what rules results are found, and ``methods`` the paragraph for a paper with the references
+    that it cites. ``headline``, ``key_numbers`` (value, what it is, what it is
     set against) and ``findings`` (sentences on hubs and on what was left out) stand in for those
     that are made from items and edges.
 
@@ -75,6 +76,7 @@ class Words:
     edge_table: Callable[[Results, pd.DataFrame], pd.DataFrame] = lambda results, table: table
     files: Mapping[str, str] = field(default_factory=dict)
     file_columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    rules: Callable[[Results], list[str]] = lambda results: []
     methods: Callable[[Results], tuple[str, list[Reference]]] | None = None
     adapted: Callable[[Results], Words] | None = None
 

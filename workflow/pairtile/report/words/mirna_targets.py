@@ -74,9 +74,9 @@ def key_numbers(results: Results) -> list[tuple[str, str, str]]:
     return tiles
 
 
-def answers(results: Results) -> list[str]:
-    """The settings in words, and how many hits have a place in the genome."""
-    settings, counts = settings_of(results), results.counts
+def rules(results: Results) -> list[str]:
+    """What a hit is, by the settings."""
+    settings = settings_of(results)
     energy = ""
     if settings["energies"]:
         weak = ", which leaves out next to nothing" if settings["energy"] >= 0 else ""
@@ -92,6 +92,12 @@ def answers(results: Results) -> list[str]:
         sentences.append(
             "Only perfect seeds count: positions 2 to 8 paired by A-U or G-C (strict)."
         )
+    return sentences
+
+
+def answers(results: Results) -> list[str]:
+    """How many pairs were looked at, and how many hits have a place in the genome."""
+    counts, sentences = results.counts, []
     if counts.get("restrict_pairs_read") is not None:
         pairs = counted(counts.get("pairs_scored", 0), "pair")
         sentences.append(f"Only what the restrict list names was looked at: {pairs}.")
@@ -233,6 +239,7 @@ MIRNA_TARGETS = Words(
     key_numbers=key_numbers,
     findings=findings,
     answers=answers,
+    rules=rules,
     cautions=cautions,
     empty=(
         "There is no hit. A lower score (or scale and gap penalties as they were), a higher energy "

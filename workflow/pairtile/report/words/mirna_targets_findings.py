@@ -39,14 +39,19 @@ def n_hits(results: Results) -> int:
 def _strongest(results: Results) -> list[str]:
     if results.hits is None or not results.hits.n:
         return []
-    best = results.hits.strongest.drop_duplicates(["mirna", "transcript"]).head(N_NAMED)
+    from pairtile.report.shared_sites import shared_sites
+
     told = []
-    for hit in best.to_dict("records"):
+    for site in shared_sites(results.hits, N_NAMED):
+        hit, transcripts = site.hits.iloc[0], site.transcripts
         parts = [f"score {plain(hit['score'])}"]
         if pd.notna(hit["energy_kcal_mol"]):
             parts += [f"{plain(round(hit['energy_kcal_mol'], 1))} kcal/mol"]
         parts += [hit["seed_class"] if hit["seed_class"] != "none" else "no seed site"]
-        told.append(f"{hit['mirna']} on {hit['transcript']} ({', '.join(parts)})")
+        least = "" if site.complete else "at least "
+        more = f"{least}{counted(len(transcripts) - 1, 'transcript')} more"
+        place = f"{transcripts[0]} and {more}" if len(transcripts) > 1 else transcripts[0]
+        told.append(f"{hit['mirna']} on {place} ({', '.join(parts)})")
     return [f"Strongest: {listed(told)}."]
 
 

@@ -14,6 +14,7 @@ from pairtile.report.words.methods_parts import (
     section,
     versions,
 )
+from pairtile.report.words.mirna_targets_findings import GENES
 
 if TYPE_CHECKING:
     from pairtile.report.results import Results
@@ -127,7 +128,8 @@ def _found(results: Results) -> Part:
     network, hits = results.network, results.hits
     if network.empty:
         return "No site was found.", []
-    sentence = f"This gave {counted(len(network), 'pair')} of miRNA and transcript"
+    target = "gene" if GENES in network else "transcript"
+    sentence = f"This gave {counted(len(network), 'pair')} of miRNA and {target}"
     if hits is not None and hits.n:
         sentence += (
             f" with {counted(hits.n, 'site')}, of which {count(hits.canonical)} "

@@ -70,10 +70,9 @@ def answers(results: Results) -> list[str]:
     if found.tested:
         tested = int(best["p_value"].notna().sum())
         sentences.append(
-            f"p ≤ {LEVEL:g} for {count((best['p_value'] <= LEVEL).sum())} of "
-            f"{counted(tested, 'target')}, where chance alone would give about "
-            f"{count(LEVEL * tested)}; q ≤ {LEVEL:g} for "
-            f"{count((best['q_value'] <= LEVEL).sum())}."
+            f"{count((best['p_value'] <= LEVEL).sum())} of {counted(tested, 'target')} with "
+            f"p ≤ {LEVEL:g}, where chance alone would give about {count(LEVEL * tested)}; "
+            f"{count((best['q_value'] <= LEVEL).sum())} with q ≤ {LEVEL:g}."
         )
     if len(found.members) > 1:
         joint = best[~found.tied & (best["imp_bits"] > 0.5 * best["mi_bits"])]

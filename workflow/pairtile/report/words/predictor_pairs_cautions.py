@@ -94,8 +94,8 @@ def _kept_by_rank(results: Results, found: PredictorResults) -> str:
     if not weak:
         return ""
     return (
-        f"keep: best takes the best {found.word} of every target into the network, also where "
-        f"chance does as well: {count(weak)} of {counted(len(best), 'target')} have p > "
+        f"The setting keep: best takes the best {found.word} of every target into the network, "
+        f"also where chance does as well: {count(weak)} of {counted(len(best), 'target')} have p > "
         f"{SMALL_P:g}. keep: {{fdr: 0.05}} leaves them out."
     )
 

@@ -160,7 +160,7 @@ def _against_chance(results: Results, found: MotionResults) -> str:
     total, small = int(np.isfinite(p).sum()), int((p <= LEVEL).sum())
     share = f"{count(small)} of {counted(total, 'pair')} ({percent(small / total)})"
     return (
-        f"p ≤ {LEVEL:g} for {share}; unrelated motions as slow as these would give about "
+        f"{share} with p ≤ {LEVEL:g}; unrelated motions as slow as these would give about "
         f"{count(LEVEL * total)}."
     )
 

@@ -1,0 +1,23 @@
+// Columns of a searchable table whose rows are made only when they are turned to: row [k] of its
+// data stands for row k of the packed columns.
+"use strict";
+// DataTables writes cells as markup and reads it when it searches: every text is escaped for it.
+const escapedText = (text) => text.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
+const textColumn = (value) => ({
+  type: "string",
+  data: ([k], kind) => (kind === "display" || kind === "filter" ? escapedText(value(k)) : value(k)),
+});
+// Sorted by value(k), null below all that have a value; written as write(value(k), k) says.
+const numberColumn = (value, write) => ({
+  type: "num",
+  data: ([k], kind) => {
+    if (kind === "display" || kind === "filter") return write(value(k), k);
+    return value(k) ?? -1e308;
+  },
+});
+// A column that pack_column made; `value` in place of its own where another has its numbers.
+function tableColumn(column, value = packedColumn(column)) {
+  if (column.kind === "text") return textColumn(value);
+  return numberColumn(value, column.kind === "integer" ? writtenInteger : writtenDecimal);
+}
+const writtenInteger = (value) => writtenCount.format(value);
