@@ -11,7 +11,7 @@ with job(snakemake):
         section=snakemake.params.section,
         plan_file=Path(snakemake.input.plan),
         state=Path(snakemake.input.state),
-        null=Path(snakemake.input.null),
+        null=Path(snakemake.input.null[0]) if snakemake.input.null else None,
         scan=Path(snakemake.input.scan[0]) if snakemake.input.scan else None,
         stage=snakemake.wildcards.stage,
         name=snakemake.wildcards.chunk,

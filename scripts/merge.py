@@ -12,7 +12,7 @@ with job(snakemake):
         section=snakemake.params.section,
         plan_file=Path(snakemake.input.plan),
         state=Path(snakemake.input.state),
-        null=Path(snakemake.input.null) if second_pass else None,
+        null=Path(snakemake.input.null[0]) if second_pass and snakemake.input.null else None,
         chunks=[Path(path) for path in snakemake.input.chunks],
         stage=snakemake.params.stage,
         pairs=Path(snakemake.output.pairs) if second_pass else None,

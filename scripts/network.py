@@ -12,7 +12,7 @@ with job(snakemake):
         plan_file=Path(snakemake.input.plan),
         state=Path(snakemake.input.state),
         items=Path(snakemake.input.items_table),
-        null=Path(snakemake.input.null),
+        null=Path(snakemake.input.null[0]) if snakemake.input.null else None,
         pairs=Path(snakemake.input.pairs),
         summaries=Path(snakemake.input.summaries),
         scan=Path(snakemake.input.scan[0]) if snakemake.input.scan else None,
@@ -20,6 +20,7 @@ with job(snakemake):
         out=Path(snakemake.output.network),
         scores=Path(snakemake.output.scores),
         record=Path(snakemake.output.record),
+        contacts=Path(snakemake.input.contacts[0]) if snakemake.input.contacts else None,
         inputs=snakemake.input.inputs,
         checksums=snakemake.config.get("checksums"),
     )

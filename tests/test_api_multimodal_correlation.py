@@ -55,7 +55,7 @@ def analysis(tmp_path_factory: pytest.TempPathFactory) -> Path:
         out / "plan.json",
         out / "state",
         out / "items.parquet",
-        out / "null.npz",
+        analysis.null_file,
         out / "pairs.parquet",
         out / "chunks.npz",
         out / "network.parquet",

@@ -57,7 +57,7 @@ def by_the_workflow(
         out / "plan.json",
         out / "state",
         out / "items.parquet",
-        out / "null.npz",
+        analysis.null_file,
         out / "pairs.parquet",
         out / "chunks.npz",
         out / "network.parquet",

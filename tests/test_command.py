@@ -19,6 +19,7 @@ from pairtile.config.model import METHODS, method_name
 from pairtile.network.comparison import compare_networks
 from scipy import stats
 from small_trajectories import adenylate_kinase_files
+from small_trajectories import write as write_trajectory
 from workflow_runs import ROOT, environment, write_config, write_data
 
 NAMES = [method_name(model) for model in METHODS]
@@ -143,6 +144,28 @@ def test_check_finds_ends_of_paths_that_are_not_there(
     monkeypatch.chdir(tmp_path)
     assert main(["check", str(config)]) == 1
     assert "paths: found 'A:LYS13'" in capsys.readouterr().err
+
+
+def test_check_looks_for_contacts_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files, _ = write_trajectory(tmp_path)
+    section = {"method": "trajectory_correlation", **files, "estimator": {"surrogates": 0}}
+    monkeypatch.chdir(tmp_path)
+    for cutoff, told in ((4.0, "contacts: 10\n"), (0.5, "contacts: 0\n")):
+        contacts = {"contacts": {"cutoff": cutoff, "fraction": 0.5}}
+        assert main(["check", str(write_config(tmp_path, {"net": section | contacts}))]) == 0
+        assert told in capsys.readouterr().out
+    assert main(["check", str(write_config(tmp_path, {"net": section}))]) == 0
+    assert "contacts:" not in capsys.readouterr().out
+    for wrong, told in (
+        ({"cutoff": 0}, "contacts.cutoff: found 0; expected a number greater than 0"),
+        ({"fraction": 1.5}, "contacts.fraction: found 1.5; expected a number greater than 0"),
+        ({"distance": 4}, "contacts.distance"),
+    ):
+        config = write_config(tmp_path, {"net": section | {"contacts": wrong}})
+        assert main(["check", str(config)]) == 1
+        assert told in capsys.readouterr().err
 
 
 def test_check_says_each_thing_once(tmp_path: Path) -> None:

@@ -179,9 +179,17 @@ def test_what_is_drawn_or_kept_runs_no_scores_again() -> None:
         keys = section.for_step(step)
         for key in ("keep", "communities", "paths", "compare", "export", "chunks"):
             assert key not in keys
-    assert "contacts" in section.for_step("prepare")
-    assert "contacts" not in section.for_step("score")
+        assert "contacts" not in keys
+    assert "contacts" in section.for_step("contacts")
     assert {"keep", "contacts"} <= set(section.for_step("network"))
+
+
+@pytest.mark.parametrize(
+    ("contacts", "needed"), [(False, False), ({}, True), ({"cutoff": 6}, True)]
+)
+def test_only_an_analysis_with_contacts_looks_for_them(contacts: Any, needed: bool) -> None:
+    section = TrajectoryCorrelation.model_validate(resolved() | {"contacts": contacts})
+    assert section.needs_contacts is needed
 
 
 BAD: list[tuple[dict[str, Any], tuple[str, ...], str]] = [

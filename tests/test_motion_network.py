@@ -112,7 +112,7 @@ def test_long_searches_for_communities_are_told_of_before() -> None:
     assert dense_warnings(1_999, ["girvan_newman"]) == []
     assert dense_warnings(10**6, ["leiden"]) == []
     [warning] = dense_warnings(10_000, ["leiden", "girvan_newman"])
-    assert "10000 edges takes of the order of 60 minutes" in warning
+    assert "10000 edges take of the order of 60 minutes" in warning
     [warning] = dense_warnings(30_000, ["girvan_newman"])
     assert "9 hours" in warning
 

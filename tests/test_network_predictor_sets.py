@@ -110,7 +110,7 @@ def test_thresholds_that_no_p_value_can_meet_are_told() -> None:
     assert threshold_warnings("best", 0) == []
     assert threshold_warnings({"fdr": 0.05}, 19) == []
     (warning,) = threshold_warnings({"fdr": 0.01}, 20)
-    assert warning.startswith("keep: {fdr: 0.01} cannot be met: with 20 shuffled targets")
+    assert warning.startswith("The setting keep: {fdr: 0.01} cannot be met: with 20 ")
     assert "no p-value is below 0.048" in warning
 
 

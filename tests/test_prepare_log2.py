@@ -68,8 +68,8 @@ def test_auto_tells_raw_from_logarithmic_tables(kind: str, raw: bool) -> None:
     prepared = prepare_expression(table(values), {"min_samples": 1})
     assert prepared.parameters["log2"] is raw
     assert prepared.parameters["log2_requested"] == "auto"
-    (note,) = [n for n in prepared.notes if n.startswith("log2")]
-    assert note.startswith("log2 applied (auto" if raw else "log2 not applied (auto")
+    (note,) = [n for n in prepared.notes if n.startswith("Log2")]
+    assert note.startswith("Log2 applied (auto" if raw else "Log2 not applied (auto")
     assert re.search(r"the 99% quantile is [\d.]+", note)
 
 
@@ -137,7 +137,7 @@ def test_auto_leaves_raw_looking_values_alone_if_some_are_negative_and_warns() -
     prepared = prepare_expression(table(values), {"min_samples": 1})
     assert prepared.parameters["log2"] is False
     np.testing.assert_array_equal(prepared.values, values)
-    assert any("log2 not applied: 1 values are negative" in w for w in prepared.warnings)
+    assert any("Log2 not applied: 1 values are negative" in w for w in prepared.warnings)
 
 
 def test_log2_as_set_on_what_looks_logarithmic_is_done_and_warned_of() -> None:

@@ -136,7 +136,7 @@ def test_items_keep_account_of_levels_and_roles(tmp_path: Path) -> None:
         assert column["g0"] == (frame.loc["g0"] == level).sum()
     assert prepared.counts["regulators_listed"] == 4
     assert prepared.counts["regulators_used"] == prepared.counts["targets_used"] == 2
-    assert "2 of 4 regulators are not among the kept genes: absent, g2" in prepared.warnings
+    assert "2 of 4 regulators are not among the kept genes: absent, g2." in prepared.warnings
 
 
 def test_without_lists_every_gene_is_a_target_and_none_is_marked_regulator(tmp_path: Path) -> None:

@@ -84,6 +84,7 @@ _MEASURE = """
 import sys, numpy as np
 from pathlib import Path
 from pairtile.config.trajectory_correlation import TrajectoryCorrelation
+from pairtile.prepare.contacts import trajectory_contacts
 from pairtile.prepare.trajectory import prepare_trajectory
 def peak():
     lines = Path("/proc/self/status").read_text().splitlines()
@@ -94,6 +95,7 @@ for stop in map(int, sys.argv[3:]):
         frames=dict(stop=stop), contacts={})).resolved()
     made = prepare_trajectory(section, 1)
     size = made.state["series"].nbytes >> 20
+    trajectory_contacts(section, made.items)
     del made
     print(peak(), size)
 """

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pairtile.prepare.contacts import trajectory_contacts
 from small_trajectories import (
     RNG,
     SEQUENCE,
@@ -17,6 +18,7 @@ from small_trajectories import (
     mda,
     molecule,
     prepare,
+    section,
     store,
     write,
 )
@@ -216,7 +218,11 @@ def test_distances_between_centres(tmp_path: Path) -> None:
 
 def test_contacts_are_heavy_atoms_within_the_cutoff(tmp_path: Path) -> None:
     keys, frames = write(tmp_path)
-    prepared = prepare(**keys, select="name CA CB", contacts={"cutoff": 4.0, "fraction": 0.5})
+    chosen = {"select": "name CA CB", "contacts": {"cutoff": 4.0, "fraction": 0.5}}
+    prepared = prepare(**keys, **chosen)
+    state = trajectory_contacts(section(**keys, **chosen), prepared.items)
+    # No part of what is scored.
+    assert not state.keys() & prepared.state.keys()
     universe = molecule()
     heavy = [a.index for a in universe.atoms if a.name != "HA"]
     owner = universe.atoms.resindices
@@ -231,7 +237,6 @@ def test_contacts_are_heavy_atoms_within_the_cutoff(tmp_path: Path) -> None:
             if pair[0] < pair[1]:
                 expected[pair] = expected.get(pair, 0) + 1 / len(frames)
     residue = prepared.items["residue"].to_numpy()
-    state = prepared.state
     found = list(
         zip(state["contact_i"], state["contact_j"], state["contact_fraction"], strict=True)
     )
@@ -243,6 +248,28 @@ def test_contacts_are_heavy_atoms_within_the_cutoff(tmp_path: Path) -> None:
             want = 1.0 if pair[0] == pair[1] else expected.get(pair, 0.0)
             got = [fraction for a, b, fraction in found if (a, b) == (i, j)]
             assert (got[0] if got else 0.0) == pytest.approx(want, abs=1e-6)
+
+
+def test_contacts_are_counted_in_the_frames_that_are_used(tmp_path: Path) -> None:
+    """Of all replicas together; the shares of its parts add up."""
+    keys, _ = write(tmp_path, 30)
+    write(tmp_path, 20, "more.dcd")
+    keys["trajectories"].append(str(tmp_path / "more.dcd"))
+    settings = {"fit": False, "contacts": {"cutoff": 4.0}}
+
+    def shares(**frames: int | None) -> tuple[np.ndarray, int]:
+        used = section(**keys, **settings, frames=frames)
+        prepared = prepare(**keys, **settings, frames=frames)
+        found = trajectory_contacts(used, prepared.items)
+        full = np.zeros((len(prepared.items),) * 2)
+        full[found["contact_i"], found["contact_j"]] = found["contact_fraction"]
+        return full, prepared.counts["frames"]
+
+    every, even, odd = (shares(**frames) for frames in ({}, {"step": 2}, {"start": 1, "step": 2}))
+    assert (every[1], even[1], odd[1]) == (50, 25, 25)
+    assert ((every[0] > 0) & (every[0] < 1)).any()
+    np.testing.assert_allclose(every[0], (even[0] + odd[0]) / 2, atol=1e-6)
+    assert np.abs(even[0] - odd[0]).max() > 0.01
 
 
 def test_domains_mark_residues(adenylate_kinase: Any) -> None:

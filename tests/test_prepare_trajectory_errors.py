@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 from pairtile.errors import ConfigError, InputError
+from pairtile.prepare.contacts import trajectory_contacts
 from small_trajectories import (
     RNG,
     adenylate_kinase_files,
     molecule,
     prepare,
+    section,
     store,
     write,
 )
@@ -99,6 +101,21 @@ def test_positions_that_are_no_numbers_are_told(tmp_path: Path, value: float) ->
     with pytest.raises(InputError, match=r"frame 13, atom 8 \(ALA 2 CA\): found y = (nan|inf)"):
         prepare(**files)
     assert len(prepare(**files, frames={"stop": 13}).items) == 12
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_positions_that_only_contacts_look_at_are_told(tmp_path: Path, value: float) -> None:
+    """A side chain that is not selected, of a residue that is."""
+    universe = molecule()
+    frames = np.repeat(universe.atoms.positions[None], 20, axis=0)
+    frames += RNG.normal(size=frames.shape) * 0.1
+    frames[13, 8, 1] = value
+    run = store(tmp_path, universe, frames, "bad.dcd")
+    keys = {"topology": str(tmp_path / "top.pdb"), "trajectories": [run], "contacts": {}}
+    items = prepare(**keys).items
+    with pytest.raises(InputError, match=r"frame 13, atom 9 \(ALA 2 CB\): found y = (nan|inf)"):
+        trajectory_contacts(section(**keys), items)
+    assert trajectory_contacts(section(**keys, frames={"stop": 13}), items)["contact_i"].size
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of MDAnalysis

@@ -326,7 +326,7 @@ def test_on_the_cpu_no_job_asks_for_a_gpu(tmp_path: Path) -> None:
     write_data(tmp_path)
     write_config(tmp_path, {"net": {}})
     before = resources(tmp_path)  # nothing is planned yet
-    assert {"prepare", "plan", "null"} <= set(before)
+    assert {"prepare", "plan"} <= set(before)
     assert run(tmp_path, "results/net/plan.json").code == 0
     after = resources(tmp_path)
     assert {"null", "chunk", "network"} <= set(after)

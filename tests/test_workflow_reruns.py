@@ -14,7 +14,7 @@ pytestmark = pytest.mark.workflow
 NET = {"regulators": "regulators.txt", "gold_standard": "gold_standard.tsv"}
 LAST = {"summary", "report"}
 JUDGED = {"network", "evaluate", "export"} | LAST
-PLANNED = {"plan", "null", "merge"} | JUDGED
+PLANNED = {"plan", "merge"} | JUDGED
 CHECKED = {"check_inputs"}  # a second's work, with any key that later steps use
 
 
@@ -32,8 +32,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def would_run(folder: Path, changes: dict, **top: int) -> set[str]:
     """The rules that a run with changed settings would run, as a dry run says.
 
-    What lies behind the plan is decided when the plan is there: chunks show only if they must be
-    computed with the plan as it is.
+    What lies behind the plan is decided when the plan is there: chunks and the null show only if
+    they must be computed with the plan as it is.
     """
     write_config(folder, {"net": NET | changes}, name="changed.yaml", **top)
     done = run(folder, "-n", config="changed.yaml")

@@ -12,7 +12,9 @@ from pairtile.errors import ConfigError, InputError
 from pairtile.estimators import motion_speed, trajectory_tables
 from pairtile.files import read_json
 from scipy.signal import lfilter
-from small_trajectories import adenylate_kinase_files
+from small_trajectories import adenylate_kinase_files, molecule, store
+from small_trajectories import write as write_small
+from test_workflow_check_inputs import STOP_AT_ONCE
 from workflow_runs import Analysis, run, temporary_files, write_config
 
 SMALL = "protein and name CA and resid 1-40"
@@ -399,6 +401,61 @@ def _second_replica(folder: Path) -> str:
 
 
 @pytest.mark.workflow
+def test_other_contacts_read_the_frames_again_and_score_nothing(tmp_path: Path) -> None:
+    """The results are those of a run that knew no other; without contacts there is no such job."""
+    small = {"estimator": {"kind": "gaussian", "surrogates": 4}, "frames": {"stop": 60}}
+    strict, loose = {"cutoff": 4.0, "fraction": 0.9}, {"cutoff": 7.0, "fraction": 0.6}
+    write_config(tmp_path, {"net": adenylate_kinase(**small, contacts=strict)})
+    first = run(tmp_path)
+    assert first.code == 0, first.text
+    assert "contacts" in first.rules
+    out = tmp_path / "results/net"
+    assert run(tmp_path, "-n").done_before
+    scored = [out / name for name in ("items.parquet", "state/state.json", "pairs.parquet")]
+    scored += [out / "plan.json", *(out / "chunks").glob("*.parquet")]
+    before = {path: path.stat().st_mtime_ns for path in scored}
+    edges = (out / "network.tsv").read_bytes()
+    follow = {"network", "export", "tables_trajectory_correlation", "summary", "report"}
+
+    write_config(tmp_path, {"net": adenylate_kinase(**small, contacts=loose)})
+    second = run(tmp_path)
+    assert second.code == 0, second.text
+    assert second.rules == follow | {"contacts"}
+    assert {path: path.stat().st_mtime_ns for path in scored} == before
+    assert (out / "network.tsv").read_bytes() != edges
+    fresh = tmp_path / "fresh"
+    expected = Analysis(fresh, adenylate_kinase(**small, contacts=loose)).all().out
+    tables = ("matrices.npz", "residues.tsv", "communities.tsv", "structure.pdb", "structure.pml")
+    for name in ("contacts.npz", "pairs.parquet", "network.tsv", "network.parquet", *tables):
+        assert (out / name).read_bytes() == (expected / name).read_bytes(), name
+    summary = read_json(out / "summary.json")
+    assert summary["counts"]["contacts"] == summary["counts"]["pairs_candidates"]
+    assert summary["counts"] == read_json(expected / "summary.json")["counts"]
+    assert summary["steps"]["contacts"]["seconds"] > 0
+
+    write_config(tmp_path, {"net": adenylate_kinase(**small)})
+    assert run(tmp_path, "-n").rules == follow
+
+
+@pytest.mark.workflow
+def test_positions_that_contacts_cannot_use_end_the_run_before_the_scores(tmp_path: Path) -> None:
+    files, frames = write_small(tmp_path, 20)
+    frames[13, 8, 1] = np.nan  # of a side chain, which is not scored
+    files["trajectories"] = [store(tmp_path, molecule(), frames, "bad.dcd")]
+    changes = {"method": "trajectory_correlation", **files, "contacts": {}, "export": []}
+    write_config(tmp_path, {"net": changes | {"estimator": {"surrogates": 0}}})
+    done = run(tmp_path, *STOP_AT_ONCE)
+    assert done.code != 0
+    assert "frame 13, atom 9 (ALA 2 CB): found y = nan" in done.text
+    assert "Traceback" not in done.text
+    out = tmp_path / "results/net"
+    assert (out / "items.parquet").exists()
+    assert not (out / "plan.json").exists()
+    assert not (out / "contacts.npz").exists()
+    assert not temporary_files(out)
+
+
+@pytest.mark.workflow
 def test_a_lost_chunk_is_computed_again_and_nothing_else(tmp_path: Path) -> None:
     write_runs(tmp_path, slow(40, 300, 3))
     estimator = {"surrogates": 2, "neighbours": 3}
@@ -407,6 +464,7 @@ def test_a_lost_chunk_is_computed_again_and_nothing_else(tmp_path: Path) -> None
     write_config(tmp_path, {"net": changes})
     first = run(tmp_path)
     assert first.code == 0, first.text
+    assert "contacts" not in first.rules
     out = tmp_path / "results/net"
     chunks = sorted((out / "chunks").glob("*.parquet"))
     assert len(chunks) == 3
@@ -445,7 +503,7 @@ def test_what_would_take_too_long_is_left_out_and_said(
     monkeypatch.setattr(trajectory_tables, "MOST_BETWEENNESS", 700)
     analysis.tables()
     record = read_json(analysis.record("tables"))
-    assert "betweenness is left out: in a network of 12 nodes and 66" in record["warnings"][0]
+    assert "Betweenness is left out: in a network of 12 nodes and 66" in record["warnings"][0]
     residues = read(analysis.out / "residues.tsv")
     assert residues["betweenness"].isna().all()
     assert (residues["community_leiden"] > 0).all()

@@ -14,10 +14,12 @@ from typing import Any
 import yaml
 from pairtile.config import load_config
 from pairtile.config.model import model_of
+from pairtile.estimators import estimator
 from pairtile.report import write_report
 from pairtile.simulate import Simulation, simulate_kinetic
 from pairtile.steps.bootstrap import bootstrap
 from pairtile.steps.chunk import chunk
+from pairtile.steps.contacts import contacts
 from pairtile.steps.evaluate import evaluate
 from pairtile.steps.export import export
 from pairtile.steps.merge import merge
@@ -168,6 +170,15 @@ class Analysis:
     def scan(self) -> Path | None:
         return self.out / "scan.npz" if self.plan.scan else None
 
+    @property
+    def null_file(self) -> Path | None:
+        has_null = estimator(self.section["method"]).has_null
+        return self.out / "null.npz" if has_null else None
+
+    @property
+    def contacts_file(self) -> Path | None:
+        return self.out / "contacts.npz" if self.model.needs_contacts else None
+
     def record(self, step: str) -> Path:
         return self.out / "steps" / f"{step}.json"
 
@@ -177,10 +188,14 @@ class Analysis:
         inputs = {key: path for key, path in self.files.items() if key not in later}
         record = self.record("prepare")
         prepare(self.section, self.seed, inputs, items, self.out / "state", record)
+        if self.contacts_file:
+            found = self.contacts_file, self.record("contacts")
+            contacts(self.section, items, inputs, *found)
         state = self.out / "state"
         out = self.out / "plan.json"
         plan(self.section, self.backend, self.seed, state, out, self.record("plan"))
-        null(self.section, out, state, self.out / "null.npz", self.record("null"))
+        if self.null_file:
+            null(self.section, out, state, self.null_file, self.record("null"))
         return self
 
     def chunk_files(self, stage: str) -> list[Path]:
@@ -192,7 +207,7 @@ class Analysis:
                 self.section,
                 self.out / "plan.json",
                 self.out / "state",
-                self.out / "null.npz",
+                self.null_file,
                 self.scan if stage == "chunks" else None,
                 stage,
                 name,
@@ -206,7 +221,7 @@ class Analysis:
             self.section,
             self.out / "plan.json",
             self.out / "state",
-            self.out / "null.npz" if second else None,
+            self.null_file if second else None,
             self.chunk_files(stage) if files is None else files,
             stage,
             self.out / "pairs.parquet" if second else None,
@@ -236,7 +251,7 @@ class Analysis:
             self.out / "plan.json",
             self.out / "state",
             self.out / "items.parquet",
-            self.out / "null.npz",
+            self.null_file,
             self.out / "pairs.parquet",
             self.out / "chunks.npz",
             self.scan,
@@ -244,6 +259,7 @@ class Analysis:
             self.out / "network.parquet",
             self.out / "scores.npz",
             self.record("network"),
+            contacts=self.contacts_file,
         )
         return self
 
@@ -255,13 +271,14 @@ class Analysis:
                 self.out / "plan.json",
                 self.out / "state",
                 self.out / "items.parquet",
-                self.out / "null.npz",
+                self.null_file,
                 self.out / "pairs.parquet",
                 self.out / "chunks.npz",
                 self.out / "network.parquet",
                 self.out / "scores.npz",
                 self.out,
                 self.record("tables"),
+                contacts=self.contacts_file,
             )
         return self
 

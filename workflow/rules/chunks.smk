@@ -1,4 +1,4 @@
-# Plan, null, chunks and merge: the same rules for every method.
+# Plan, null (where the method has one), chunks and merge: the same rules for every method.
 checkpoint plan:
     input:
         state=f"{ANALYSIS}/state",
@@ -49,7 +49,7 @@ rule chunk:
     input:
         plan=f"{ANALYSIS}/plan.json",
         state=f"{ANALYSIS}/state",
-        null=f"{ANALYSIS}/null.npz",
+        null=null_file,
         scan=scan_file,
     output:
         chunk=f"{ANALYSIS}/{{stage}}/{{chunk}}.parquet",
@@ -99,7 +99,7 @@ rule merge:
     input:
         plan=f"{ANALYSIS}/plan.json",
         state=f"{ANALYSIS}/state",
-        null=f"{ANALYSIS}/null.npz",
+        null=null_file,
         chunks=chunk_files("chunks"),
     output:
         pairs=f"{ANALYSIS}/pairs.parquet",

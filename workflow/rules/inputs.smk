@@ -146,6 +146,25 @@ def scan_file(wildcards):
     return []
 
 
+def has_null(wildcards):
+    """Whether the analysis has a null step; under an older plan, which does not say, each has."""
+    return planned(wildcards).get("null", True)
+
+
+def null_file(wildcards):
+    """The null distribution, where the method has one."""
+    if has_null(wildcards):
+        return [f"{CONFIG.results}/{wildcards.analysis}/null.npz"]
+    return []
+
+
+def contacts_file(wildcards):
+    """Which items touch, where the analysis makes its network of those alone."""
+    if CONFIG.analyses[wildcards.analysis].needs_contacts:
+        return [f"{CONFIG.results}/{wildcards.analysis}/contacts.npz"]
+    return []
+
+
 def bootstrap_files(wildcards):
     return [
         f"{CONFIG.results}/{wildcards.analysis}/bootstraps/"
@@ -162,9 +181,14 @@ def evaluation_file(wildcards):
 
 def step_records(wildcards):
     """Records of the steps that this analysis has."""
-    steps = ["prepare", "plan", "null", "merge", "network"]
+    steps = ["prepare", "plan"]
+    if contacts_file(wildcards):
+        steps.insert(1, "contacts")
+    if has_null(wildcards):
+        steps.append("null")
     if planned(wildcards)["scan"]:
-        steps.insert(3, "merge_scan")
+        steps.append("merge_scan")
+    steps += ["merge", "network"]
     if SECTIONS[wildcards.analysis].get("gold_standard"):
         steps.append("evaluate")
     if table_files(wildcards):

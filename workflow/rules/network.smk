@@ -25,11 +25,12 @@ rule network:
         plan=f"{ANALYSIS}/plan.json",
         state=f"{ANALYSIS}/state",
         items_table=f"{ANALYSIS}/items.parquet",
-        null=f"{ANALYSIS}/null.npz",
+        null=null_file,
         pairs=f"{ANALYSIS}/pairs.parquet",
         summaries=f"{ANALYSIS}/chunks.npz",
         scan=scan_file,
         bootstraps=bootstrap_files,
+        contacts=contacts_file,
         inputs=later_inputs("network_inputs"),
     output:
         network=f"{ANALYSIS}/network.parquet",

@@ -98,7 +98,8 @@ def network_memory(wildcards, input):
     """All stored pairs, or what a tile takes: the null of a network is computed like tiles."""
     stored = data_bytes(input.pairs) + data_bytes(input.bootstraps)
     masks = mask_bytes(input.pairs)
-    whole = START_BYTES + 3 * file_bytes(input.state) + 20 * stored + 2 * masks
+    read = file_bytes(input.state) + file_bytes(paths_named(input, "contacts"))
+    whole = START_BYTES + 3 * read + 20 * stored + 2 * masks
     return max(tiles_memory(wildcards, input), whole)
 
 

@@ -8,11 +8,12 @@ for TABLE_RULE, (TABLES, ANALYSES) in method_tables().items():
             plan=f"{ANALYSIS}/plan.json",
             state=f"{ANALYSIS}/state",
             items_table=f"{ANALYSIS}/items.parquet",
-            null=f"{ANALYSIS}/null.npz",
+            null=null_file,
             pairs=f"{ANALYSIS}/pairs.parquet",
             summaries=f"{ANALYSIS}/chunks.npz",
             network=f"{ANALYSIS}/network.parquet",
             scores=f"{ANALYSIS}/scores.npz",
+            contacts=contacts_file,
             inputs=later_inputs("table_inputs"),
             others=other_results,
         output:

@@ -199,7 +199,7 @@ def _among(listed: NDArray[np.int64] | None, kept: NDArray[np.int64]) -> NDArray
         )
     if found.size < listed.size:
         warnings.warn(
-            f"{listed.size - found.size} of {listed.size} regulators were dropped by preparation",
+            f"{listed.size - found.size} of {listed.size} regulators were dropped by preparation.",
             stacklevel=3,
         )
     return found

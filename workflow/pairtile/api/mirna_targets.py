@@ -156,7 +156,7 @@ def mirna_targets(
     items, renamed = items_table(*files)
     if renamed:
         shown = ", ".join(f"{old} as {new}" for old, new in renamed[:_SHOWN])
-        cautions.append(f"{len(renamed)} names are there twice; the table shows {shown}")
+        cautions.append(f"{len(renamed)} names are there twice; the table shows {shown}.")
     for caution in cautions:
         warnings.warn(caution, stacklevel=2)
 
@@ -192,8 +192,12 @@ def _cautions(mirnas: Fasta, transcripts: Fasta) -> list[str]:
     for file in (mirnas, transcripts):
         if file.bad:
             count = "1 bad record" if len(file.bad) == 1 else f"{len(file.bad)} bad records"
-            told.append(f"{count} left out, the first: {file.bad[0].message(file.path)}")
-    told += [f"{file.path}: no sequence" for file in (mirnas, transcripts) if not len(file)]
+            told.append(f"{count} left out, the first: {file.bad[0].message(file.path)}.")
+    told += [
+        f"{file.path}: no sequence to search with."
+        for file in (mirnas, transcripts)
+        if not len(file)
+    ]
     long = int((mirnas.lengths > LONG_MIRNA).sum())
     if long:
         told.append(
@@ -215,8 +219,8 @@ def _restricted(
     shown = ", ".join(f"{a} {b}" for a, b in matched.missing[:_SHOWN])
     more = ", ..." if len(matched.missing) > _SHOWN else ""
     return matched.pairs, [
-        f"restrict: {len(matched.missing)} of {len(asked)} pairs name a miRNA or transcript that "
-        f"is not there and were left out: {shown}{more}"
+        f"{len(matched.missing)} of {len(asked)} pairs of restrict name a miRNA or transcript that "
+        f"is not there and were left out: {shown}{more}."
     ]
 
 

@@ -66,7 +66,7 @@ def regulator_rows(
         )
     if len(absent):
         warnings.warn(
-            f"{len(absent)} of {len(given)} {name} are not among the genes: {_some(absent)}",
+            f"{len(absent)} of {len(given)} {name} are not among the genes: {_some(absent)}.",
             stacklevel=3,
         )
     return rows[rows >= 0]

@@ -24,7 +24,10 @@ from pairtile.device import choose
 from pairtile.estimators.base import PreparedInput
 from pairtile.estimators.trajectory_correlation import TrajectoryCorrelation
 from pairtile.estimators.trajectory_state import state_of_series
+from pairtile.inputs.trajectory import Trajectories, trajectories_of
 from pairtile.network.in_memory import merged_in_memory
+from pairtile.network.residue_network import pairs_in_contact
+from pairtile.prepare.contacts import trajectory_contacts
 from pairtile.prepare.trajectory import prepare_trajectory
 
 _OF_MOLECULES = ("fit", "reference", "select", "positions", "dihedrals", "distances", "domains")
@@ -225,8 +228,7 @@ def _prepared(
         runs = [trajectories] if isinstance(trajectories, str | os.PathLike) else trajectories
         paths = [os.fspath(path) for path in runs or []]
         section = analysis_section(topology=os.fspath(trajectory), trajectories=paths, **common)
-        prepared = prepare_trajectory(section, seed, scratch)
-        ready = state_of_series(section, prepared, scratch)
+        ready = _state_of_molecules(section, trajectories_of(section), seed, scratch)
         return section, ready, _kept_names(ready)
     _not_beside(trajectories is not None, "trajectories", "anything but the path of a topology")
     sources = trajectory if isinstance(trajectory, list | tuple) else [trajectory]
@@ -235,8 +237,7 @@ def _prepared(
         called = [name_of(n) for n in range(len(sources))]
         section = analysis_section(topology="topology", trajectories=called, **common)
         with opened(sources, section["frames"]) as source:
-            prepared = prepare_trajectory(section, seed, scratch, source)
-        ready = state_of_series(section, prepared, scratch)
+            ready = _state_of_molecules(section, source, seed, scratch)
         return section, ready, _kept_names(ready)
     for key, value in of_molecules.items():
         _not_beside(value is not None, key, "an array, which is taken as it is")
@@ -246,6 +247,19 @@ def _prepared(
     used = SeriesArrays([part[start:stop:step] for part in arrays.replicas], arrays.labels)
     ready = state_of_series(section, prepare_arrays(section, used, scratch), scratch)
     return section, ready, arrays.labels
+
+
+def _state_of_molecules(
+    section: dict[str, Any], source: Trajectories, seed: int, scratch: str
+) -> PreparedInput:
+    """The state with the contacts that the section asks for."""
+    prepared = prepare_trajectory(section, seed, scratch, source)
+    ready = state_of_series(section, prepared, scratch)
+    if section["contacts"]:
+        ready.state.update(trajectory_contacts(section, ready.items, source))
+        touching, _ = pairs_in_contact(ready.state, section["contacts"]["fraction"])
+        ready.counts["contacts"] = touching.size
+    return ready
 
 
 def _section_of_arrays(arrays: SeriesArrays, common: Mapping[str, Any]) -> dict[str, Any]:

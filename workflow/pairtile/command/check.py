@@ -17,6 +17,7 @@ from pairtile.files import read_json
 from pairtile.input_files import verify_checksum
 from pairtile.report.formats import counted
 from pairtile.state import open_state
+from pairtile.steps.contacts import contacts
 from pairtile.steps.plan import plan
 from pairtile.steps.prepare import prepare
 
@@ -57,12 +58,15 @@ def _analysis(
     state, records = folder / "state", folder / "steps"
     items = folder / "items.parquet"
     prepare(section, seed, {}, items, state, records / "prepare.json")
+    if analysis.needs_contacts:
+        contacts(section, items, {}, folder / "contacts.npz", records / "contacts.json")
     method = estimator(section["method"])
     method.check_later_inputs(section, open_state(state), pd.read_parquet(items))
     plan(section, backend, seed, state, folder / "plan.json", records / "plan.json")
     planned, prepared = read_json(folder / "plan.json"), read_json(records / "prepare.json")
     yield f"\n{name} ({analysis.method})"
-    for key, number in prepared["counts"].items():
+    touching = read_json(records / "contacts.json")["counts"] if analysis.needs_contacts else {}
+    for key, number in {**prepared["counts"], **touching}.items():
         yield f"  {key.replace('_', ' ')}: {number:,}"
     yield from (f"  {hint}" for hint in _shape_hints(prepared["counts"]))
     yield from (f"  {note}" for note in prepared["notes"])

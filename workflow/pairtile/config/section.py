@@ -61,8 +61,8 @@ class Analysis(Section):
 
     used_by: ClassVar[Mapping[str, frozenset[str]]] = {}
     """The steps that depend on a key: a change of it runs no other again. Keys that are not named
-    here matter to every step. Steps: prepare, plan, score (null, chunks, merge), network (and
-    bootstraps), evaluate, tables."""
+    here matter to every step. Steps: prepare, plan, score (null, chunks, merge), contacts, network
+    (and bootstraps), evaluate, tables."""
 
     def for_step(self, step: str) -> dict[str, Any]:
         """The section, every default filled in, without the keys that ``step`` does not use."""
@@ -90,6 +90,11 @@ class Analysis(Section):
             return {}
         unused = {key for key, steps in self.used_by.items() if steps <= {"plan"}}
         return {key: value for key, value in self.resolved().items() if key not in unused}
+
+    @property
+    def needs_contacts(self) -> bool:
+        """Whether network and tables ask which items touch (rule ``contacts``)."""
+        return False
 
     def result_tables(self) -> tuple[str, ...]:
         """Those of ``tables`` that this analysis asks for."""

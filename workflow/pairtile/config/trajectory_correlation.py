@@ -96,7 +96,7 @@ class TrajectoryCorrelation(MotionAnalysis):
     )
     report_needs_state: ClassVar[bool] = True
     used_by: ClassVar[Mapping[str, frozenset[str]]] = {
-        "contacts": frozenset({"prepare", "network", "tables"}),
+        "contacts": frozenset({"contacts", "network", "tables"}),
         "keep": frozenset({"network", "tables"}),
         # The network step says how long communities will take.
         "communities": frozenset({"network", "tables"}),
@@ -113,6 +113,11 @@ class TrajectoryCorrelation(MotionAnalysis):
         "chunks": frozenset({"plan"}),
         "export": frozenset(),
     }
+
+    @property
+    def needs_contacts(self) -> bool:
+        """Where only residues that touch become edges."""
+        return self.contacts is not False
 
     def result_tables(self) -> tuple[str, ...]:
         """Without those that are not asked for, or need residues where there are none."""

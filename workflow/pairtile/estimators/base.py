@@ -120,6 +120,9 @@ class Estimator(ABC):
     work_unit: ClassVar[str] = "pairs"
     """What ``work`` counts."""
 
+    has_null: ClassVar[bool] = False
+    """Whether ``null`` computes anything: only then there is a step for it."""
+
     seed: int = 0
     """Of the run, for methods whose tiles draw; set by who opens the estimator."""
 
@@ -161,6 +164,16 @@ class Estimator(ABC):
 
         Raises InputError or ConfigError.
         """
+
+    @classmethod
+    def contacts(cls, section: Section, items: pd.DataFrame) -> dict[str, NDArray[Any]]:
+        """Which kept items touch, from the input files, for analyses that say ``needs_contacts``.
+
+        Returns ``contact_i`` < ``contact_j`` (int32, their numbers) and ``contact_fraction``
+        (float32, how often). Network and tables find these arrays in their state; scores do not
+        depend on them. Raises InputError or ConfigError, as ``prepare``.
+        """
+        raise NotImplementedError(f"{cls.method} has no contacts")
 
     @classmethod
     @abstractmethod
@@ -237,11 +250,11 @@ class Estimator(ABC):
         """Columns of ``pairs.parquet``."""
 
     def null(self, seed: int) -> dict[str, NDArray[Any]]:
-        """Arrays that describe the null distribution (empty where the method has none)."""
+        """Arrays that describe the null distribution; for methods that say ``has_null``."""
         return {}
 
     def selection(self, null: State) -> Selection:
-        """Which rows chunks write, from the section and the null."""
+        """Which rows chunks write, from the section and the null (empty where there is none)."""
         return Selection(everything=True)
 
     @abstractmethod

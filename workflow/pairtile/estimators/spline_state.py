@@ -37,7 +37,7 @@ def spline_state(section: Section) -> PreparedInput:
         if absent:
             shown = ", ".join(absent[:5]) + (", ..." if len(absent) > 5 else "")
             warnings.append(
-                f"{len(absent)} of {len(names)} regulators are not among the genes: {shown}"
+                f"{len(absent)} of {len(names)} regulators are not among the genes: {shown}."
             )
         items.loc[regulators, "is_regulator"] = True
     settings = spline_settings(section, "float64")
@@ -48,9 +48,9 @@ def spline_state(section: Section) -> PreparedInput:
     if n_classes > 1:
         low, high = np.percentile(entropy[entropy > 0.0], [5, 95])
         warnings.append(
-            f"marginal entropies range from {low:.2f} to {high:.2f} bits (outliers or ties): "
+            f"Marginal entropies range from {low:.2f} to {high:.2f} bits (outliers or ties): "
             f"each pair of {n_classes} entropy classes gets a null distribution of its own; "
-            "transform: rank makes them alike where ties are few"
+            "transform: rank makes them alike where ties are few."
         )
     state: dict[str, NDArray[Any]] = {"z": z, "entropy_bits": entropy, "regulators": regulators}
     parameters = {"preprocess": prepared.parameters}

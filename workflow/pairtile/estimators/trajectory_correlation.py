@@ -38,6 +38,7 @@ from pairtile.network.build import Network
 from pairtile.network.motion_network import COLUMNS, dense_warnings, motion_network
 from pairtile.network.residue_network import in_contact
 from pairtile.network.residue_paths import path_ends
+from pairtile.prepare.contacts import trajectory_contacts
 from pairtile.selection import Selection
 from pairtile.store import Rows, Summaries
 from pairtile.tiles import PairSpace, Tile
@@ -74,6 +75,10 @@ class TrajectoryCorrelation(Estimator):
     def check_later_inputs(cls, section: Section, state: State, items: pd.DataFrame) -> None:
         super().check_later_inputs(section, state, items)
         path_ends(items, section["paths"])
+
+    @classmethod
+    def contacts(cls, section: Section, items: pd.DataFrame) -> dict[str, NDArray[Any]]:
+        return trajectory_contacts(section, items)
 
     @classmethod
     def space(cls, state: State) -> PairSpace:

@@ -57,12 +57,12 @@ def write_difference(
     if lacking:
         written.warnings.append(
             f"{len(matched)} variables are in {folder.name} and in {name}; up to {lacking} of one "
-            "of them are not in the other, and are not compared"
+            "of them are not in the other, and are not compared."
         )
     if (table["correlation"] < 0).any() != (table["correlation_other"] < 0).any():
         written.warnings.append(
-            f"correlations of {name} have a sign and those of {folder.name} have none, or the "
-            "other way round: their difference means little"
+            f"Correlations of {name} have a sign and those of {folder.name} have none, or the "
+            "other way round: their difference means little."
         )
     _write_table(folder / "difference.parquet", table, items)
     write_matrices(folder / "difference.npz", table, items, names=MATRICES)

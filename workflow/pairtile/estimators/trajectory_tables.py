@@ -35,7 +35,7 @@ from pairtile.export.structures import (
     write_vmd_script,
 )
 from pairtile.network.motion_network import candidate_q_values
-from pairtile.network.residue_network import ResidueNetwork
+from pairtile.network.residue_network import ResidueNetwork, pairs_in_contact
 from pairtile.network.residue_paths import path_ends, shortest_paths
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ def write_trajectory_tables(
     whole = network
     if network.correlation.size > MOST_EDGES:
         written.warnings.append(
-            f"a network of {network.correlation.size} edges: communities, betweenness and paths "
-            f"are left out above {MOST_EDGES}; contacts or a stricter keep make it smaller"
+            f"A network of {network.correlation.size} edges: communities, betweenness and paths "
+            f"are left out above {MOST_EDGES}; contacts or a stricter keep make it smaller."
         )
         network = ResidueNetwork.of(network.n_nodes, [], [], [])
     communities = {
@@ -87,7 +87,7 @@ def write_trajectory_tables(
         written.counts["paths_found"] = sum(map(len, paths))
         for pair, between in zip(section["paths"], paths, strict=True):
             if not between:
-                written.warnings.append(f"no path joins {pair[0]} and {pair[1]} in the network")
+                written.warnings.append(f"No path joins {pair[0]} and {pair[1]} in the network.")
     if "structure" in opened.state:
         first = next(iter(communities.values()), np.zeros(network.n_nodes, dtype=np.int32))
         _write_structure(opened, merged, items, first, means, folder)
@@ -148,11 +148,7 @@ def _write_matrices(
 
     def contact() -> NDArray[np.bool_]:
         matrix = np.zeros((n, n), dtype=bool)
-        state = opened.state
-        often = np.asarray(state["contact_fraction"]) >= np.float32(
-            opened.section["contacts"]["fraction"]
-        )
-        i, j = (np.asarray(state[name])[often] for name in ("contact_i", "contact_j"))
+        i, j = pairs_in_contact(opened.state, opened.section["contacts"]["fraction"])
         matrix[i, j] = matrix[j, i] = True
         return matrix
 
@@ -171,9 +167,9 @@ def _betweenness(
     cost = network.n_nodes * float(network.correlation.size)
     if cost > MOST_BETWEENNESS:
         written.warnings.append(
-            f"betweenness is left out: in a network of {network.n_nodes} nodes and "
+            f"Betweenness is left out: in a network of {network.n_nodes} nodes and "
             f"{network.correlation.size} edges it would take about "
-            f"{cost / BETWEENNESS_A_MINUTE:.0f} minutes"
+            f"{cost / BETWEENNESS_A_MINUTE:.0f} minutes."
         )
         return np.full(network.n_nodes, np.nan)
     return network.betweenness()

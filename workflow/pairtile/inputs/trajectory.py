@@ -205,6 +205,11 @@ class Trajectories:
         )
 
 
+def trajectories_of(section: Mapping[str, Any]) -> Trajectories:
+    """Those that a section of ``method: trajectory_correlation`` names, in the frames it uses."""
+    return Trajectories(section["topology"], section["trajectories"], section["frames"])
+
+
 def import_mdanalysis() -> ModuleType:
     """The package, or a ConfigError that says how to get it."""
     try:

@@ -84,7 +84,7 @@ def judge(analysis: GeneAnalysis, merged: Merged) -> Network:
     if beyond:
         result.notes.append(
             f"{beyond} edges have fewer than 10 null draws above them; their p-values are "
-            "extrapolated from the top 1% of the null (p_method: extrapolated)"
+            "extrapolated from the top 1% of the null (p_method: extrapolated)."
         )
     return result
 

@@ -97,8 +97,8 @@ def dense_warnings(n_edges: int, communities: tuple[str, ...] | list[str]) -> li
     hours = (n_edges / 10_000) ** 2
     long = f"{hours * 60:.0f} minutes" if hours < 2 else f"{hours:.0f} hours"
     return [
-        f"girvan_newman in a network of {n_edges} edges takes of the order of {long}: contacts, "
-        "a stricter keep, or communities: [leiden] are faster."
+        f"Communities by girvan_newman in a network of {n_edges} edges take of the order of "
+        f"{long}: contacts, a stricter keep, or communities: [leiden] are faster."
     ]
 
 
@@ -114,7 +114,7 @@ def _why_empty(
     if rule in ("p_value", "fdr"):
         name, values = ("p-value", p) if rule == "p_value" else ("q-value", q)
         return (
-            f"no pair has a {name} of at most {limit:g} (the least is {np.nanmin(values[may]):.3g};"
-            f" {strongest}): slow motions need longer runs to tell what they share"
+            f"No pair has a {name} of at most {limit:g} (the least is {np.nanmin(values[may]):.3g};"
+            f" {strongest}): slow motions need longer runs to tell what they share."
         )
-    return f"no pair has a correlation of {limit:g} or more: {strongest}"
+    return f"No pair has a correlation of {limit:g} or more: {strongest}."

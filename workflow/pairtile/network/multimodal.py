@@ -67,9 +67,10 @@ def multimodal_network(
         "modes_above_threshold": above,
         "modes_without_power": above - len(modes),
     }
-    notes, warnings = [found.message], []
+    message = _sentence(found.message)
+    notes, warnings = [message[0].upper() + message[1:]], []
     if found.threshold is None:
-        notes, warnings = [], [f"The network is empty: {found.message}"]
+        notes, warnings = [], [f"The network is empty: {message}"]
     samples = mode_samples(section, state, modes)
     columns: dict[str, NDArray[Any]] = {}
     arrays = _arrays(found)
@@ -182,6 +183,10 @@ def _threshold(section: Section, merged: Merged, genes: int, device: Device) -> 
     return power_law_threshold(i, j, r, genes, **settings)
 
 
+def _sentence(message: str) -> str:
+    return message if message.endswith(".") else f"{message}."
+
+
 def _modes_above(merged: Merged, limit: np.float32) -> pd.DataFrame:
     """Stored modes with \\|r\\| of at least ``limit``, with their masks."""
     columns = [*KEYS, *_TOLD, *_ALSO, *MASKS]
@@ -200,7 +205,7 @@ def _untested(tests: ConditionTests) -> list[str]:
         without[test.condition] = without.get(test.condition, True) and nothing
     return [
         f"Condition {name!r} could not be tested in any edge: every mode holds all of its pair's "
-        "samples, or too few of them"
+        "samples, or too few of them."
         for name, nothing in without.items()
         if nothing and len(tests.tests[0].p_value)
     ]

@@ -148,9 +148,9 @@ def threshold_warnings(keep: str | Mapping[str, float], draws: int) -> list[str]
     if least <= limit:
         return []
     return [
-        f"keep: {{{column}: {limit:g}}} cannot be met: with {draws:,} shuffled targets for each "
-        f"test no p-value is below {least:.2g}. More null.permutations give smaller ones, as far "
-        "as a series has as many circular shifts."
+        f"The setting keep: {{{column}: {limit:g}}} cannot be met: with {draws:,} shuffled targets "
+        f"for each test no p-value is below {least:.2g}. More null.permutations give smaller ones, "
+        "as far as a series has as many circular shifts."
     ]
 
 

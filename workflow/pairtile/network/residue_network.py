@@ -26,15 +26,22 @@ def in_contact(
         Numbers of variables.
     state : mapping
         With ``contact_i``, ``contact_j``, ``contact_fraction``
-        (``prepare.time_series.PreparedTrajectory``).
+        (``prepare.contacts.variable_contacts``).
     fraction : float
         Least share of the frames in which they touch.
     """
-    # Shares are kept in single precision, in which 0.6 is a little above that of a double.
-    often = np.asarray(state["contact_fraction"]) >= np.float32(fraction)
-    touching = _keys(np.asarray(state["contact_i"])[often], np.asarray(state["contact_j"])[often])
+    touching = _keys(*pairs_in_contact(state, fraction))
     result: NDArray[np.bool_] = np.isin(_keys(np.asarray(i), np.asarray(j)), touching)
     return result
+
+
+def pairs_in_contact(
+    state: Mapping[str, NDArray[Any]], fraction: float
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """All pairs of variables, i < j, that ``in_contact`` says yes to."""
+    # Shares are kept in single precision, in which 0.6 is a little above that of a double.
+    often = np.asarray(state["contact_fraction"]) >= np.float32(fraction)
+    return np.asarray(state["contact_i"])[often], np.asarray(state["contact_j"])[often]
 
 
 @dataclass(frozen=True)

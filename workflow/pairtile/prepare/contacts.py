@@ -2,14 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+
+from pairtile.inputs.finite_positions import check_finite
+from pairtile.inputs.trajectory import Trajectories, box_of, trajectories_of
+from pairtile.prepare.residues import selected_residues
+from pairtile.record import Progress
 
 _PENDING = 1 << 18
 """Contacts gathered before they are added up: bounds the memory, whatever the number of frames."""
 _ARRAY = 16  # what an array takes beside its numbers, in numbers
+
+
+def trajectory_contacts(
+    section: Mapping[str, Any], items: pd.DataFrame, source: Trajectories | None = None
+) -> dict[str, NDArray]:
+    """Which variables belong to residues that touch, from the frames that the series are made of.
+
+    The trajectories are read once, a frame at a time.
+
+    Parameters
+    ----------
+    section
+        Of ``method: trajectory_correlation`` with ``contacts``, every default filled in.
+    items
+        As ``prepare_trajectory`` gives them for this section.
+    source
+        Trajectories that are open already, in place of those that the section names.
+
+    Returns
+    -------
+    dict
+        As ``variable_contacts``.
+
+    Raises
+    ------
+    ConfigError, InputError
+        As ``prepare_trajectory``, here for positions of all heavy atoms of the residues.
+    """
+    source = source or trajectories_of(section)
+    _, residues = selected_residues(section, source)
+    atoms, owner = residues.heavy_atoms()
+    count = ContactCount(atoms, owner, section["contacts"]["cutoff"])
+    progress = Progress(sum(len(run.frames) for run in source.runs), "frames")
+    for run in source.runs:
+        for number, step in source.read(run):
+            check_finite(source, run, [number], atoms, step.positions[atoms][None])
+            count.add(step.positions, box_of(step))
+            progress.advance(1)
+    residue_of_variable = items.loc[items["kept"].to_numpy(dtype=bool), "residue"]
+    return variable_contacts(count.fractions(), residue_of_variable.to_numpy(), len(residues))
 
 
 class ContactCount:

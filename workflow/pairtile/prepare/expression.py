@@ -127,23 +127,23 @@ def _decide_log2(chosen: Settings, scale: Scale, expression: Expression, account
             f"{scale.words}."
         )
     if isinstance(chosen.log2, bool):
-        account.notes.append(f"log2 {_applied(chosen.log2)}, as set.")
+        account.notes.append(f"Log2 {_applied(chosen.log2)}, as set.")
         if chosen.log2 and not on_raw and not linear:
             account.warnings.append(
-                f"log2 is applied as set, but the values look like logarithms: {scale.words}."
+                f"Log2 is applied as set, but the values look like logarithms: {scale.words}."
             )
         return chosen.log2
     if scale.n_negative and scale.looks_raw:
         account.warnings.append(
-            f"log2 not applied: {scale.n_negative} values are negative, although the others look "
+            f"Log2 not applied: {scale.n_negative} values are negative, although the others look "
             f"raw: {scale.words}. Set log2 true with a pseudocount, or false."
         )
         return False
     if on_raw:
-        account.notes.append(f"log2 applied after {chosen.normalize}: {scale.words}.")
+        account.notes.append(f"Log2 applied after {chosen.normalize}: {scale.words}.")
         return True
     account.notes.append(
-        f"log2 {_applied(scale.looks_raw)} (auto; values count as raw if the 99% quantile is above "
+        f"Log2 {_applied(scale.looks_raw)} (auto; values count as raw if the 99% quantile is above "
         f"100, or the range above 50 and the lower quartile above 0): {scale.words}."
     )
     return scale.looks_raw

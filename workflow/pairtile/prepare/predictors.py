@@ -268,7 +268,7 @@ class _Account:
             if absent:
                 shown = ", ".join(absent[:_SHOWN]) + (", ..." if len(absent) > _SHOWN else "")
                 self.warnings.append(
-                    f"{len(absent)} of {len(names)} {key} are not among the kept genes: {shown}"
+                    f"{len(absent)} of {len(names)} {key} are not among the kept genes: {shown}."
                 )
         self.counts[f"{key}_used"] = int(rows.size)
         return rows

@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.inputs.trajectory import Trajectories
+
 STRUCTURE = np.dtype(
     [
         ("name", "U8"),
@@ -98,6 +100,20 @@ def residues_of(universe: Any, atoms: NDArray[np.int64]) -> Residues:
         [_hydrogen(part, own) for part, own in zip(parts, names, strict=True)],
         [_elements(part, own) for part, own in zip(parts, names, strict=True)],
     )
+
+
+def selected_residues(
+    section: Mapping[str, Any], source: Trajectories
+) -> tuple[NDArray[np.int64], Residues]:
+    """Numbers of the atoms that a section selects, and their residues.
+
+    Raises
+    ------
+    ConfigError, InputError
+        As ``Trajectories.select``.
+    """
+    atoms = source.select(section["select"], "select")
+    return atoms, residues_of(source.universe, atoms)
 
 
 def unique_names(names: Sequence[str]) -> list[str]:

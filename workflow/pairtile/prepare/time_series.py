@@ -49,8 +49,6 @@ class PreparedTrajectory:
     | mean_positions | float64 (variables, 3) | where to draw each; NaN for tables |
     | frame_interval_ps | float64 (replicas,) | picoseconds between frames; NaN for tables |
     | structure | ``residues.STRUCTURE`` (atoms,) | all atoms of the residues, first frame |
-    | contact_i, contact_j | int32 | variables i < j whose residues touch in some frame |
-    | contact_fraction | float32 | in what share of the frames; the three only with ``contacts`` |
 
     ``series`` is mapped from a ``.npy`` of its own.
     """

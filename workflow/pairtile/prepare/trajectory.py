@@ -10,15 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.errors import InputError
-from pairtile.inputs.trajectory import Run, Trajectories, box_of
-from pairtile.prepare.contacts import ContactCount, variable_contacts
+from pairtile.inputs.finite_positions import check_finite
+from pairtile.inputs.trajectory import Run, Trajectories, box_of, trajectories_of
 from pairtile.prepare.motion_variables import (
     Variables,
     dihedral_variables,
     distance_variables,
     position_variables,
 )
-from pairtile.prepare.residues import Residues, domains_of, residues_of, secondary_structure
+from pairtile.prepare.residues import (
+    Residues,
+    domains_of,
+    residues_of,
+    secondary_structure,
+    selected_residues,
+)
 from pairtile.prepare.series_file import Scratch, frames_in_block
 from pairtile.prepare.superposition import centred, spans_a_plane, superpose
 from pairtile.prepare.time_series import PreparedTrajectory, SeriesWriter, prepare_tables
@@ -70,9 +76,7 @@ class _Preparation:
 
     def __init__(self, section: Mapping[str, Any], source: Trajectories | None) -> None:
         self.section = section
-        self.input = source or Trajectories(
-            section["topology"], section["trajectories"], section["frames"]
-        )
+        self.input = source or trajectories_of(section)
         self.notes: list[str] = []
         self.first = self._first_frame()
         self.residues, self.variables = self._variables()
@@ -90,13 +94,12 @@ class _Preparation:
             (len(variables), variables.dimensions),
             cyclic=variables.cyclic,
         )
-        contacts = self._contacts()
         own = np.searchsorted(self.needed, variables.atoms)
         progress = Progress(sum(len(run.frames) for run in runs), "frames")
         broken = 0
         for run in runs:
             last: Floats | None = None
-            for block, box in self._blocks(run, self.needed, contacts):
+            for block, box in self._blocks(run, self.needed):
                 values = variables.values(self._superposed(block, self.needed)[:, own])
                 writer.write(values)
                 if variables.turns and box is not None:
@@ -105,13 +108,6 @@ class _Preparation:
                 progress.advance(len(block))
         prepared = writer.finish(variables.table, variables.dropped)
         self._describe(prepared, broken)
-        if contacts is not None:
-            found = variable_contacts(
-                contacts.fractions(), variables.table["residue"].to_numpy(), len(self.residues)
-            )
-            prepared.state.update(found)
-            touch = prepared.state["contact_fraction"] >= self.section["contacts"]["fraction"]
-            prepared.counts["contacts"] = int(touch.sum())
         return prepared
 
     # --- what is read ------------------------------------------------------------------------
@@ -134,8 +130,7 @@ class _Preparation:
             }
             atoms = np.unique(np.concatenate([part for pair in ends.values() for part in pair]))
             return residues_of(source.universe, atoms), distance_variables(ends)
-        selected = source.select(section["select"], "select")
-        residues = residues_of(source.universe, selected)
+        selected, residues = selected_residues(section, source)
         if kind == "dihedrals":
             names = section["dihedrals"]
             return residues, dihedral_variables(residues, names, self.first, source.topology)
@@ -160,7 +155,7 @@ class _Preparation:
     def _reference(self) -> Floats:
         """Positions of the fit's atoms on which all frames are laid, centroid at the origin."""
         start = self.input.runs[0]
-        self._check_finite(self.first[self.fit][None], start, [start.frames[0]], self.fit)
+        check_finite(self.input, start, start.frames[:1], self.fit, self.first[self.fit][None])
         reference = centred(self.first[self.fit])
         if not spans_a_plane(reference):
             found = f"{self.fit.size} atom{'s' if self.fit.size > 1 else ''}"
@@ -182,21 +177,15 @@ class _Preparation:
         total, n_frames = np.zeros_like(reference), 0
         everything = np.arange(self.fit.size)
         for run in self.input.runs:
-            for block, _ in self._blocks(run, self.fit, None):
+            for block, _ in self._blocks(run, self.fit):
                 total += superpose(block, everything, reference).sum(axis=0)
                 n_frames += len(block)
         return centred(total / n_frames)
 
-    def _contacts(self) -> ContactCount | None:
-        if not self.section["contacts"]:
-            return None
-        atoms, residues = self.residues.heavy_atoms()
-        return ContactCount(atoms, residues, self.section["contacts"]["cutoff"])
-
     # --- reading -----------------------------------------------------------------------------
 
     def _blocks(
-        self, run: Run, atoms: NDArray[np.int64], contacts: ContactCount | None
+        self, run: Run, atoms: NDArray[np.int64]
     ) -> Iterator[tuple[Floats, NDArray[np.float32] | None]]:
         """Positions of ``atoms`` (frames, atoms, 3), a block of frames at a time, and the box."""
         at_a_time = frames_in_block(3 * atoms.size + len(self.variables) * 3)
@@ -207,34 +196,13 @@ class _Preparation:
             for k, (_, step) in enumerate(self.input.read(run, frames)):
                 block[k] = step.positions[atoms]
                 box = box_of(step)
-                if contacts is not None:
-                    contacts.add(step.positions, box)
-            self._check_finite(block, run, frames, atoms)
+            check_finite(self.input, run, frames, atoms, block)
             yield block, box
 
     def _superposed(self, block: Floats, atoms: NDArray[np.int64]) -> Floats:
         if self.reference is None:
             return block
         return superpose(block, np.searchsorted(atoms, self.fit), self.reference)
-
-    def _check_finite(
-        self, block: Floats, run: Run, frames: range | list[int], atoms: NDArray[np.int64]
-    ) -> None:
-        if np.isfinite(block).all():
-            return
-        frame, atom, axis = np.argwhere(~np.isfinite(block))[0]
-        number = int(atoms[atom])
-        raise InputError.at(
-            run.name,
-            f"frame {frames[int(frame)]}, atom {number + 1} ({self._atom_name(number)})",
-            f"{'xyz'[axis]} = {block[frame, atom, axis]:g}",
-            "finite positions (leave damaged frames out by frames, or mend the file)",
-        )
-
-    def _atom_name(self, number: int) -> str:
-        atom = self.input.universe.atoms[number]
-        parts = [str(getattr(atom, key, "")) for key in ("resname", "resid", "name")]
-        return " ".join(part for part in parts if part)
 
     # --- what is said of it ------------------------------------------------------------------
 

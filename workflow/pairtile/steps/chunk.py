@@ -15,6 +15,7 @@ from pairtile.host_memory import peak_host_bytes
 from pairtile.progress import ChunkProgress
 from pairtile.record import StepRecord, recorded
 from pairtile.selection import BestSoFar
+from pairtile.steps.null import read_null
 from pairtile.steps.plan import read_plan
 from pairtile.store import (
     PASSED,
@@ -34,7 +35,7 @@ def chunk(
     section: Section,
     plan_file: Path,
     state: Path,
-    null: Path,
+    null: Path | None,
     scan: Path | None,
     stage: str,
     name: str,
@@ -44,6 +45,8 @@ def chunk(
 
     Parameters
     ----------
+    null
+        The null distribution; None where the method has none.
     scan
         Merged sums of the first pass, for the second; None in the first and where there is none.
     stage
@@ -78,7 +81,7 @@ def chunk(
             write_chunk(out, SCAN_SCHEMA, scanned(), header)
             return
 
-        selection = opened.selection(read_arrays(null))
+        selection = opened.selection(read_null(null))
         sums: State | None = None if scan is None else read_arrays(scan)
         schema = opened.schema()
         if selection.top:

@@ -75,5 +75,5 @@ def evaluate(
         write_json(out, result)
         step.note(
             f"AUPR {result['aupr']:.3f} (random {result['random_aupr']:.3f}), "
-            f"AUROC {result['auroc']:.3f}"
+            f"AUROC {result['auroc']:.3f}."
         )

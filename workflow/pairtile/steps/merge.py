@@ -9,9 +9,10 @@ from pairtile.device import choose
 from pairtile.errors import StoreError
 from pairtile.estimators import estimator
 from pairtile.estimators.base import Section
-from pairtile.files import read_arrays, write_arrays
+from pairtile.files import write_arrays
 from pairtile.record import recorded
 from pairtile.state import open_state
+from pairtile.steps.null import read_null
 from pairtile.steps.plan import read_plan
 from pairtile.store import ChunkFile
 from pairtile.store import merge as merge_chunks
@@ -31,19 +32,19 @@ def merge(
 ) -> None:
     """Merge the chunk files of a stage: rows into ``pairs``, summed summaries into an .npz.
 
-    A damaged or foreign chunk file is removed, so that the next run computes it again, and the
-    error names it. ``in_storage``: the files are local copies of objects that only the user can
-    remove.
+    ``null``: None where the method has none; stage ``scan`` reads none. A damaged or foreign chunk
+    file is removed, so that the next run computes it again, and the error names it.
+    ``in_storage``: the files are local copies of objects that only the user can remove.
     """
     with recorded("merge" if stage == "chunks" else "merge_scan", record) as step:
         plan = read_plan(plan_file)
         method = estimator(plan.method)
         fingerprint = plan.stage_fingerprint(stage)
         top, reduce, schema = 0, None, None
-        if null is not None:
+        if stage == "chunks":
             # The rules only; nothing is computed, so any machine will do.
             opened = method(section, open_state(state), choose("cpu"), plan.precision)
-            top, reduce = opened.selection(read_arrays(null)).top, opened.reduce_band
+            top, reduce = opened.selection(read_null(null)).top, opened.reduce_band
             schema = opened.schema()
         damaged = remove_damaged(chunks, fingerprint)
         if damaged:

@@ -16,6 +16,7 @@ from pairtile.files import atomic_path, read_arrays, write_arrays
 from pairtile.input_files import later_inputs, local_inputs
 from pairtile.network.build import Network
 from pairtile.record import recorded
+from pairtile.steps.null import read_null
 from pairtile.steps.plan import read_plan
 
 
@@ -24,7 +25,7 @@ def network(
     plan_file: Path,
     state: Path,
     items: Path,
-    null: Path,
+    null: Path | None,
     pairs: Path,
     summaries: Path,
     scan: Path | None,
@@ -34,8 +35,11 @@ def network(
     record: Path,
     inputs: Sequence[str] | None = None,
     checksums: Mapping[str, str] | None = None,
+    contacts: Path | None = None,
 ) -> None:
     """Judge the merged pairs by the method's rules and write ``network.parquet``.
+
+    ``null``, ``scan``, ``contacts``: None where the analysis has none.
 
     With bootstraps, the edges are those of the consensus; their ``p_value`` and ``q_value`` are
     the consensus' and ``support`` counts the bootstrap networks that hold the edge.
@@ -50,7 +54,7 @@ def network(
             step.details["inputs"] = described
         model = model_of(section)
         backend = "cpu" if model and model.network_on_cpu else None
-        opened = read_plan(plan_file).open_estimator(section, state, backend)
+        opened = read_plan(plan_file).open_estimator(section, state, backend, contacts)
         merged = read_merged(pairs, summaries, null, scan, bootstraps)
         result = opened.network(merged)
         step.device = opened.device.name
@@ -69,7 +73,7 @@ def network(
 def read_merged(
     pairs: Path,
     summaries: Path,
-    null: Path,
+    null: Path | None,
     scan: Path | None = None,
     bootstraps: Sequence[Path] = (),
 ) -> Merged:
@@ -77,7 +81,7 @@ def read_merged(
     return Merged(
         pairs,
         read_arrays(summaries),
-        read_arrays(null),
+        read_null(null),
         None if scan is None else read_arrays(scan),
         pd.concat(map(pd.read_parquet, bootstraps), ignore_index=True) if bootstraps else None,
     )

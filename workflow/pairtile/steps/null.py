@@ -1,11 +1,14 @@
-"""Rule ``null``: the null distribution, before the chunks, so that they know what can survive."""
+"""Rule ``null``: the null distribution, before the chunks, so that they know what can survive.
+
+Only for methods that have one (``Estimator.has_null``).
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from pairtile.estimators.base import Section
-from pairtile.files import write_arrays
+from pairtile.estimators.base import Section, State
+from pairtile.files import read_arrays, write_arrays
 from pairtile.record import recorded
 from pairtile.steps.plan import read_plan
 
@@ -23,3 +26,8 @@ def null(section: Section, plan_file: Path, state: Path, out: Path, record: Path
             step.count(
                 null_draws=int(arrays["lengths"].sum()), null_distributions=arrays["lengths"].size
             )
+
+
+def read_null(path: Path | None) -> State:
+    """Arrays of ``null.npz``; empty for None, where the method has no null."""
+    return {} if path is None else read_arrays(path)

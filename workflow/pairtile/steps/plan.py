@@ -16,7 +16,7 @@ from pairtile.device import choose, planned_device, threads
 from pairtile.errors import StoreError
 from pairtile.estimators import estimator
 from pairtile.estimators.base import Estimator, Section
-from pairtile.files import json_digest, read_json, write_json
+from pairtile.files import json_digest, read_arrays, read_json, write_json
 from pairtile.record import recorded
 from pairtile.state import open_state, state_digest
 from pairtile.store import FORMAT_VERSION
@@ -61,12 +61,18 @@ class Plan:
         raise StoreError(f"plan: found no chunk {name}; expected one of {len(self.chunks)}")
 
     def open_estimator(
-        self, section: Section, state_folder: Path, backend: str | None = None
+        self,
+        section: Section,
+        state_folder: Path,
+        backend: str | None = None,
+        contacts: Path | None = None,
     ) -> Estimator:
         """The estimator in the planned precision, on the planned backend (or another, for a step
-        that computes no tile)."""
+        that computes no tile). ``contacts``: ``contacts.npz``, whose arrays join the state."""
         device = choose(backend or self.backend)
         state = open_state(state_folder)
+        if contacts is not None:
+            state |= read_arrays(contacts)
         opened = estimator(self.method)(section, state, device, self.precision)
         opened.seed = self.seed
         return opened
@@ -128,6 +134,7 @@ def plan(
             "work": sum(work),
             "work_unit": method.work_unit,
             "scan": method.needs_scan(section),
+            "null": method.has_null,
             "estimated_seconds": round(sum(seconds), 3),
             "memory_bytes": method.memory_bytes(section, state, device.backend, threads()),
             "chunks": [
@@ -162,15 +169,15 @@ def plan(
         step.device = device.name
         step.details["reason"] = device.reason
         step.count(tiles=len(tiles), chunks=len(chunks))
-        step.note(f"backend {device.backend} ({device.name}), {precision}: {device.reason}")
+        step.note(f"Backend {device.backend} ({device.name}), {precision}: {device.reason}.")
         step.note(
             f"{sum(work):,} {method.work_unit} in {len(chunks)} "
-            f"{'chunk' if len(chunks) == 1 else 'chunks'}, {_about(sum(seconds))} in all"
+            f"{'chunk' if len(chunks) == 1 else 'chunks'}, {_about(sum(seconds))} in all."
         )
         if chunks and chunks[0].first == 0 and section["chunks"] != "auto":
             asked = int(section["chunks"])
             if asked > len(chunks):
-                step.note(f"{asked} chunks asked for; there are only {len(tiles)} tiles")
+                step.note(f"{asked} chunks asked for; there are only {len(tiles)} tiles.")
 
 
 def _about(seconds: float) -> str:

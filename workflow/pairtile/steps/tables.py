@@ -21,7 +21,7 @@ def tables(
     plan_file: Path,
     state: Path,
     items: Path,
-    null: Path,
+    null: Path | None,
     pairs: Path,
     summaries: Path,
     network: Path,
@@ -30,16 +30,18 @@ def tables(
     record: Path,
     inputs: Sequence[str] | None = None,
     checksums: Mapping[str, str] | None = None,
+    contacts: Path | None = None,
 ) -> None:
     """Write a method's own tables into ``folder``, the folder of the analysis' results.
 
+    ``null``, ``contacts``: None where the analysis has none.
     ``inputs``: where the files of ``table_inputs`` lie on this machine, in the order of the keys
     (None: where the configuration says). ``checksums``: configured path -> checksum.
     """
     with recorded("tables", record) as step:
         later = later_inputs(section, "table_inputs", inputs)
         section, step.details["inputs"] = local_inputs(section, later, checksums)
-        opened = read_plan(plan_file).open_estimator(section, state, backend="cpu")
+        opened = read_plan(plan_file).open_estimator(section, state, "cpu", contacts)
         merged = replace(
             read_merged(pairs, summaries, null),
             network=pd.read_parquet(network),
