@@ -2,9 +2,10 @@
 
     python -m benchmarks.bench_gpus [CASE ...]
 
-Each case is one analysis. Its chunks are computed once, so that kernels are compiled and files are
-in memory; then its chunks (of ``mutual_information`` its bootstraps) are computed by Snakemake
-with ``--resources gpu=N``, N all GPUs of the host first, then half of them, down to one.
+Each case is one analysis. Its chunks (of ``mutual_information`` its bootstraps) are computed by
+Snakemake with ``--resources gpu=N``, N all GPUs of the host first, then half of them, down to one.
+Before that, all chunks and two bootstraps are computed once, so that kernels are compiled and
+files are in memory.
 ``seconds`` are those from the start of the first of these jobs to the end of the last, with
 Snakemake and the start of every job; ``efficiency`` is the time on one GPU over N times that on N.
 On a machine without GPUs a small size runs on the CPU, to try the script.
@@ -33,7 +34,7 @@ Inputs = Callable[[Path, bool], dict[str, Any]]
 
 def mutual_information(folder: Path, large: bool) -> dict[str, Any]:
     """B-spline mutual information, and bootstraps of it."""
-    genes, samples, bootstraps = (10_000, 500, 192) if large else (200, 60, 4)
+    genes, samples, bootstraps = (10_000, 500, 144) if large else (200, 60, 4)
     write_table(folder / "expression.tsv", expression(genes, samples))
     return {
         "method": "mutual_information",
@@ -92,44 +93,50 @@ def run(cases: list[str] | None = None) -> dict[str, Any]:
         try:
             section = inputs(folder, gpus > 0)
             backend = "cuda" if gpus else "cpu"
-            config = {"backend": backend, "analyses": {"bench": section}}
+            warm = section | ({"bootstraps": 2} if "bootstraps" in section else {})
+            config = {"backend": backend, "analyses": {"bench": section, "warm": warm}}
             (folder / "config.yaml").write_text(json.dumps(config))
             results[name] = _scaling(folder, timed, max(gpus, 1))
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         print(name, json.dumps(results[name]), flush=True)
-        print(write("gpus", "auto", results), flush=True)
+        print(write(f"gpus_{max(gpus, 1)}", "auto", results), flush=True)
     return results
 
 
 def _scaling(folder: Path, timed: str, gpus: int) -> dict[str, Any]:
+    if timed == "bootstraps":
+        _snakemake(folder, _files(folder, "warm", timed, gpus), gpus)
+    _snakemake(folder, _files(folder, "bench", "chunks", gpus), gpus)
+    targets = _files(folder, "bench", timed, gpus)
     results = folder / "results/bench"
-    _snakemake(folder, ["results/bench/plan.json"], gpus)
-    plan = json.loads((results / "plan.json").read_text())
-    files = {
-        "chunks": [f"tiles-{c['first_tile']:06d}-{c['last_tile']:06d}" for c in plan["chunks"]],
-        "bootstraps": [f"{job['first']:05d}-{job['last']:05d}" for job in plan["bootstraps"]],
-    }
-    targets = {
-        kind: [f"results/bench/{kind}/{name}.parquet" for name in names]
-        for kind, names in files.items()
-    }
-    _snakemake(folder, targets["chunks"], gpus)
-    entry: dict[str, Any] = {"jobs": len(targets[timed])}
+    entry: dict[str, Any] = {"jobs": len(targets)}
     numbers = [gpus]
     while numbers[-1] > 1:
         numbers.append(numbers[-1] // 2)
     for number in numbers:
         shutil.rmtree(results / timed, ignore_errors=True)
         start = time.time()
-        _snakemake(folder, targets[timed], number)
-        made = [folder / target for target in targets[timed]]
+        _snakemake(folder, targets, number)
+        made = [folder / target for target in targets]
         begun = min(_begun(log, start) for log in (results / "logs" / timed).glob("*.log"))
         entry[f"seconds_on_{number}"] = max(file.stat().st_mtime for file in made) - begun
     for number in numbers[:-1]:
         on_number = number * entry[f"seconds_on_{number}"]
         entry[f"efficiency_on_{number}"] = entry["seconds_on_1"] / on_number
     return entry
+
+
+def _files(folder: Path, analysis: str, kind: str, gpus: int) -> list[str]:
+    """The chunk or bootstrap files that the plan of an analysis asks for."""
+    results = f"results/{analysis}"
+    _snakemake(folder, [f"{results}/plan.json"], gpus)
+    plan = json.loads((folder / results / "plan.json").read_text())
+    names = {
+        "chunks": [f"tiles-{c['first_tile']:06d}-{c['last_tile']:06d}" for c in plan["chunks"]],
+        "bootstraps": [f"{job['first']:05d}-{job['last']:05d}" for job in plan["bootstraps"]],
+    }
+    return [f"{results}/{kind}/{name}.parquet" for name in names[kind]]
 
 
 def _snakemake(folder: Path, targets: list[str], gpus: int) -> None:
