@@ -34,7 +34,7 @@ Inputs = Callable[[Path, bool], dict[str, Any]]
 
 def mutual_information(folder: Path, large: bool) -> dict[str, Any]:
     """B-spline mutual information, and bootstraps of it."""
-    genes, samples, bootstraps = (10_000, 500, 144) if large else (200, 60, 4)
+    genes, samples, bootstraps = (10_000, 500, 112) if large else (200, 60, 4)
     write_table(folder / "expression.tsv", expression(genes, samples))
     return {
         "method": "mutual_information",
