@@ -23,11 +23,12 @@ from pairtile.estimators.base import (
     State,
 )
 from pairtile.estimators.bspline_scorer import BsplineScorer, Weights
+from pairtile.estimators.listed_pairs import score_listed
 from pairtile.estimators.permutation_null import permutation_null
 from pairtile.estimators.spline_memory import drawn_bytes, weights_bytes
 from pairtile.estimators.spline_state import spline_state
 from pairtile.estimators.spline_values import marginal_entropies, spline_settings
-from pairtile.estimators.tile_sums import ScoredTile, histogram_sums, moment_sums
+from pairtile.estimators.tile_sums import ScoredTile, histogram_sums, moment_sums, wanted_pairs
 from pairtile.kernels.permuted_rows import Resampling
 from pairtile.kernels.scaled_rows import row_orders
 from pairtile.network.block_scores import better_direction
@@ -219,14 +220,7 @@ class MutualInformation(Estimator):
             from_column,
         )
         statistic, scored = self._statistic(bits, n_samples)
-        wanted = None
-        if on_diagonal:
-            wanted = xp.asarray(columns)[None, :] > xp.asarray(rows)[:, None]
-        elif self.is_regulator is not None:
-            # Two regulators meet twice in the rectangle; they count where i < j.
-            both = xp.asarray(self.is_regulator[columns])[None, :]
-            r, c = xp.asarray(rows)[:, None], xp.asarray(columns)[None, :]
-            wanted = (r != c) & (~both | (r < c))
+        wanted = wanted_pairs(xp, rows, columns, on_diagonal, self.is_regulator)
         if wanted is not None:
             scored = wanted if scored is None else wanted & scored
         return ScoredTile(rows, columns, bits, n_samples, wanted, scored, statistic)
@@ -285,22 +279,7 @@ class MutualInformation(Estimator):
         self, i: NDArray[Any], j: NDArray[Any]
     ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         """MI in bits and samples of a list of pairs, by the rows they share."""
-        bits = np.empty(i.size)
-        n_samples = np.full(i.size, self.state["z"].shape[1], dtype=np.int32)
-        z = self.state["z"]
-        to_host = self.device.to_host
-        for row in np.unique(i // 64):
-            here = np.flatnonzero(i // 64 == row)
-            genes, at = np.unique(i[here], return_inverse=True)
-            others, to = np.unique(j[here], return_inverse=True)
-            scored, observed = self.scorer.scores(
-                self.scorer.weights(np.ascontiguousarray(z[genes])),
-                self.scorer.weights(np.ascontiguousarray(z[others])),
-            )
-            bits[here] = to_host(scored)[at, to]
-            if observed is not None:
-                n_samples[here] = to_host(observed)[at, to]
-        return bits, n_samples
+        return score_listed(self.scorer, self.state["z"], i, j)
 
     def resampled(self, samples: NDArray[np.int64]) -> MutualInformation:
         """The same analysis on some of the samples (with repetitions: a bootstrap).

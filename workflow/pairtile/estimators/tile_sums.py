@@ -42,6 +42,28 @@ class ScoredTile:
         return values.ravel() if self.scored is None else values[self.scored]
 
 
+def wanted_pairs(
+    xp: Any,
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    on_diagonal: bool,
+    is_regulator: NDArray[np.bool_] | None,
+) -> Any:
+    """Which cells of a tile are pairs, each unordered pair once: bool (rows, columns), None: all.
+
+    ``rows`` and ``columns`` are item numbers, ``xp`` is numpy or cupy. ``is_regulator``: of every
+    item, where only pairs with a regulator count and rows are regulators.
+    """
+    if on_diagonal:
+        return xp.asarray(columns)[None, :] > xp.asarray(rows)[:, None]
+    if is_regulator is None:
+        return None
+    # Two regulators meet twice in the rectangle; they count where i < j.
+    both = xp.asarray(is_regulator[columns])[None, :]
+    r, c = xp.asarray(rows)[:, None], xp.asarray(columns)[None, :]
+    return (r != c) & (~both | (r < c))
+
+
 def moment_sums(
     tile: ScoredTile, genes: int, is_regulator: NDArray[np.bool_] | None, device: Device
 ) -> Summaries:
