@@ -2,104 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_mixtures import naive_modes
-from numpy.typing import NDArray
+from mixture_modes import (
+    agreement,
+    assert_same,
+    both_backends,
+    keys_of,
+    members,
+    mixed_table,
+    modes_of,
+)
 from pairtile.device import choose
 from pairtile.estimators.mixture_genes import mixture_genes
-from pairtile.estimators.pair_mixtures import MixtureSettings, Modes, PairMixtures
+from pairtile.estimators.pair_mixtures import MixtureSettings, PairMixtures
 from pairtile.simulate.modes import simulate_modes
-
-both_backends = pytest.mark.parametrize(
-    "backend", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
-)
-
-Floats = NDArray[np.float64]
-
-
-def keys_of(n: int, seed: int = 0) -> NDArray[np.uint64]:
-    return np.random.default_rng([n, seed]).integers(0, 2**64, n, dtype=np.uint64)
-
-
-def modes_of(
-    values: Floats,
-    backend: str = "cpu",
-    keys: NDArray[np.uint64] | None = None,
-    threads: int | None = None,
-    **how: Any,
-) -> Modes:
-    """All pairs of a table; every mode of five samples or more is kept unless told otherwise."""
-    chosen = MixtureSettings(**{"min_samples": 5, "min_correlation": 0.0} | how)
-    keys = keys_of(len(values)) if keys is None else keys
-    genes = np.arange(len(values))
-    mixtures = PairMixtures(values, keys, chosen, choose(backend), threads)
-    return mixtures.tile(genes, genes, upper=True)
-
-
-def members(modes: Modes, n_samples: int) -> NDArray[np.bool_]:
-    return np.unpackbits(modes.samples, axis=1)[:, :n_samples].astype(bool)
-
-
-def assert_same(first: Modes, second: Modes) -> None:
-    """Every array and count to the bit."""
-    for part in fields(Modes):
-        a, b = getattr(first, part.name), getattr(second, part.name)
-        if isinstance(a, np.ndarray):
-            np.testing.assert_array_equal(a, b, err_msg=part.name)
-        else:
-            assert a == b, part.name
-
-
-def mixed_table(seed: int = 1) -> Floats:
-    """Genes with one to four modes, missing values, ties and outliers; 75 samples."""
-    tables = [
-        simulate_modes(2, 75, k, separation=4.0, missing=missing, seed=seed).values
-        for k, missing in ((1, 0.0), (2, 0.1), (3, 0.02), (4, 0.0))
-    ]
-    values = np.concatenate(tables)
-    values[2] = np.round(values[2])
-    values[5, :3] = [40.0, -30.0, 25.0]
-    return values
-
-
-def agreement(values: Floats, backend: str, **how: Any) -> tuple[int, int, float]:
-    """Pairs whose modes have the samples of the reference, all pairs, and the worst likelihood."""
-    chosen = MixtureSettings(**{"min_samples": 5, "min_correlation": 0.0} | how)
-    keys = keys_of(len(values))
-    got = modes_of(values, backend, keys, **how)
-    who = members(got, values.shape[1])
-    out = np.unpackbits(got.outliers, axis=1)[:, : values.shape[1]].astype(bool)
-    alike = pairs = 0
-    worst = 0.0
-    for i in range(len(values)):
-        for j in range(i + 1, len(values)):
-            x, y = (j, i) if chosen.kinc or keys[j] < keys[i] else (i, j)
-            want = naive_modes(values[x], values[y], int(keys[x]), int(keys[y]), chosen)
-            rows = np.flatnonzero((got.row == i) & (got.column == j))
-            pairs += 1
-            if len(rows) != len(want.modes):
-                continue
-            both = list(zip(rows, want.modes, strict=True))
-            if not all((who[row] == mode["samples"]).all() for row, mode in both):
-                continue
-            alike += 1
-            for row, mode in both:
-                assert (out[row] == mode["outliers"]).all()
-                assert got.correlation[row] == pytest.approx(mode["r"], abs=1e-6)
-                assert got.weight[row] == pytest.approx(mode["weight"], abs=2e-3)
-                assert (got.n_modes[row], got.n_usable[row]) == (want.k, want.n_usable)
-                if np.isfinite(want.log_likelihood):
-                    gap = abs(float(got.log_likelihood[row]) - want.log_likelihood)
-                    worst = max(worst, gap)
-                    if not chosen.kinc:
-                        assert got.criterion[row] == pytest.approx(want.criterion, abs=0.1)
-    return alike, pairs, worst
 
 
 @both_backends
@@ -162,86 +83,6 @@ def test_parameters_of_modes_are_in_units_of_the_values(backend: str) -> None:
             scale = np.sqrt(covariance[0, 0] * covariance[1, 1])
             assert modes.covariance[mode] == pytest.approx(covariance[0, 1], abs=0.1 * scale)
             assert modes.weight[mode] == pytest.approx(who.mean(), abs=0.01)
-
-
-@both_backends
-def test_scale_and_shift_of_genes_change_no_mode(backend: str) -> None:
-    values = mixed_table(4)
-    plain = modes_of(values, backend)
-    by_two = modes_of(values * np.ldexp(1.0, np.arange(len(values)) * 40 - 300)[:, None], backend)
-    np.testing.assert_array_equal(plain.samples, by_two.samples)
-    np.testing.assert_array_equal(plain.correlation, by_two.correlation)
-    np.testing.assert_array_equal(plain.log_likelihood, by_two.log_likelihood)
-    factors = 10.0 ** np.linspace(-30, 30, len(values))
-    for changed in (values * factors[:, None], values * 3.7 - 1e4):
-        other = modes_of(changed, backend)
-        assert plain.counts["modes_kept"] == pytest.approx(other.counts["modes_kept"], rel=0.03)
-        found = {(*place, who.tobytes()) for *place, who in _entries(plain)}
-        again = {(*place, who.tobytes()) for *place, who in _entries(other)}
-        assert len(found & again) >= 0.95 * len(found)
-
-
-def _entries(modes: Modes) -> Any:
-    return zip(modes.row.tolist(), modes.column.tolist(), modes.samples, strict=True)
-
-
-@both_backends
-@pytest.mark.parametrize("clustering", ["gmm", "none"])
-@pytest.mark.parametrize("correlation", ["pearson", "spearman"])
-def test_order_of_genes_changes_nothing(backend: str, clustering: str, correlation: str) -> None:
-    values, keys = mixed_table(5), keys_of(16)
-    how = {"clustering": clustering, "correlation": correlation}
-    order = np.random.default_rng(1).permutation(len(values))
-    plain = modes_of(values, backend, keys, **how)
-    mixed = modes_of(values[order], backend, keys[order], **how)
-    row, column = order[mixed.row], order[mixed.column]
-    swapped = row > column
-    place = np.lexsort([mixed.cluster, np.maximum(row, column), np.minimum(row, column)])
-    assert plain.counts == mixed.counts
-    np.testing.assert_array_equal(plain.row, np.minimum(row, column)[place])
-    np.testing.assert_array_equal(plain.column, np.maximum(row, column)[place])
-    for name in ("cluster", "samples", "outliers", "correlation", "log_likelihood", "covariance"):
-        np.testing.assert_array_equal(getattr(plain, name), getattr(mixed, name)[place])
-    for name in ("mean", "variance"):
-        first, second = getattr(mixed, f"{name}_row"), getattr(mixed, f"{name}_column")
-        of_row = np.where(swapped, second, first)[place]
-        np.testing.assert_array_equal(getattr(plain, f"{name}_row"), of_row)
-
-
-@both_backends
-@pytest.mark.parametrize("compatibility", ["none", "kinc"])
-def test_tiles_of_any_shape_give_the_same_modes(backend: str, compatibility: str) -> None:
-    values, keys = mixed_table(6), keys_of(16)
-    chosen = MixtureSettings(min_samples=5, min_correlation=0.0, compatibility=compatibility)
-    mixtures = PairMixtures(values, keys, chosen, choose(backend))
-    genes = np.arange(16)
-    whole = mixtures.tile(genes, genes, upper=True)
-    parts = [
-        (0, 0, mixtures.tile(genes[:6], genes[:6], upper=True)),
-        (0, 6, mixtures.tile(genes[:6], genes[6:], upper=False)),
-        (6, 6, mixtures.tile(genes[6:], genes[6:], upper=True)),
-    ]
-    row = np.concatenate([first + part.row for first, _, part in parts])
-    column = np.concatenate([second + part.column for _, second, part in parts])
-    cluster = np.concatenate([part.cluster for *_, part in parts])
-    place = np.lexsort([cluster, column, row])
-    np.testing.assert_array_equal(whole.row, row[place])
-    np.testing.assert_array_equal(whole.column, column[place])
-    for name in ("n_modes", "correlation", "samples", "mean_row", "criterion"):
-        joined = np.concatenate([getattr(part, name) for *_, part in parts])[place]
-        np.testing.assert_array_equal(getattr(whole, name), joined)
-    assert {
-        name: sum(part.counts[name] for *_, part in parts) for name in whole.counts
-    } == whole.counts
-    assert (sum(part.histogram_k for *_, part in parts) == whole.histogram_k).all()
-    assert (sum(part.histogram_r for *_, part in parts) == whole.histogram_r).all()
-
-
-def test_threads_and_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    values = mixed_table(7)
-    one = modes_of(values, threads=1)
-    monkeypatch.setattr("pairtile.estimators.pair_mixtures_cpu.BLOCK", 7)
-    assert_same(one, modes_of(values, threads=4))
 
 
 @both_backends
