@@ -19,6 +19,14 @@ CHROMIUM = (
 KEY_CODES = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowRight": 39, "ArrowDown": 40, "End": 35}
 
 
+def table_rows(table: str) -> str:
+    """An expression: the text of every cell in each row that a table shows, by its id."""
+    return (
+        f"[...document.querySelectorAll('#{table} tbody tr')]"
+        ".map((row) => [...row.cells].map((cell) => cell.textContent))"
+    )
+
+
 class Page:
     """One open page. What it complained of is in ``complaints``, what it asked for in
     ``requests``."""

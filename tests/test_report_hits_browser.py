@@ -8,7 +8,7 @@ import lxml.html
 import numpy as np
 import pandas as pd
 import pytest
-from browser_page import CHROMIUM, Page
+from browser_page import CHROMIUM, Page, table_rows
 from pairtile.report import write_report
 from pairtile.report.formats import number
 from pairtile.report.mirna_tables import MAX_HITS
@@ -20,10 +20,7 @@ pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH"),
 ]
-ROWS = (
-    "[...document.querySelectorAll('#hits-table tbody tr')]"
-    ".map((row) => [...row.cells].map((cell) => cell.textContent))"
-)
+ROWS = table_rows("hits-table")
 INFO = "document.querySelector('#hits .dt-info').textContent"
 OPEN_ALL = "document.querySelectorAll('#hits-table .show-alignment').forEach((b) => b.click())"
 OPENED = "[...document.querySelectorAll('#hits-table pre')].map((lines) => lines.textContent)"

@@ -11,7 +11,7 @@ import lxml.html
 import numpy as np
 import pandas as pd
 import pytest
-from browser_page import CHROMIUM, Page
+from browser_page import CHROMIUM, Page, table_rows
 from pairtile.report import write_report
 from pairtile.report.formats import count, number
 from pairtile.report.packed_columns import pack_column, to_digits
@@ -23,10 +23,7 @@ pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH"),
 ]
-ROWS = (
-    "[...document.querySelectorAll('#edges-table tbody tr')]"
-    ".map((row) => [...row.cells].map((cell) => cell.textContent))"
-)
+ROWS = table_rows("edges-table")
 INFO = "document.querySelector('#edges .dt-info').textContent"
 HEADINGS = "document.querySelectorAll('#edges-table thead th')"
 DRAWS = [0.0, -0.0, 1.0, -1.0, 0.001, 0.0009999, 0.00099996, 9999.4, 9999.6, 12345.6, 1e7, 123456.0]
