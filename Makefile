@@ -60,7 +60,7 @@ test-slurm: $(VENV)/.stamp-test
 	command -v slurmctld munged >/dev/null || { apt-get update -qq && \
 		apt-get install -y -qq --no-install-recommends slurmctld slurmd slurm-client munge; }
 	$(BIN)/python -m pip install --quiet --editable '.[slurm,test]'
-	$(BIN)/python -m pytest -m slurm tests/test_slurm.py
+	$(BIN)/python -m pytest -m slurm tests/workflow/test_slurm.py
 
 # In an environment of its own: every storage plugin is loaded at each start of Snakemake.
 test-storage: $(VENV)-storage/.stamp
@@ -89,8 +89,8 @@ test-faults: $(VENV)/.stamp-test
 
 test-fuzz: $(VENV)/.stamp-test
 	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n $(CORES) --timeout 3600 \
-		tests/test_fuzz_text.py tests/test_fuzz_binary.py tests/test_fuzz_config.py \
-		tests/test_config_fuzz.py
+		tests/core/test_fuzz_text.py tests/core/test_fuzz_binary.py tests/core/test_fuzz_config.py \
+		tests/core/test_config_fuzz.py
 
 bench:
 	$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) -m benchmarks

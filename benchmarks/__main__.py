@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from pairtile.device import choose
+from pairtile.gpu.device import choose
 
 from benchmarks import (
     bench_dpi,

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pairtile.network.dpi import data_processing_inequality
+from pairtile.methods.mutual_information.dpi import data_processing_inequality
 
 Edges = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
 

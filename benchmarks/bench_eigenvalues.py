@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pairtile.device import Device, choose, threads
-from pairtile.network.eigenvalues import NetworkEigenvalues
-from pairtile.network.random_matrix import random_matrix_threshold
+from pairtile.gpu.device import Device, choose, threads
+from pairtile.methods.multimodal_correlation.eigenvalues import NetworkEigenvalues
+from pairtile.methods.multimodal_correlation.random_matrix import random_matrix_threshold
 
 from benchmarks.machine import write
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pairtile.device import _physical_gpus
+from pairtile.gpu.device import _physical_gpus
 
 from benchmarks.bench_workflow import ROOT, expression, write_table
 from benchmarks.machine import write

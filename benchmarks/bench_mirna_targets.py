@@ -23,14 +23,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pairtile.device import Device, choose, threads
 from pairtile.errors import ConfigError
-from pairtile.estimators.duplex_energy import DuplexEnergy
-from pairtile.estimators.target_alignment import align
-from pairtile.estimators.target_search import AlignmentSettings, Letters, TargetSearch
-from pairtile.inputs.fasta import read_fasta
-from pairtile.kernels import miranda_alignment
-from pairtile.kernels.miranda_scoring import Candidates
+from pairtile.gpu.device import Device, choose, threads
+from pairtile.methods.mirna_targets.alignment import align
+from pairtile.methods.mirna_targets.duplex_energy import DuplexEnergy
+from pairtile.methods.mirna_targets.fasta import read_fasta
+from pairtile.methods.mirna_targets.kernels import miranda_alignment
+from pairtile.methods.mirna_targets.kernels.miranda_scoring import Candidates
+from pairtile.methods.mirna_targets.search import AlignmentSettings, Letters, TargetSearch
 
 from benchmarks.machine import timed
 
@@ -64,7 +64,7 @@ def run(
     seconds = timed(lambda: candidates(*coded, search.scoring), repeats=5)
     result["score_pass"] = rates(seconds, cells) | {"candidates": len(found)}
     if device.backend == "cuda":
-        from pairtile.estimators.target_search_cuda import alignments
+        from pairtile.methods.mirna_targets.search_cuda import alignments
 
         seconds = timed(lambda: alignments(*coded, search.scoring, device=device), repeats=5)
     else:
@@ -92,7 +92,7 @@ def score_pass(device: Device) -> Callable[..., Candidates]:
     """The score pass of a device: sequences and scoring to candidates."""
     if device.backend == "cpu":
         return miranda_alignment.candidates
-    from pairtile.estimators import target_search_cuda
+    from pairtile.methods.mirna_targets import search_cuda as target_search_cuda
 
     return partial(target_search_cuda.candidates, device=device)
 

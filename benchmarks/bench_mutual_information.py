@@ -5,16 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from pairtile.device import choose
-from pairtile.estimators.bspline_scorer import (
-    BsplineScorer,
-    SplineSettings,
-    _matrix_product_transposed,
-)
-from pairtile.estimators.mutual_information import MutualInformation
-from pairtile.estimators.spline_values import scaled
-from pairtile.kernels.bspline import bspline_weights, dense_weights
-from pairtile.selection import Selection
+from pairtile.engine.selection import Selection
+from pairtile.gpu.device import choose
+from pairtile.methods.mutual_information.score import MutualInformation
+from pairtile.splines.bspline import bspline_weights, dense_weights
+from pairtile.splines.scorer import BsplineScorer, SplineSettings, _matrix_product_transposed
+from pairtile.splines.values import scaled
 
 from benchmarks.machine import timed
 

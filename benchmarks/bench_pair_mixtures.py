@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pairtile.device import Device, choose, threads
-from pairtile.estimators.pair_mixtures import MixtureSettings, PairMixtures
+from pairtile.gpu.device import Device, choose, threads
+from pairtile.methods.multimodal_correlation.pair_mixtures import MixtureSettings, PairMixtures
 
 CASES: dict[str, tuple[int, int, dict[str, Any]]] = {
     "sound_188": (7050, 188, {}),

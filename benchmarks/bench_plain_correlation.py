@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pairtile.device import Device, choose
-from pairtile.estimators.pair_mixtures import MixtureSettings
-from pairtile.estimators.plain_correlation import PlainCorrelation
+from pairtile.gpu.device import Device, choose
+from pairtile.methods.multimodal_correlation.pair_mixtures import MixtureSettings
+from pairtile.methods.multimodal_correlation.plain_correlation import PlainCorrelation
 
 from benchmarks.machine import timed, write
 

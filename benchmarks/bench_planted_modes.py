@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from pairtile.device import Device, choose
-from pairtile.estimators.pair_mixtures import MixtureSettings, PairMixtures
+from pairtile.gpu.device import Device, choose
+from pairtile.methods.multimodal_correlation.pair_mixtures import MixtureSettings, PairMixtures
 from pairtile.simulate.modes import ModesSimulation, adjusted_rand_index, simulate_modes
 
 from benchmarks.machine import write

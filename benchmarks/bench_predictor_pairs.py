@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pairtile.device import Device, choose
-from pairtile.estimators.predictor_search import PredictorSearch, SearchSettings
+from pairtile.gpu.device import Device, choose
+from pairtile.methods.predictor_pairs.search import PredictorSearch, SearchSettings
 
 from benchmarks.machine import timed
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pairtile.config import load_config
-from pairtile.files import read_json
+from pairtile.runtime.files import read_json
 from pairtile.steps.chunk import chunk
 from pairtile.steps.evaluate import evaluate
 from pairtile.steps.merge import merge

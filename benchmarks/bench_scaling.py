@@ -20,13 +20,13 @@ from unittest import mock
 
 import numpy as np
 import pyarrow as pa
-from pairtile import tiles
 from pairtile.config import load_config
+from pairtile.engine import tiles
+from pairtile.engine.chunk_file import ChunkHeader, write_chunk
 from pairtile.steps.merge import remove_damaged_before_run
 from pairtile.steps.null import null
 from pairtile.steps.plan import plan, read_plan
 from pairtile.steps.prepare import prepare
-from pairtile.store import ChunkHeader, write_chunk
 
 from benchmarks.bench_workflow import ROOT, expression, write_table
 
@@ -90,7 +90,7 @@ def measure_plan(genes: int) -> dict[str, Any]:
 PREPARE = """
 import json, sys, time
 from pathlib import Path
-from pairtile.host_memory import peak_host_bytes
+from pairtile.runtime.host_memory import peak_host_bytes
 from pairtile.steps.prepare import prepare
 section, out = json.loads(sys.argv[1]), Path(sys.argv[2])
 start = time.perf_counter()
@@ -208,7 +208,7 @@ def measure_jobs(folder: Path, chunks: int) -> dict[str, Any]:
 MERGE = """
 import json, sys, time
 from pathlib import Path
-from pairtile.host_memory import peak_host_bytes
+from pairtile.runtime.host_memory import peak_host_bytes
 from pairtile.steps.merge import merge
 out = Path(sys.argv[1])
 section = json.loads(sys.argv[2])

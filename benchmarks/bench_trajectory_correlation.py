@@ -27,10 +27,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pairtile.device import choose
-from pairtile.estimators.motion import PRESETS, MotionPairs, MotionSettings
-from pairtile.estimators.motion_speed import tile_edge
-from pairtile.tiles import PairSpace, Tile
+from pairtile.engine.tiles import PairSpace, Tile
+from pairtile.gpu.device import choose
+from pairtile.methods.trajectory_correlation.motion import PRESETS, MotionPairs, MotionSettings
+from pairtile.methods.trajectory_correlation.motion_speed import tile_edge
 
 from benchmarks.machine import timed
 

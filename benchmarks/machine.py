@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pairtile import __version__
-from pairtile.device import choose
+from pairtile.gpu.device import choose
 
 RESULTS = Path(__file__).parent / "results"
 

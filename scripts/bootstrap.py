@@ -1,6 +1,6 @@
 """Rule bootstrap: some bootstrap networks (pairtile.steps.bootstrap)."""
 
-from pairtile.job import job
+from pairtile.runtime.job import job
 
 with job(snakemake):
     from pathlib import Path
@@ -8,7 +8,7 @@ with job(snakemake):
     from pairtile.steps.bootstrap import bootstrap
 
     bootstrap(
-        section=snakemake.params.section,
+        config=snakemake.params.analysis,
         plan_file=Path(snakemake.input.plan),
         state=Path(snakemake.input.state),
         first=int(snakemake.wildcards.first),

@@ -1,6 +1,6 @@
 """Rule check_inputs: what only later steps read, looked at early (pairtile.steps.check_inputs)."""
 
-from pairtile.job import job
+from pairtile.runtime.job import job
 
 with job(snakemake):
     from pathlib import Path
@@ -9,7 +9,7 @@ with job(snakemake):
 
     found = dict(snakemake.input.items())
     check_inputs(
-        section=snakemake.params.section,
+        config=snakemake.params.analysis,
         items=Path(found.pop("items_table")),
         state=Path(found.pop("state")),
         inputs=found,

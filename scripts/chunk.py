@@ -1,6 +1,6 @@
 """Rule chunk: one chunk of tiles, first or second pass (pairtile.steps.chunk)."""
 
-from pairtile.job import job
+from pairtile.runtime.job import job
 
 with job(snakemake):
     from pathlib import Path
@@ -8,7 +8,7 @@ with job(snakemake):
     from pairtile.steps.chunk import chunk
 
     chunk(
-        section=snakemake.params.section,
+        config=snakemake.params.analysis,
         plan_file=Path(snakemake.input.plan),
         state=Path(snakemake.input.state),
         null=Path(snakemake.input.null[0]) if snakemake.input.null else None,

@@ -1,6 +1,6 @@
 """Rule download: an input file from a web server (pairtile.steps.download)."""
 
-from pairtile.job import job
+from pairtile.runtime.job import job
 
 with job(snakemake):
     from pathlib import Path

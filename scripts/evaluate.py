@@ -1,6 +1,6 @@
 """Rule evaluate: ranking and network against the gold standard (pairtile.steps.evaluate)."""
 
-from pairtile.job import job
+from pairtile.runtime.job import job
 
 with job(snakemake):
     from pathlib import Path
@@ -8,7 +8,7 @@ with job(snakemake):
     from pairtile.steps.evaluate import evaluate
 
     evaluate(
-        section=snakemake.params.section,
+        config=snakemake.params.analysis,
         state=Path(snakemake.input.state),
         items=Path(snakemake.input.items_table),
         pairs=Path(snakemake.input.pairs),

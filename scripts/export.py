@@ -1,6 +1,6 @@
 """Rule export: the network in one format (pairtile.steps.export)."""
 
-from pairtile.job import job
+from pairtile.runtime.job import job
 
 with job(snakemake):
     from pathlib import Path

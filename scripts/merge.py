@@ -1,6 +1,6 @@
 """Rules merge_scan and merge: checked union of the chunk files (pairtile.steps.merge)."""
 
-from pairtile.job import job
+from pairtile.runtime.job import job
 
 with job(snakemake):
     from pathlib import Path
@@ -9,7 +9,7 @@ with job(snakemake):
 
     second_pass = snakemake.params.stage == "chunks"
     merge(
-        section=snakemake.params.section,
+        config=snakemake.params.analysis,
         plan_file=Path(snakemake.input.plan),
         state=Path(snakemake.input.state),
         null=Path(snakemake.input.null[0]) if second_pass and snakemake.input.null else None,

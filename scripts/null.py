@@ -1,6 +1,6 @@
 """Rule null: the null distribution of one analysis (pairtile.steps.null)."""
 
-from pairtile.job import job
+from pairtile.runtime.job import job
 
 with job(snakemake):
     from pathlib import Path
@@ -8,7 +8,7 @@ with job(snakemake):
     from pairtile.steps.null import null
 
     null(
-        section=snakemake.params.section,
+        config=snakemake.params.analysis,
         plan_file=Path(snakemake.input.plan),
         state=Path(snakemake.input.state),
         out=Path(snakemake.output.null),

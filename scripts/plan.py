@@ -1,6 +1,6 @@
 """Rule plan: tiles, chunks, backend and precision of one analysis (pairtile.steps.plan)."""
 
-from pairtile.job import job
+from pairtile.runtime.job import job
 
 with job(snakemake):
     from pathlib import Path
@@ -8,7 +8,7 @@ with job(snakemake):
     from pairtile.steps.plan import plan
 
     plan(
-        section=snakemake.params.section,
+        config=snakemake.params.analysis,
         backend=snakemake.params.backend,
         seed=snakemake.params.seed,
         state_folder=Path(snakemake.input.state),

@@ -1,6 +1,6 @@
 """Rule prepare: read and clean the input of one analysis (pairtile.steps.prepare)."""
 
-from pairtile.job import job
+from pairtile.runtime.job import job
 
 with job(snakemake):
     from pathlib import Path
@@ -8,7 +8,7 @@ with job(snakemake):
     from pairtile.steps.prepare import prepare
 
     prepare(
-        section=snakemake.params.section,
+        config=snakemake.params.analysis,
         seed=snakemake.params.seed,
         inputs=dict(snakemake.input.items()),
         items=Path(snakemake.output.items_table),

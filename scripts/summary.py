@@ -1,6 +1,6 @@
 """Rule summary: join the records of all steps into summary.json (pairtile.steps.summary)."""
 
-from pairtile.job import job
+from pairtile.runtime.job import job
 
 with job(snakemake):
     from pathlib import Path
@@ -9,7 +9,7 @@ with job(snakemake):
 
     summary(
         name=snakemake.wildcards.analysis,
-        section=snakemake.params.section,
+        config=snakemake.params.analysis,
         seed=snakemake.params.seed,
         plan=Path(snakemake.input.plan),
         records=[Path(path) for path in (*snakemake.input.checked, *snakemake.input.records)],

@@ -1,6 +1,6 @@
 """Rules tables_METHOD: the tables of a method beside the network (pairtile.steps.tables)."""
 
-from pairtile.job import job
+from pairtile.runtime.job import job
 
 with job(snakemake):
     from pathlib import Path
@@ -8,7 +8,7 @@ with job(snakemake):
     from pairtile.steps.tables import tables
 
     tables(
-        section=snakemake.params.section,
+        config=snakemake.params.analysis,
         plan_file=Path(snakemake.input.plan),
         state=Path(snakemake.input.state),
         items=Path(snakemake.input.items_table),
@@ -19,7 +19,9 @@ with job(snakemake):
         scores=Path(snakemake.input.scores),
         folder=Path(snakemake.output.record).parent.parent,
         record=Path(snakemake.output.record),
-        contacts=Path(snakemake.input.contacts[0]) if snakemake.input.contacts else None,
+        network_data=Path(snakemake.input.network_data[0])
+        if snakemake.input.network_data
+        else None,
         inputs=snakemake.input.inputs,
         checksums=snakemake.config.get("checksums"),
     )

@@ -9,19 +9,18 @@ import fuzz
 import pytest
 from browser_page import Page, browser
 from hypothesis import settings
+from paths import SHARED
 
 # Machines are shared: how long a case takes says nothing. On top of what hypothesis itself chooses.
 settings.register_profile("pairtile", settings(deadline=None, print_blob=True))
 settings.load_profile("pairtile")
 
-ROOT = Path(__file__).resolve().parent.parent
-SHARED = ROOT.parent / "shared"
 CASES = "fuzz cases"
 
 
 def cuda_problem() -> str:
     """Why CUDA cannot be used here; empty when it can."""
-    from pairtile.device import _cuda_problem
+    from pairtile.gpu.device import _cuda_problem
 
     return _cuda_problem()
 

@@ -15,75 +15,78 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from pairtile.api.anndata_network import add_network
-    from pairtile.api.condition_tests import condition_tests
-    from pairtile.api.dpi import data_processing_inequality
-    from pairtile.api.duplex_energy import duplex_energy
-    from pairtile.api.infer import infer_network
-    from pairtile.api.mirna_edges import mirna_edges
-    from pairtile.api.mirna_targets import mirna_targets
-    from pairtile.api.mode_correlation import ModeCorrelation
-    from pairtile.api.mode_network import ModeNetwork
     from pairtile.api.modules import network_modules
-    from pairtile.api.motion_correlation import MotionCorrelation
-    from pairtile.api.multimodal_correlation import multimodal_correlation
-    from pairtile.api.mutual_information import mutual_information
-    from pairtile.api.permutation_null import PermutationNull, permutation_null
-    from pairtile.api.predictor_pairs import predictor_edges, predictor_pairs
     from pairtile.api.prepare import prepare_expression
-    from pairtile.api.scores import clr, target_z
-    from pairtile.api.thresholds import power_law_threshold, rmt_threshold
-    from pairtile.api.trajectory_correlation import trajectory_correlation
     from pairtile.errors import ConfigError, DeviceError, InputError, PairtileError
-    from pairtile.export.formats import export_network
-    from pairtile.inputs.expression import Expression, read_expression
-    from pairtile.inputs.gold_standard import read_gold_standard
-    from pairtile.inputs.regulators import read_regulators
-    from pairtile.network.comparison import Comparison, compare_networks
-    from pairtile.network.consensus import bootstrap_consensus
-    from pairtile.network.correction import benjamini_hochberg, bonferroni
-    from pairtile.network.evaluation import evaluate
-    from pairtile.network.power_filter import correlation_power
-    from pairtile.network.thresholds import Threshold
-    from pairtile.prepare.expression import Prepared
+    from pairtile.io.expression import Expression, read_expression
+    from pairtile.io.gold_standard import read_gold_standard
+    from pairtile.io.networks.formats import export_network
+    from pairtile.io.regulators import read_regulators
+    from pairtile.methods.mirna_targets.api import mirna_targets
+    from pairtile.methods.mirna_targets.api_duplex_energy import duplex_energy
+    from pairtile.methods.mirna_targets.api_edges import mirna_edges
+    from pairtile.methods.multimodal_correlation.api import multimodal_correlation
+    from pairtile.methods.multimodal_correlation.api_conditions import condition_tests
+    from pairtile.methods.multimodal_correlation.api_mode_correlation import ModeCorrelation
+    from pairtile.methods.multimodal_correlation.api_mode_network import ModeNetwork
+    from pairtile.methods.multimodal_correlation.api_thresholds import (
+        power_law_threshold,
+        rmt_threshold,
+    )
+    from pairtile.methods.multimodal_correlation.power_filter import correlation_power
+    from pairtile.methods.multimodal_correlation.thresholds import Threshold
+    from pairtile.methods.mutual_information.api import mutual_information
+    from pairtile.methods.mutual_information.api_dpi import data_processing_inequality
+    from pairtile.methods.mutual_information.api_infer import infer_network
+    from pairtile.methods.mutual_information.api_null import PermutationNull, permutation_null
+    from pairtile.methods.mutual_information.api_scores import clr, target_z
+    from pairtile.methods.mutual_information.consensus import bootstrap_consensus
+    from pairtile.methods.predictor_pairs.api import predictor_edges, predictor_pairs
+    from pairtile.methods.trajectory_correlation.api import trajectory_correlation
+    from pairtile.methods.trajectory_correlation.api_motion_correlation import MotionCorrelation
+    from pairtile.preprocess.expression import Prepared
     from pairtile.simulate import (
         BooleanSimulation,
         Simulation,
         simulate_boolean,
         simulate_kinetic,
     )
+    from pairtile.statistics.comparison import Comparison, compare_networks
+    from pairtile.statistics.correction import benjamini_hochberg, bonferroni
+    from pairtile.statistics.evaluation import evaluate
 
 _MODULES = {
     "api.anndata_network": ("add_network",),
-    "api.condition_tests": ("condition_tests",),
-    "api.dpi": ("data_processing_inequality",),
-    "api.duplex_energy": ("duplex_energy",),
-    "api.infer": ("infer_network",),
-    "api.mirna_edges": ("mirna_edges",),
-    "api.mirna_targets": ("mirna_targets",),
-    "api.mode_correlation": ("ModeCorrelation",),
-    "api.mode_network": ("ModeNetwork",),
+    "methods.multimodal_correlation.api_conditions": ("condition_tests",),
+    "methods.mutual_information.api_dpi": ("data_processing_inequality",),
+    "methods.mirna_targets.api_duplex_energy": ("duplex_energy",),
+    "methods.mutual_information.api_infer": ("infer_network",),
+    "methods.mirna_targets.api_edges": ("mirna_edges",),
+    "methods.mirna_targets.api": ("mirna_targets",),
+    "methods.multimodal_correlation.api_mode_correlation": ("ModeCorrelation",),
+    "methods.multimodal_correlation.api_mode_network": ("ModeNetwork",),
     "api.modules": ("network_modules",),
-    "api.motion_correlation": ("MotionCorrelation",),
-    "api.multimodal_correlation": ("multimodal_correlation",),
-    "api.mutual_information": ("mutual_information",),
-    "api.permutation_null": ("PermutationNull", "permutation_null"),
-    "api.predictor_pairs": ("predictor_edges", "predictor_pairs"),
+    "methods.trajectory_correlation.api_motion_correlation": ("MotionCorrelation",),
+    "methods.multimodal_correlation.api": ("multimodal_correlation",),
+    "methods.mutual_information.api": ("mutual_information",),
+    "methods.mutual_information.api_null": ("PermutationNull", "permutation_null"),
+    "methods.predictor_pairs.api": ("predictor_edges", "predictor_pairs"),
     "api.prepare": ("prepare_expression",),
-    "api.scores": ("clr", "target_z"),
-    "api.thresholds": ("power_law_threshold", "rmt_threshold"),
-    "api.trajectory_correlation": ("trajectory_correlation",),
+    "methods.mutual_information.api_scores": ("clr", "target_z"),
+    "methods.multimodal_correlation.api_thresholds": ("power_law_threshold", "rmt_threshold"),
+    "methods.trajectory_correlation.api": ("trajectory_correlation",),
     "errors": ("ConfigError", "DeviceError", "InputError", "PairtileError"),
-    "export.formats": ("export_network",),
-    "inputs.expression": ("Expression", "read_expression"),
-    "inputs.gold_standard": ("read_gold_standard",),
-    "inputs.regulators": ("read_regulators",),
-    "network.comparison": ("Comparison", "compare_networks"),
-    "network.consensus": ("bootstrap_consensus",),
-    "network.correction": ("benjamini_hochberg", "bonferroni"),
-    "network.evaluation": ("evaluate",),
-    "network.power_filter": ("correlation_power",),
-    "network.thresholds": ("Threshold",),
-    "prepare.expression": ("Prepared",),
+    "io.networks.formats": ("export_network",),
+    "io.expression": ("Expression", "read_expression"),
+    "io.gold_standard": ("read_gold_standard",),
+    "io.regulators": ("read_regulators",),
+    "statistics.comparison": ("Comparison", "compare_networks"),
+    "methods.mutual_information.consensus": ("bootstrap_consensus",),
+    "statistics.correction": ("benjamini_hochberg", "bonferroni"),
+    "statistics.evaluation": ("evaluate",),
+    "methods.multimodal_correlation.power_filter": ("correlation_power",),
+    "methods.multimodal_correlation.thresholds": ("Threshold",),
+    "preprocess.expression": ("Prepared",),
     "simulate": ("BooleanSimulation", "Simulation", "simulate_boolean", "simulate_kinetic"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}

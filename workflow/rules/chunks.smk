@@ -13,7 +13,7 @@ checkpoint plan:
     resources:
         **asks(data_memory(1), data_seconds(20e6)),
     params:
-        section=section_for("plan"),
+        analysis=analysis_for("plan"),
         version=VERSION,
         backend=CONFIG.backend,
         seed=CONFIG.seed,
@@ -38,7 +38,7 @@ rule null:
     resources:
         **asks(tiles_memory, tiles_seconds, gpu=gpus, least=60),
     params:
-        section=section_for("score"),
+        analysis=analysis_for("score"),
     message:
         "{wildcards.analysis}: null distribution"
     script:
@@ -64,7 +64,7 @@ rule chunk:
     resources:
         **asks(tiles_memory, tiles_seconds, gpu=gpus),
     params:
-        section=section_for("score"),
+        analysis=analysis_for("score"),
     message:
         "{wildcards.analysis}: {wildcards.stage} {wildcards.chunk}"
     script:
@@ -86,7 +86,7 @@ rule merge_scan:
     resources:
         **asks(merge_memory, data_seconds(20e6), least=30),
     params:
-        section=section_for("score"),
+        analysis=analysis_for("score"),
         stage="scan",
         in_storage=DEFAULT_STORAGE,
     message:
@@ -112,7 +112,7 @@ rule merge:
     resources:
         **asks(merge_memory, data_seconds(20e6), least=30),
     params:
-        section=section_for("score"),
+        analysis=analysis_for("score"),
         stage="chunks",
         in_storage=DEFAULT_STORAGE,
     message:

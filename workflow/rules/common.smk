@@ -20,12 +20,12 @@ os.environ.update(
 )
 
 from pairtile import __version__ as VERSION
-from pairtile.clock import mend_future_times
+from pairtile.runtime.clock import mend_future_times
 from pairtile.config import check_inputs_exist, check_results_writable, load_config
 from pairtile.config.yaml_file import read_mapping_file
 from pairtile.errors import ConfigError
-from pairtile.files import read_json_once
-from pairtile.requests import read_requests
+from pairtile.runtime.files import read_json_once
+from pairtile.runtime.requests import read_requests
 
 # With a default storage provider, relative paths lie there; Snakemake itself looks for them.
 DEFAULT_STORAGE = workflow.storage_settings.default_storage_provider is not None
@@ -66,7 +66,7 @@ def see_to_earlier_runs():
         return
     starts_jobs = not (workflow.dryrun or workflow.touch)
     if starts_jobs:
-        from pairtile.run_lock import release_locks_of_a_killed_run
+        from pairtile.runtime.run_lock import release_locks_of_a_killed_run
 
         if not DEFAULT_STORAGE:
             check_results_writable(CONFIG)
@@ -93,9 +93,9 @@ def drop_outdated_copy(file):
             os.remove(file)
 
 
-def section_for(step):
-    """A params function: the analysis' section without the keys that a step does not depend on,
-    so that a change of them does not run it again."""
+def analysis_for(step):
+    """A params function: the analysis without the keys that a step does not depend on, so that a
+    change of them does not run it again."""
     return lambda wildcards: CONFIG.analyses[wildcards.analysis].for_step(step)
 
 

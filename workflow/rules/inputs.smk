@@ -109,7 +109,7 @@ def input_check(wildcards):
     The summary asks for it, as it is the one that needs no plan to know; nothing else does, so that
     another gold standard makes none of the results between again.
     """
-    if CONFIG.analyses[wildcards.analysis].to_check():
+    if CONFIG.analyses[wildcards.analysis].inputs_to_check():
         return [f"{CONFIG.results}/{wildcards.analysis}/steps/check_inputs.json"]
     return []
 
@@ -158,10 +158,10 @@ def null_file(wildcards):
     return []
 
 
-def contacts_file(wildcards):
-    """Which items touch, where the analysis makes its network of those alone."""
-    if CONFIG.analyses[wildcards.analysis].needs_contacts:
-        return [f"{CONFIG.results}/{wildcards.analysis}/contacts.npz"]
+def network_data_file(wildcards):
+    """What network and tables alone need, where the analysis has it."""
+    if CONFIG.analyses[wildcards.analysis].needs_network_data:
+        return [f"{CONFIG.results}/{wildcards.analysis}/network_data.npz"]
     return []
 
 
@@ -182,8 +182,8 @@ def evaluation_file(wildcards):
 def step_records(wildcards):
     """Records of the steps that this analysis has."""
     steps = ["prepare", "plan"]
-    if contacts_file(wildcards):
-        steps.insert(1, "contacts")
+    if network_data_file(wildcards):
+        steps.insert(1, "network_data")
     if has_null(wildcards):
         steps.append("null")
     if planned(wildcards)["scan"]:

@@ -13,7 +13,7 @@ rule bootstrap:
     resources:
         **asks(tiles_memory, bootstrap_seconds, least=30, gpu=gpus),
     params:
-        section=section_for("network"),
+        analysis=analysis_for("network"),
     message:
         "{wildcards.analysis}: bootstraps {wildcards.first} to {wildcards.last}"
     script:
@@ -30,7 +30,7 @@ rule network:
         summaries=f"{ANALYSIS}/chunks.npz",
         scan=scan_file,
         bootstraps=bootstrap_files,
-        contacts=contacts_file,
+        network_data=network_data_file,
         inputs=later_inputs("network_inputs"),
     output:
         network=f"{ANALYSIS}/network.parquet",
@@ -46,7 +46,7 @@ rule network:
     resources:
         **asks(network_memory, data_seconds(1e6), least=60, gpu=network_gpus),
     params:
-        section=section_for("network"),
+        analysis=analysis_for("network"),
     message:
         "{wildcards.analysis}: significance, DPI, network"
     script:
@@ -72,7 +72,7 @@ rule evaluate:
     resources:
         **asks(data_memory(10), data_seconds(1e6), least=30),
     params:
-        section=section_for("evaluate"),
+        analysis=analysis_for("evaluate"),
     message:
         "{wildcards.analysis}: compare with the gold standard"
     script:

@@ -15,7 +15,7 @@ rule prepare:
     resources:
         **asks(data_memory(8), data_seconds(10e6), least=60),
     params:
-        section=section_for("prepare"),
+        analysis=analysis_for("prepare"),
         seed=preparation_seed,
         version=VERSION,
     message:
@@ -42,7 +42,7 @@ rule check_inputs:
     resources:
         **asks(data_memory(8), data_seconds(10e6), least=30),
     params:
-        section=lambda wildcards: CONFIG.analyses[wildcards.analysis].to_check(),
+        analysis=lambda wildcards: CONFIG.analyses[wildcards.analysis].inputs_to_check(),
     message:
         "{wildcards.analysis}: look through what later steps read"
     script:

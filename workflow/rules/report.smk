@@ -12,7 +12,7 @@ rule summary:
     resources:
         **asks(data_memory(10), data_seconds(1e6)),
     params:
-        section=lambda wildcards: SECTIONS[wildcards.analysis],
+        analysis=lambda wildcards: CONFIG.analyses[wildcards.analysis],
         seed=CONFIG.seed,
     message:
         "{wildcards.analysis}: summary"

@@ -1,14 +1,5 @@
-# What jobs ask a scheduler for: a GPU, memory and minutes (pairtile.requests).
-from pairtile.requests import (
-    START_BYTES,
-    aws_memory_mb,
-    data_bytes,
-    file_bytes,
-    mask_bytes,
-    memory_mb,
-    minutes,
-    read_requests,
-)
+# What jobs ask a scheduler for: a GPU, memory and minutes (pairtile.runtime.requests).
+from pairtile.runtime.requests import START_BYTES, aws_memory_mb, data_bytes, file_bytes, mask_bytes, memory_mb, minutes, read_requests
 
 
 def asks(memory, seconds, least=15, gpu=None):
@@ -98,7 +89,7 @@ def network_memory(wildcards, input):
     """All stored pairs, or what a tile takes: the null of a network is computed like tiles."""
     stored = data_bytes(input.pairs) + data_bytes(input.bootstraps)
     masks = mask_bytes(input.pairs)
-    read = file_bytes(input.state) + file_bytes(paths_named(input, "contacts"))
+    read = file_bytes(input.state) + file_bytes(paths_named(input, "network_data"))
     whole = START_BYTES + 3 * read + 20 * stored + 2 * masks
     return max(tiles_memory(wildcards, input), whole)
 

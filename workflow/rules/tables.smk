@@ -13,7 +13,7 @@ for TABLE_RULE, (TABLES, ANALYSES) in method_tables().items():
             summaries=f"{ANALYSIS}/chunks.npz",
             network=f"{ANALYSIS}/network.parquet",
             scores=f"{ANALYSIS}/scores.npz",
-            contacts=contacts_file,
+            network_data=network_data_file,
             inputs=later_inputs("table_inputs"),
             others=other_results,
         output:
@@ -29,7 +29,7 @@ for TABLE_RULE, (TABLES, ANALYSES) in method_tables().items():
         resources:
             **asks(data_memory(10), data_seconds(1e6), least=60),
         params:
-            section=section_for("tables"),
+            analysis=analysis_for("tables"),
         message:
             "{wildcards.analysis}: write the tables"
         script:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from pairtile.network.modules import leiden_modules, link_communities
+from pairtile.statistics.modules import leiden_modules, link_communities
 
 METHODS = ("leiden", "links")
 

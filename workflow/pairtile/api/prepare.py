@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from pairtile.api.settings import analysis_section
+from pairtile.api.settings import analysis_config
 from pairtile.api.table import ExpressionTable, as_table
-from pairtile.inputs.expression import Expression
-from pairtile.prepare import Prepared
-from pairtile.prepare import prepare_expression as prepare
+from pairtile.config.preprocess import ExpressionAnalysis
+from pairtile.config.root import models
+from pairtile.io.expression import Expression
+from pairtile.preprocess.expression import Prepared
+from pairtile.preprocess.expression import prepare_expression as prepare
 
 
 def prepare_expression(
@@ -74,7 +76,8 @@ def prepare_expression(
         "min_samples": min_samples,
         "drop_constant": drop_constant,
     }
-    checked = analysis_section(preprocess=settings)["preprocess"]
+    model = next(m for m in models().values() if issubclass(m, ExpressionAnalysis))
+    checked = analysis_config(model, preprocess=settings).preprocess
     table = as_table(expression, orientation=orientation, layer=layer)
     given = expression if isinstance(expression, Expression) else None
     return prepare(as_expression(table, given), checked)

@@ -6,46 +6,42 @@ So a setting means the same, has the same default and gives the same message in 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from pairtile.config import load_config
+from pairtile.config import Analysis, load_config
 from pairtile.errors import ConfigError
 
 _NAME = "library"
 
-_PATHS: dict[str, tuple[str, ...]] = {
-    "mirna_targets": ("mirnas", "transcripts"),
-    "trajectory_correlation": (),
-}
-"""What a section cannot do without, where it is not ``expression``."""
+A = TypeVar("A", bound=Analysis)
 
 _LEFT_OUT = ("config: ", f"analyses.{_NAME}.", "estimator.", "null.")
 """What the configuration's messages say before the name that an argument has in a library call."""
 
 
-def analysis_section(
+def analysis_config(
+    model: type[A],
     *,
-    method: str = "mutual_information",
     seed: int = 1,
     backend: str = "auto",
     arguments: Mapping[str, str] | None = None,
     **settings: Any,
-) -> dict[str, Any]:
-    """A complete section of a method, as its estimator takes it.
+) -> A:
+    """A complete configuration of a method, as its estimator takes it.
 
     Parameters
     ----------
-    method
-        As in the configuration.
+    model
+        The configuration model of the method.
     seed, backend
-        Checked with the rest; they are no part of the section.
+        Checked with the rest; they are no part of the result.
     arguments
         What the caller's argument is called where it is not called as its key: ``null.kind`` ->
         ``null``.
     **settings
-        Keys of the section; those left out have the configuration's defaults.
+        Keys of the model; those left out have the configuration's defaults.
 
     Raises
     ------
@@ -53,7 +49,8 @@ def analysis_section(
         One line for each fault: ``KEY: found VALUE; expected WHAT``.
     """
     # The model asks for paths; here the values are in memory, and nothing reads them.
-    paths = dict.fromkeys(_PATHS.get(method, ("expression",)), "in memory")
+    method = model.method_name()
+    paths = dict.fromkeys(model.in_memory_paths, "in memory")
     section = {"method": method, **paths, **settings}
     config = {"seed": seed, "backend": backend, "analyses": {_NAME: section}}
     try:
@@ -61,7 +58,9 @@ def analysis_section(
     except ConfigError as error:
         faults = [_in_words_of_arguments(f, arguments or {}) for f in str(error).splitlines()]
         raise ValueError("\n".join(faults)) from None
-    return checked.analyses[_NAME].resolved()
+    found = checked.analyses[_NAME]
+    assert isinstance(found, model)
+    return found
 
 
 def _plain(value: Any) -> Any:

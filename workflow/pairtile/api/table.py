@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.inputs.expression import ORIENTATIONS, Expression
-from pairtile.prepare import Prepared
+from pairtile.io.expression import ORIENTATIONS, Expression
+from pairtile.preprocess.expression import Prepared
 from pairtile.simulate import Simulation
 
 Matrix = Any

@@ -7,17 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from pairtile.config import check_inputs_exist, load_config
 from pairtile.config.addresses import scheme
-from pairtile.config.section import Analysis
-from pairtile.estimators import estimator
-from pairtile.files import read_json
-from pairtile.input_files import verify_checksum
+from pairtile.config.models import Analysis
+from pairtile.io.input_files import verify_checksum
 from pairtile.report.formats import counted
-from pairtile.state import open_state
-from pairtile.steps.contacts import contacts
+from pairtile.runtime.files import read_json
+from pairtile.steps.check_inputs import check_later_inputs
+from pairtile.steps.network_data import network_data
 from pairtile.steps.plan import plan
 from pairtile.steps.prepare import prepare
 
@@ -54,19 +51,18 @@ def _analysis(
         yield f"\n{name} ({analysis.method})"
         yield f"  not looked into, as it reads what lies elsewhere: {', '.join(elsewhere)}"
         return
-    section = analysis.resolved()
     state, records = folder / "state", folder / "steps"
     items = folder / "items.parquet"
-    prepare(section, seed, {}, items, state, records / "prepare.json")
-    if analysis.needs_contacts:
-        contacts(section, items, {}, folder / "contacts.npz", records / "contacts.json")
-    method = estimator(section["method"])
-    method.check_later_inputs(section, open_state(state), pd.read_parquet(items))
-    plan(section, backend, seed, state, folder / "plan.json", records / "plan.json")
+    prepare(analysis, seed, {}, items, state, records / "prepare.json")
+    if analysis.needs_network_data:
+        record = records / "network_data.json"
+        network_data(analysis, items, {}, folder / "network_data.npz", record)
+    check_later_inputs(analysis, state, items)
+    plan(analysis, backend, seed, state, folder / "plan.json", records / "plan.json")
     planned, prepared = read_json(folder / "plan.json"), read_json(records / "prepare.json")
     yield f"\n{name} ({analysis.method})"
-    touching = read_json(records / "contacts.json")["counts"] if analysis.needs_contacts else {}
-    for key, number in {**prepared["counts"], **touching}.items():
+    more = read_json(record)["counts"] if analysis.needs_network_data else {}
+    for key, number in {**prepared["counts"], **more}.items():
         yield f"  {key.replace('_', ' ')}: {number:,}"
     yield from (f"  {hint}" for hint in _shape_hints(prepared["counts"]))
     yield from (f"  {note}" for note in prepared["notes"])

@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 
 from pairtile.errors import InputError
-from pairtile.export.table import SCORE_COLUMNS
-from pairtile.network.comparison import Comparison, compare_networks
+from pairtile.io.networks.table import SCORE_COLUMNS
+from pairtile.statistics.comparison import Comparison, compare_networks
 
 
 def compare(first: Path, second: Path, as_json: bool = False) -> str:

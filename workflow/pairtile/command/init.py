@@ -5,9 +5,9 @@ from __future__ import annotations
 import sysconfig
 from pathlib import Path
 
-from pairtile.config.model import METHODS, method_name
+from pairtile.config.root import models
 from pairtile.errors import ConfigError
-from pairtile.files import atomic_path
+from pairtile.runtime.files import atomic_path
 
 CHECKOUT = Path(__file__).resolve().parents[3] / "config" / "examples"
 
@@ -21,7 +21,7 @@ def init(method: str | None, out: Path | None = None, force: bool = False) -> st
     ConfigError
         For a method that does not exist; for an ``out`` that does, unless ``force``.
     """
-    names = {method_name(model): model for model in METHODS}
+    names = models()
     if method is None:
         return "".join(f"{name}: {_first_sentence(names[name].__doc__)}\n" for name in names)
     if method not in names:

@@ -5,17 +5,14 @@ pydantic only, since Snakemake loads it at each start.
 """
 
 from pairtile.config.load import check_inputs_exist, check_results_writable, load_config
-from pairtile.config.model import METHODS, Config
-from pairtile.config.mutual_information import MutualInformation
-from pairtile.config.section import Analysis
+from pairtile.config.models import Analysis
+from pairtile.config.root import Config
 from pairtile.errors import ConfigError
 
 __all__ = [
-    "METHODS",
     "Analysis",
     "Config",
     "ConfigError",
-    "MutualInformation",
     "check_inputs_exist",
     "check_results_writable",
     "load_config",

@@ -14,8 +14,8 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from pairtile.config.model import Config
 from pairtile.config.page import readme_text
+from pairtile.config.root import Config
 
 SCHEMA_FILE = "workflow/schemas/config.schema.json"
 README_FILE = "config/README.md"

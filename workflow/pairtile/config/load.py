@@ -10,8 +10,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from pairtile.config.addresses import scheme
-from pairtile.config.model import Config
 from pairtile.config.problems import line, problems, shown
+from pairtile.config.root import Config
 from pairtile.config.yaml_file import read_mapping_file
 from pairtile.errors import ConfigError
 

@@ -16,8 +16,8 @@ from pydantic import (
     model_validator,
 )
 
-from pairtile.config.section import Section
-from pairtile.config.section_or_false import section_or_false, section_or_false_form
+from pairtile.config.model_or_false import model_or_false, model_or_false_form
+from pairtile.config.models import ConfigModel
 from pairtile.config.values import EXPECTED, Choice, Form, Number, Text, Whole, listed, refusal
 
 ExportFormat = Literal[
@@ -28,7 +28,7 @@ SUBSAMPLE_FRACTION = 0.632
 """Share of distinct samples in a bootstrap sample of the same size: 1 - 1/e."""
 
 
-class KeepPValue(Section):
+class KeepPValue(ConfigModel):
     """Keep pairs by p-value."""
 
     p_value: Annotated[float, Number(above=0, high=1)] = Field(
@@ -40,7 +40,7 @@ class KeepPValue(Section):
     )
 
 
-class KeepFdr(Section):
+class KeepFdr(ConfigModel):
     """Keep pairs by false discovery rate."""
 
     fdr: Annotated[float, Number(above=0, high=1)] = Field(
@@ -51,7 +51,7 @@ class KeepFdr(Section):
     )
 
 
-class KeepScore(Section):
+class KeepScore(ConfigModel):
     """Keep pairs by score."""
 
     score: Annotated[float, Number()] = Field(
@@ -62,7 +62,7 @@ class KeepScore(Section):
     )
 
 
-class KeepTopEdges(Section):
+class KeepTopEdges(ConfigModel):
     """Keep the best so many."""
 
     top_edges: Annotated[int, Whole(1, 1_000_000_000, exponent=True)] = Field(
@@ -101,7 +101,7 @@ Keep = Annotated[
 ]
 
 
-class Dpi(Section):
+class Dpi(ConfigModel):
     """The data processing inequality (Margolin et al. 2006): in a triangle of three edges, the
     weakest is taken for an indirect one and removed."""
 
@@ -132,12 +132,12 @@ class Dpi(Section):
 
 DpiOrFalse = Annotated[
     Annotated[Dpi, Tag("<dpi>")] | Annotated[Literal[False], Tag("<false>")],
-    section_or_false(Dpi),
-    Form(section_or_false_form(Dpi)),
+    model_or_false(Dpi),
+    Form(model_or_false_form(Dpi)),
 ]
 
 
-class Bootstraps(Section):
+class Bootstraps(ConfigModel):
     """Consensus over networks made from resampled data, as ARACNe-AP does: an edge's support is the
     number of networks that hold it, and only edges with more support than chance are kept."""
 

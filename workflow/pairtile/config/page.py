@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic.fields import FieldInfo
 
-from pairtile.config.model import METHODS, Config, method_name
-from pairtile.config.section import Section, sections_in
+from pairtile.config.models import ConfigModel, models_in
+from pairtile.config.root import Config, models
 
 _INTRODUCTION = """\
 <!-- Made by `python -m pairtile.config.describe` from workflow/pairtile/config. Edit there. -->
@@ -46,11 +46,10 @@ analyses:
 def readme_text() -> str:
     """The page, in Markdown."""
     parts = [_INTRODUCTION, "## Top level\n", _table(Config, "")]
-    for model in METHODS:
-        name = method_name(model)
+    for name, model in models().items():
         parts += [f"## `method: {name}`\n", _sentence(model), _table(model, name)]
         for key, field in model.model_fields.items():
-            sections = sections_in(field.annotation)
+            sections = models_in(field.annotation)
             if sections:
                 parts += [f"### {name}: `{key}`\n", _about(field, sections)]
                 rows = [row for section in sections for row in _section_rows(section, "")]
@@ -60,15 +59,15 @@ def readme_text() -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
-def _about(field: FieldInfo, sections: list[type[Section]]) -> str:
+def _about(field: FieldInfo, sections: list[type[ConfigModel]]) -> str:
     return _sentence(sections[0]) if len(sections) == 1 else f"{field.description}\n"
 
 
-def _sentence(model: type[Section]) -> str:
+def _sentence(model: type[ConfigModel]) -> str:
     return " ".join((model.__doc__ or "").split()) + "\n"
 
 
-def _table(model: type[Section], method: str) -> str:
+def _table(model: type[ConfigModel], method: str) -> str:
     return _rows(list(_section_rows(model, method)))
 
 
@@ -77,11 +76,11 @@ def _rows(rows: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines) + "\n"
 
 
-def _section_rows(model: type[Section], method: str) -> Iterator[list[str]]:
+def _section_rows(model: type[ConfigModel], method: str) -> Iterator[list[str]]:
     """Rows of a table. ``method``: where its sections have tables of their own on the page."""
     for key, field in model.model_fields.items():
         text = field.description or ""
-        if method and sections_in(field.annotation):
+        if method and models_in(field.annotation):
             text += f" [Its keys](#{method}-{key})."
         cells = [f"`{key}`", _type(field), _default(field), text]
         yield [cell.replace("|", "\\|").replace("\n", " ") for cell in cells]
@@ -98,7 +97,7 @@ def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "required"
     default = field.get_default()
-    if isinstance(default, Section):
+    if isinstance(default, ConfigModel):
         default = default.model_dump(mode="json")
         if _type(field) == "section":
             return "its keys' defaults"

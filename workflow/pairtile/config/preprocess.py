@@ -6,14 +6,14 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from pairtile.config.section import Analysis, Section
+from pairtile.config.models import Analysis, ConfigModel
 from pairtile.config.values import Choice, Number, Switch, Text, Whole, refusal
 
 Normalization = Literal["none", "quantile", "cpm", "median_ratio", "zscore"]
 Orientation = Literal["genes_in_rows", "samples_in_rows"]
 
 
-class Preprocess(Section):
+class Preprocess(ConfigModel):
     """How the expression values are cleaned before genes are paired. What was dropped or changed,
     and why, is listed in `items.parquet` and `summary.json`."""
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from pairtile.config.model import METHOD_ERROR, Config, model_of
-from pairtile.config.section import Section, sections_in
+from pairtile.config.models import ConfigModel, models_in
+from pairtile.config.root import METHOD_ERROR, Config, model_of
 from pairtile.config.values import EXPECTED, EXPONENT_NUMBER, listed
 
 _MISSING = object()
@@ -51,7 +51,7 @@ def shown(value: Any) -> str:
         if abs(value) < 10**_SHOWN:
             return str(value)
         return f"an integer {'above ' if value > 0 else 'below -'}1e{_SHOWN}"
-    if isinstance(value, float | list | tuple | Mapping | Section):
+    if isinstance(value, float | list | tuple | Mapping | ConfigModel):
         return _short(_plain_repr(value))
     return f"{_short(str(value))} (a {type(value).__name__}; put it in quotes if text is meant)"
 
@@ -119,9 +119,9 @@ def _follow(loc: Sequence[Any], raw: Any, keep_last: bool = False) -> tuple[Path
     return tuple(path), value
 
 
-def _model_at(path: Path, raw: Any) -> type[Section] | None:
+def _model_at(path: Path, raw: Any) -> type[ConfigModel] | None:
     """The section model that the keys of ``path`` lead to."""
-    model: type[Section] | None = Config
+    model: type[ConfigModel] | None = Config
     value = raw
     for n, key in enumerate(path):
         if isinstance(value, list) and key.isdecimal() and int(key) < len(value):
@@ -132,7 +132,7 @@ def _model_at(path: Path, raw: Any) -> type[Section] | None:
             model = model_of(value)
         elif n != 0 and model is not None:
             field = model.model_fields.get(key)
-            models = sections_in(field.annotation) if field else []
+            models = models_in(field.annotation) if field else []
             if len(models) > 1 and isinstance(value, dict):  # forms told apart by their keys
                 models = [m for m in models if set(value) & set(_keys(m))]
             model = models[0] if models else None
@@ -145,7 +145,7 @@ def _known_keys(path: Path, raw: Any) -> str:
         return "no more keys here"
     keys, unknown = _keys(model), path[-1]
     for key, field in model.model_fields.items():
-        for section in sections_in(field.annotation):
+        for section in models_in(field.annotation):
             if unknown in _keys(section):
                 return f"{listed(keys)} (did you mean {key}.{unknown}?)"
     return listed(keys) + suggestion(unknown, keys)
@@ -160,10 +160,10 @@ def _of_field(path: Path, raw: Any) -> str:
     for kind in field.metadata:
         if hasattr(kind, "allowed"):
             return str(kind.allowed(field.annotation))
-    return f"a mapping with keys {listed(_keys(sections_in(field.annotation)[0]), 'and')}"
+    return f"a mapping with keys {listed(_keys(models_in(field.annotation)[0]), 'and')}"
 
 
-def _keys(model: type[Section]) -> list[str]:
+def _keys(model: type[ConfigModel]) -> list[str]:
     return list(model.model_fields)
 
 

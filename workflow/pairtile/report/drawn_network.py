@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.network.modules import leiden_modules
 from pairtile.report.layout import place_nodes
+from pairtile.report.method_report import Grouping
 from pairtile.report.results import Results
+from pairtile.statistics.modules import leiden_modules
 
 MAX_EDGES = 50_000
 """The strongest edges that the page holds, and so those that can be searched in the drawing."""
@@ -28,16 +28,6 @@ MAX_MODULES = 150
 TRUE, FALSE, NOT_JUDGED = 2, 1, 0
 
 _VERDICTS = {"+": TRUE, "-": FALSE, ".": NOT_JUDGED}
-
-
-@dataclass(frozen=True)
-class Grouping:
-    """Module of each node (1, 2, ... by size; 0: in none), and what a module is called."""
-
-    of_node: NDArray[np.int64]
-    word: str
-    words: str
-    how: str
 
 
 def network_data(results: Results) -> dict[str, Any]:
@@ -94,7 +84,7 @@ def _strengths(results: Results, table: pd.DataFrame) -> NDArray[np.float64]:
     if results.strength is None:
         return np.ones(len(table))
     values = table[results.strength].to_numpy(dtype=np.float64)
-    values = np.abs(values) if results.words.signed else values
+    values = np.abs(values) if results.text.signed else values
     return values if (values > 0).all() and np.isfinite(values).all() else np.ones(len(table))
 
 
@@ -102,15 +92,9 @@ def _grouping(
     results: Results, names: pd.Index[Any], ends: NDArray[np.int64], weights: NDArray[np.float64]
 ) -> Grouping:
     """The modules that the analysis itself has found, else those that Leiden finds here."""
-    modes, motion = results.modes, results.motion
-    if modes is not None and len(modes.modules) and not modes.modules["gene"].duplicated().any():
-        found = modes.modules.set_index("gene")["module"].reindex(names, fill_value=0)
-        return Grouping(found.to_numpy(dtype=np.int64), "module", "modules", "")
-    if motion is not None and motion.community_methods:
-        members = motion.members(motion.community_methods[0])
-        rows = np.array([motion.number.get(name, -1) for name in names], dtype=np.int64)
-        of_node = np.where(rows >= 0, members[rows], 0)
-        return Grouping(of_node, "community", "communities", "")
+    found = results.method_report.grouping(results, names)
+    if found is not None:
+        return found
     distinct = ends[:, 0] != ends[:, 1]
     source, target = ends[distinct].T
     found_here = leiden_modules(source, target, weights[distinct], len(names), runs=3)

@@ -21,78 +21,31 @@ Correlated motion
     ``null_against_value``, ``p_value_histogram``, with ``ResidueMarks`` for what stands beside them
 """
 
-from pairtile.report.figures_alignment import alignment
-from pairtile.report.figures_conditions import condition_edges, condition_scatter
-from pairtile.report.figures_mirna import (
-    hit_distribution,
-    most_pairs,
-    relative_positions,
-    seed_classes,
-    target_map,
-)
-from pairtile.report.figures_modes import (
-    correlation_distribution,
-    mode_number_distribution,
-    pair_scatter,
-)
-from pairtile.report.figures_modules import module_heat_map, module_sizes
-from pairtile.report.figures_motion import (
-    correlation_against_distance,
-    correlation_map,
-    null_against_value,
-    p_value_histogram,
-    residue_profiles,
-)
-from pairtile.report.figures_network import (
-    cleaning_overview,
-    degree_distribution,
-    precision_recall,
-    score_distribution,
-)
-from pairtile.report.figures_predictors import (
-    best_set_distribution,
-    imp_against_mi,
-    level_table,
-    p_value_distribution,
-    tie_distribution,
-)
-from pairtile.report.figures_thresholds import (
-    power_law_curve,
-    rmt_curve,
-    spacing_distribution,
-)
-from pairtile.report.residue_marks import ResidueMarks
+from __future__ import annotations
 
-__all__ = [
-    "ResidueMarks",
-    "alignment",
-    "best_set_distribution",
-    "cleaning_overview",
-    "condition_edges",
-    "condition_scatter",
-    "correlation_against_distance",
-    "correlation_distribution",
-    "correlation_map",
-    "degree_distribution",
-    "hit_distribution",
-    "imp_against_mi",
-    "level_table",
-    "mode_number_distribution",
-    "module_heat_map",
-    "module_sizes",
-    "most_pairs",
-    "null_against_value",
-    "p_value_distribution",
-    "p_value_histogram",
-    "pair_scatter",
-    "power_law_curve",
-    "precision_recall",
-    "relative_positions",
-    "residue_profiles",
-    "rmt_curve",
-    "score_distribution",
-    "seed_classes",
-    "spacing_distribution",
-    "target_map",
-    "tie_distribution",
-]
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from pairtile.method import methods
+from pairtile.report import network_figures
+
+
+@cache
+def _modules() -> dict[str, ModuleType]:
+    """The module of each figure function: the common ones, then those of the methods."""
+    own = [method.figure_module for method in methods().values()]
+    modules = [network_figures, *(module for module in own if module is not None)]
+    return {name: module for module in modules for name in module.__all__}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__all__":
+        return sorted(_modules())
+    if name in _modules():
+        return getattr(_modules()[name], name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(_modules())

@@ -9,13 +9,14 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from pairtile.content_policy import content_policy
-from pairtile.files import atomic_path
+from pairtile.method import methods
 from pairtile.report import formats
-from pairtile.report.pictures import make_pictures
+from pairtile.report.content_policy import content_policy
+from pairtile.report.make_figures import make_figures
 from pairtile.report.results import Results, read_results
-from pairtile.report.sections import SECTIONS, Picture, Section
-from pairtile.report.sections.answers import headline, warnings
+from pairtile.report.sections import CaptionedFigure, PageSection, page_sections
+from pairtile.report.sections.findings import headline, warnings
+from pairtile.runtime.files import atomic_path
 
 HERE = Path(__file__).parent
 # Taken into every page: before the sections' scripts, and after them.
@@ -42,21 +43,21 @@ def write_report(folder: Path, out: Path, figures_folder: Path) -> None:
         When a required file is missing or cannot be read; the message names it.
     """
     results = read_results(Path(folder))
-    page = render_page(results, make_pictures(results, Path(figures_folder)))
+    page = render_page(results, make_figures(results, Path(figures_folder)))
     with atomic_path(out) as temporary:
         temporary.write_text(page, encoding="utf-8", newline="\n")
 
 
-def render_page(results: Results, pictures: list[Picture]) -> str:
+def render_page(results: Results, pictures: list[CaptionedFigure]) -> str:
     """The page as text, from results that were read and figures that were made."""
-    sections = [part for build in SECTIONS if (part := build(results, pictures)) is not None]
+    sections = page_sections(results, pictures)
     scripts = [_script(name) for name in _script_names(sections)]
     return (
         _environment()
         .get_template("report.html.j2")
         .render(
             name=results.name,
-            method=results.words.title,
+            method=results.text.title,
             headline=headline(results),
             n_warnings=len(warnings(results)),
             version=results.summary.get("pairtile_version", ""),
@@ -70,7 +71,7 @@ def render_page(results: Results, pictures: list[Picture]) -> str:
 
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE / "templates"),
+        loader=jinja2.FileSystemLoader(_template_folders()),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -87,7 +88,7 @@ def _dumps(value: object, **options: object) -> str:
     return json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
 
 
-def _script_names(sections: list[Section]) -> list[str]:
+def _script_names(sections: list[PageSection]) -> list[str]:
     named = [name for section in sections for name in section.scripts]
     return list(dict.fromkeys([*FIRST_SCRIPTS, *named, *LAST_SCRIPTS]))
 
@@ -101,7 +102,12 @@ def _script(name: str) -> Markup:
 
 
 def _own_text(name: str) -> str:
-    for folder in ("templates", "vendor"):
-        if (HERE / folder / name).is_file():
-            return (HERE / folder / name).read_text(encoding="utf-8")
-    raise FileNotFoundError(f"{name} is in neither templates/ nor vendor/ of {HERE}")
+    for folder in (*_template_folders(), HERE / "vendor"):
+        if (folder / name).is_file():
+            return (folder / name).read_text(encoding="utf-8")
+    raise FileNotFoundError(f"{name} is in no folder of templates and not in vendor/ of {HERE}")
+
+
+def _template_folders() -> list[Path]:
+    """Those of the page, then those of the methods."""
+    return [HERE / "templates", *(method.folder / "templates" for method in methods().values())]

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from pairtile.errors import StoreError
-from pairtile.files import read_json
-from pairtile.report.words import Words, words_for
+from pairtile.method import methods
+from pairtile.report.method_report import MethodReport
+from pairtile.report.method_text import MethodText
+from pairtile.runtime.files import read_json
 
-if TYPE_CHECKING:
-    from pairtile.report.mirna_tables import Hits, Targets
-    from pairtile.report.mode_results import ModeResults
-    from pairtile.report.motion_results import MotionResults
-    from pairtile.report.predictor_results import PredictorResults
+T = TypeVar("T")
 
 
 @dataclass
@@ -35,6 +34,7 @@ class Results:
     summary: dict[str, Any]
     evaluation: dict[str, Any] | None = None
     scores: dict[str, np.ndarray] | None = None
+    _read: dict[Callable[[Results], Any], Any] = field(default_factory=dict, repr=False)
 
     @property
     def name(self) -> str:
@@ -57,10 +57,18 @@ class Results:
         return dict(self.summary.get("counts") or {})
 
     @cached_property
-    def words(self) -> Words:
-        """The words of this analysis' method."""
-        words = words_for(self.method)
-        return words.adapted(self) if words.adapted else words
+    def method_report(self) -> MethodReport:
+        """What the page says and shows of this analysis' method; plain words for one that is not
+        known here or has none."""
+        known = methods().get(self.method)
+        title = self.method.replace("_", " ").strip() or "pair scores"
+        return (known and known.method_report) or MethodReport(MethodText(title=title))
+
+    @cached_property
+    def text(self) -> MethodText:
+        """Names and sentences of this analysis' method."""
+        text = self.method_report.text
+        return text.adapted(self) if text.adapted else text
 
     @cached_property
     def regulators(self) -> frozenset[str]:
@@ -76,13 +84,13 @@ class Results:
         if stated is not None:
             return bool(stated)
         return bool(self.regulators) or any(
-            column in self.network for column in self.words.directed_columns
+            column in self.network for column in self.text.directed_columns
         )
 
     @cached_property
     def strength(self) -> str | None:
         """The column that edges are ranked by, None when the table has no number at all."""
-        for column in self.words.strength:
+        for column in self.text.strength:
             if column in self.network:
                 return column
         numeric = self.network.drop(columns=["source", "target"]).select_dtypes("number")
@@ -104,58 +112,19 @@ class Results:
         targets = self.network["target"].value_counts()
         return _ordered(self.network["source"].value_counts().add(targets, fill_value=0))
 
-    @cached_property
-    def hits(self) -> Hits | None:
-        """What hits.parquet of ``mirna_targets`` holds; None where there is none."""
-        from pairtile.report.mirna_tables import read_hits
-
-        path = self.folder / "hits.parquet"
-        return read_hits(path) if path.is_file() else None
-
-    @cached_property
-    def targets(self) -> Targets | None:
-        """What targets.tsv of ``mirna_targets`` holds; None where there is none."""
-        from pairtile.report.mirna_tables import read_targets
-
-        path = self.folder / "targets.tsv"
-        return read_targets(path, self.items) if path.is_file() else None
-
-    @cached_property
-    def predictors(self) -> PredictorResults | None:
-        """The predictor sets of ``predictor_pairs``; None for any other method."""
-        from pairtile.report.predictor_results import read_predictor_results
-
-        if self.method != "predictor_pairs":
-            return None
-        return read_predictor_results(self.folder, self.items)
-
-    @cached_property
-    def motion(self) -> MotionResults | None:
-        """The tables and matrices of ``trajectory_correlation``; None for any other method."""
-        from pairtile.report.motion_results import read_motion_results
-
-        if self.method != "trajectory_correlation":
-            return None
-        return read_motion_results(self.folder)
-
-    @cached_property
-    def modes(self) -> ModeResults | None:
-        """What was found with the network of ``multimodal_correlation``; None for any other
-        method."""
-        from pairtile.report.mode_results import read_mode_results
-
-        if self.method != "multimodal_correlation":
-            return None
-        return read_mode_results(
-            self.folder, self.items, self.network, self.scores, self.parameters
-        )
+    def cached(self, read: Callable[[Results], T]) -> T:
+        """``read(self)``, read once: what a method's own files hold."""
+        if read not in self._read:
+            self._read[read] = read(self)
+        found: T = self._read[read]
+        return found
 
     def strongest(self, limit: int) -> pd.DataFrame:
-        """The ``limit`` strongest edges, best first; ties by ``words.ties``, then by the names."""
+        """The ``limit`` strongest edges, best first; ties by ``text.ties``, then by the names."""
         if self.strength is None or self.network.empty:
             return self.network.head(limit)
         score = self.network[self.strength].to_numpy(dtype=np.float64)
-        score = np.where(np.isnan(score), -np.inf, np.abs(score) if self.words.signed else score)
+        score = np.where(np.isnan(score), -np.inf, np.abs(score) if self.text.signed else score)
         if len(score) > limit:
             # Sort only what can be shown: the network may have millions of edges.
             least = np.partition(score, len(score) - limit)[len(score) - limit]
@@ -163,7 +132,7 @@ class Results:
         else:
             candidates = np.arange(len(score))
         table = self.network.iloc[candidates].assign(_score=score[candidates])
-        ties = [column for column in self.words.ties if column in table]
+        ties = [column for column in self.text.ties if column in table]
         by = ["_score", *ties, "source", "target"]
         table = table.sort_values(by, ascending=[column != "_score" for column in by])
         return table.drop(columns="_score").head(limit).reset_index(drop=True)

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from pairtile.files import atomic_path
+from pairtile.runtime.files import atomic_path
 
 # Okabe and Ito's palette, told apart by colour-blind readers and in grey print.
 BLUE = "#0072B2"

@@ -6,7 +6,7 @@ import gzip
 from collections.abc import Mapping
 from pathlib import Path
 
-from pairtile.files import atomic_path
+from pairtile.runtime.files import atomic_path
 
 
 def write_files(folder: Path, contents: Mapping[str, str]) -> None:

@@ -9,15 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pairtile.estimators.base import Section, State
-from pairtile.files import read_arrays
-from pairtile.host_memory import peak_host_bytes
-from pairtile.progress import ChunkProgress
-from pairtile.record import StepRecord, recorded
-from pairtile.selection import BestSoFar
-from pairtile.steps.null import read_null
-from pairtile.steps.plan import read_plan
-from pairtile.store import (
+from pairtile.config.models import Analysis
+from pairtile.engine.chunk_file import (
     PASSED,
     RANK_SCORE,
     ChunkHeader,
@@ -26,13 +19,21 @@ from pairtile.store import (
     add_summaries,
     write_chunk,
 )
+from pairtile.engine.estimator import State
+from pairtile.engine.selection import BestSoFar
+from pairtile.runtime.files import read_arrays
+from pairtile.runtime.host_memory import peak_host_bytes
+from pairtile.runtime.progress import ChunkProgress
+from pairtile.runtime.record import StepRecord, recorded
+from pairtile.steps.null import read_null
+from pairtile.steps.plan import read_plan
 
 SCAN_SCHEMA = pa.schema([("i", pa.int32())])
 """A scan writes no rows; Parquet wants a column."""
 
 
 def chunk(
-    section: Section,
+    config: Analysis,
     plan_file: Path,
     state: Path,
     null: Path | None,
@@ -56,7 +57,7 @@ def chunk(
     """
     with recorded(f"{stage} {name}") as step:
         plan = read_plan(plan_file)
-        opened = plan.open_estimator(section, state)
+        opened = plan.open_estimator(config, state)
         todo = plan.chunk(name)
         tiles = plan.tiles[todo.first : todo.last + 1]
         work = {tile: opened.work(opened.state, tile) for tile in tiles}

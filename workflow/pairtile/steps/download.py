@@ -13,9 +13,9 @@ from typing import IO
 from pairtile import __version__
 from pairtile.config.addresses import is_download
 from pairtile.errors import InputError
-from pairtile.files import atomic_path
-from pairtile.input_files import verify_checksum
-from pairtile.record import Progress, recorded
+from pairtile.io.input_files import verify_checksum
+from pairtile.runtime.files import atomic_path
+from pairtile.runtime.record import Progress, recorded
 
 log = logging.getLogger("pairtile")
 

@@ -7,20 +7,21 @@ from pathlib import Path
 
 import pandas as pd
 
-from pairtile.device import choose
+from pairtile.config.models import Analysis
+from pairtile.engine.estimator import Merged
+from pairtile.engine.state import open_state
 from pairtile.errors import InputError
-from pairtile.estimators import estimator
-from pairtile.estimators.base import Merged, Section
-from pairtile.files import read_arrays, write_json
-from pairtile.input_files import local_inputs
-from pairtile.inputs.gold_standard import read_gold_standard
-from pairtile.network.evaluation import evaluate as evaluate_ranking
-from pairtile.record import recorded
-from pairtile.state import open_state
+from pairtile.gpu.device import choose
+from pairtile.io.gold_standard import read_gold_standard
+from pairtile.io.input_files import local_inputs
+from pairtile.method import get_method
+from pairtile.runtime.files import read_arrays, write_json
+from pairtile.runtime.record import recorded
+from pairtile.statistics.evaluation import evaluate as evaluate_ranking
 
 
 def evaluate(
-    section: Section,
+    config: Analysis,
     state: Path,
     items: Path,
     pairs: Path,
@@ -44,10 +45,12 @@ def evaluate(
         If the gold standard has nothing to say about these genes.
     """
     with recorded("evaluate", record) as step:
-        local = {"gold_standard": str(gold_standard or section["gold_standard"])}
-        section, step.details["inputs"] = local_inputs(section, local, checksums)
+        local = str(gold_standard or config.gold_standard)
+        config, step.details["inputs"] = local_inputs(config, {"gold_standard": local}, checksums)
         # Nothing is computed here but scores of stored pairs: any machine will do.
-        opened = estimator(section["method"])(section, open_state(state), choose("cpu"), "float64")
+        opened = get_method(config.method).estimator_class(
+            config, open_state(state), choose("cpu"), "float64"
+        )
         merged = Merged(
             pairs,
             {},
@@ -60,7 +63,7 @@ def evaluate(
         table = table[table["kept"]]
         names = table["name"].tolist()
         regulators = table.loc[table["is_regulator"], "name"].tolist() or None
-        gold = read_gold_standard(section["gold_standard"])
+        gold = read_gold_standard(local)
         try:
             result = evaluate_ranking(
                 ranking.edges,
@@ -71,7 +74,7 @@ def evaluate(
                 network=pd.read_parquet(network, columns=["source", "target"]),
             )
         except ValueError as error:
-            raise InputError(f"{section['gold_standard']}: {error}") from error
+            raise InputError(f"{local}: {error}") from error
         write_json(out, result)
         step.note(
             f"AUPR {result['aupr']:.3f} (random {result['random_aupr']:.3f}), "

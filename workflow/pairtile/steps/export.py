@@ -7,9 +7,9 @@ from pathlib import Path
 import pandas as pd
 
 from pairtile import __version__
-from pairtile.export import export_network
-from pairtile.files import read_json
-from pairtile.record import recorded
+from pairtile.io.networks import export_network
+from pairtile.runtime.files import read_json
+from pairtile.runtime.record import recorded
 
 
 def export(

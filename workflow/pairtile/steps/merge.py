@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from pairtile.device import choose
+from pairtile.config.models import Analysis
+from pairtile.engine.chunk_file import ChunkFile
+from pairtile.engine.merging import merge as merge_chunks
+from pairtile.engine.state import open_state
 from pairtile.errors import StoreError
-from pairtile.estimators import estimator
-from pairtile.estimators.base import Section
-from pairtile.files import write_arrays
-from pairtile.record import recorded
-from pairtile.state import open_state
+from pairtile.gpu.device import choose
+from pairtile.method import get_method
+from pairtile.runtime.files import write_arrays
+from pairtile.runtime.record import recorded
 from pairtile.steps.null import read_null
 from pairtile.steps.plan import read_plan
-from pairtile.store import ChunkFile
-from pairtile.store import merge as merge_chunks
 
 
 def merge(
-    section: Section,
+    config: Analysis,
     plan_file: Path,
     state: Path,
     null: Path | None,
@@ -38,12 +38,12 @@ def merge(
     """
     with recorded("merge" if stage == "chunks" else "merge_scan", record) as step:
         plan = read_plan(plan_file)
-        method = estimator(plan.method)
+        method = get_method(plan.method).estimator_class
         fingerprint = plan.stage_fingerprint(stage)
         top, reduce, schema = 0, None, None
         if stage == "chunks":
             # The rules only; nothing is computed, so any machine will do.
-            opened = method(section, open_state(state), choose("cpu"), plan.precision)
+            opened = method(config, open_state(state), choose("cpu"), plan.precision)
             top, reduce = opened.selection(read_null(null)).top, opened.reduce_band
             schema = opened.schema()
         damaged = remove_damaged(chunks, fingerprint)

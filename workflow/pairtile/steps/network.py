@@ -10,18 +10,18 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pairtile.config.model import model_of
-from pairtile.estimators.base import Merged, Section
-from pairtile.files import atomic_path, read_arrays, write_arrays
-from pairtile.input_files import later_inputs, local_inputs
-from pairtile.network.build import Network
-from pairtile.record import recorded
+from pairtile.config.models import Analysis
+from pairtile.engine.estimator import Merged
+from pairtile.engine.network import Network
+from pairtile.io.input_files import later_inputs, local_inputs
+from pairtile.runtime.files import atomic_path, read_arrays, write_arrays
+from pairtile.runtime.record import recorded
 from pairtile.steps.null import read_null
 from pairtile.steps.plan import read_plan
 
 
 def network(
-    section: Section,
+    config: Analysis,
     plan_file: Path,
     state: Path,
     items: Path,
@@ -35,11 +35,11 @@ def network(
     record: Path,
     inputs: Sequence[str] | None = None,
     checksums: Mapping[str, str] | None = None,
-    contacts: Path | None = None,
+    network_data: Path | None = None,
 ) -> None:
     """Judge the merged pairs by the method's rules and write ``network.parquet``.
 
-    ``null``, ``scan``, ``contacts``: None where the analysis has none.
+    ``null``, ``scan``, ``network_data``: None where the analysis has none.
 
     With bootstraps, the edges are those of the consensus; their ``p_value`` and ``q_value`` are
     the consensus' and ``support`` counts the bootstrap networks that hold the edge.
@@ -48,13 +48,12 @@ def network(
     (None: where the configuration says). ``checksums``: configured path -> checksum.
     """
     with recorded("network", record) as step:
-        later = later_inputs(section, "network_inputs", inputs)
-        section, described = local_inputs(section, later, checksums)
+        later = later_inputs(config, "network_inputs", inputs)
+        config, described = local_inputs(config, later, checksums)
         if described:
             step.details["inputs"] = described
-        model = model_of(section)
-        backend = "cpu" if model and model.network_on_cpu else None
-        opened = read_plan(plan_file).open_estimator(section, state, backend, contacts)
+        backend = "cpu" if config.network_on_cpu else None
+        opened = read_plan(plan_file).open_estimator(config, state, backend, network_data)
         merged = read_merged(pairs, summaries, null, scan, bootstraps)
         result = opened.network(merged)
         step.device = opened.device.name

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pairtile.estimators.base import Section, State
-from pairtile.files import read_arrays, write_arrays
-from pairtile.record import recorded
+from pairtile.config.models import Analysis
+from pairtile.engine.estimator import State
+from pairtile.runtime.files import read_arrays, write_arrays
+from pairtile.runtime.record import recorded
 from pairtile.steps.plan import read_plan
 
 
-def null(section: Section, plan_file: Path, state: Path, out: Path, record: Path) -> None:
+def null(config: Analysis, plan_file: Path, state: Path, out: Path, record: Path) -> None:
     """Compute the null distribution of one analysis and write it as .npz."""
     with recorded("null", record) as step:
         plan = read_plan(plan_file)
-        opened = plan.open_estimator(section, state)
+        opened = plan.open_estimator(config, state)
         arrays = opened.null(plan.seed)
         write_arrays(out, arrays)
         step.device = opened.device.name

@@ -12,15 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from pairtile import __version__
-from pairtile.device import choose, planned_device, threads
+from pairtile.config.models import Analysis
+from pairtile.engine.chunk_file import FORMAT_VERSION
+from pairtile.engine.estimator import Estimator
+from pairtile.engine.state import open_state, state_digest
+from pairtile.engine.tiles import Chunk, PairSpace, Tile, plan_chunks
 from pairtile.errors import StoreError
-from pairtile.estimators import estimator
-from pairtile.estimators.base import Estimator, Section
-from pairtile.files import json_digest, read_arrays, read_json, write_json
-from pairtile.record import recorded
-from pairtile.state import open_state, state_digest
-from pairtile.store import FORMAT_VERSION
-from pairtile.tiles import Chunk, PairSpace, Tile, plan_chunks
+from pairtile.gpu.device import choose, planned_device, threads
+from pairtile.method import get_method
+from pairtile.runtime.files import json_digest, read_arrays, read_json, write_json
+from pairtile.runtime.record import recorded
 
 BOOTSTRAP_SECONDS = 60.0
 """Work aimed at in one job of bootstraps."""
@@ -62,18 +63,19 @@ class Plan:
 
     def open_estimator(
         self,
-        section: Section,
+        config: Analysis,
         state_folder: Path,
         backend: str | None = None,
-        contacts: Path | None = None,
+        network_data: Path | None = None,
     ) -> Estimator:
         """The estimator in the planned precision, on the planned backend (or another, for a step
-        that computes no tile). ``contacts``: ``contacts.npz``, whose arrays join the state."""
+        that computes no tile). ``network_data``: its file, whose arrays join the
+        state."""
         device = choose(backend or self.backend)
         state = open_state(state_folder)
-        if contacts is not None:
-            state |= read_arrays(contacts)
-        opened = estimator(self.method)(section, state, device, self.precision)
+        if network_data is not None:
+            state |= read_arrays(network_data)
+        opened = get_method(self.method).estimator_class(config, state, device, self.precision)
         opened.seed = self.seed
         return opened
 
@@ -101,29 +103,29 @@ def read_plan(path: Path) -> Plan:
 
 
 def plan(
-    section: Section, backend: str, seed: int, state_folder: Path, out: Path, record: Path
+    config: Analysis, backend: str, seed: int, state_folder: Path, out: Path, record: Path
 ) -> None:
     """Cut the work of one analysis into chunks and write ``plan.json``.
 
     ``backend`` is the configuration's: ``auto`` is decided here, for all jobs of the analysis.
     """
     with recorded("plan", record) as step:
-        method = estimator(section["method"])
+        method = get_method(config.method).estimator_class
         device = planned_device(backend)
         state = open_state(state_folder)
-        method.check_settings(section, state)
+        method.check_settings(config, state)
         space = method.space(state)
-        precision = method.resolve_precision(section, device.backend)
-        rate = method.work_per_second(section, state, device.backend, threads())
-        edges = method.tile_edges(section, state)
+        precision = method.resolve_precision(config, device.backend)
+        rate = method.work_per_second(config, state, device.backend, threads())
+        edges = method.tile_edges(config, state)
         tiles = space.tiles(*edges)
         work = [method.work(state, tile) for tile in tiles]
         seconds = [amount / rate for amount in work]
-        chunks = plan_chunks(seconds, section["chunks"])
+        chunks = plan_chunks(seconds, config.chunks)
         content: dict[str, Any] = {
             "format_version": FORMAT_VERSION,
             "pairtile_version": __version__,
-            "method": section["method"],
+            "method": config.method,
             "backend": device.backend,
             "device": device.name,
             "precision": precision,
@@ -133,23 +135,23 @@ def plan(
             "tiles": len(tiles),
             "work": sum(work),
             "work_unit": method.work_unit,
-            "scan": method.needs_scan(section),
+            "scan": method.needs_scan(config),
             "null": method.has_null,
             "estimated_seconds": round(sum(seconds), 3),
-            "memory_bytes": method.memory_bytes(section, state, device.backend, threads()),
+            "memory_bytes": method.memory_bytes(config, state, device.backend, threads()),
             "chunks": [
                 {"first_tile": c.first, "last_tile": c.last, "seconds": round(c.seconds, 3)}
                 for c in chunks
             ],
             "bootstraps": [
                 {"first": a, "last": b}
-                for a, b in _bootstrap_jobs(section.get("bootstraps") or 0, sum(seconds))
+                for a, b in _bootstrap_jobs(config.n_bootstraps, sum(seconds))
             ],
         }
         content["fingerprint"] = json_digest(
             {
                 "state": state_digest(state_folder),
-                "parameters": method.chunk_parameters(section),
+                "parameters": method.chunk_parameters(config),
                 **{
                     key: content[key]
                     for key in (
@@ -174,8 +176,8 @@ def plan(
             f"{sum(work):,} {method.work_unit} in {len(chunks)} "
             f"{'chunk' if len(chunks) == 1 else 'chunks'}, {_about(sum(seconds))} in all."
         )
-        if chunks and chunks[0].first == 0 and section["chunks"] != "auto":
-            asked = int(section["chunks"])
+        if chunks and chunks[0].first == 0 and config.chunks != "auto":
+            asked = int(config.chunks)
             if asked > len(chunks):
                 step.note(f"{asked} chunks asked for; there are only {len(tiles)} tiles.")
 
@@ -184,8 +186,7 @@ def _about(seconds: float) -> str:
     return "less than a second" if seconds < 1 else f"about {seconds:.3g} s"
 
 
-def _bootstrap_jobs(bootstraps: Any, seconds: float) -> list[tuple[int, int]]:
-    number = bootstraps["number"] if isinstance(bootstraps, dict) else int(bootstraps)
+def _bootstrap_jobs(number: int, seconds: float) -> list[tuple[int, int]]:
     if number == 0:
         return []
     # A bootstrap costs its tiles, a null, and about half a second of DPI and files.

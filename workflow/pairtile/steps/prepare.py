@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from pairtile.estimators import estimator
-from pairtile.estimators.base import Section
-from pairtile.files import atomic_path
-from pairtile.input_files import local_inputs
-from pairtile.prepare.item_names import check_item_names
-from pairtile.record import recorded
-from pairtile.state import scratch_beside, write_state
+from pairtile.config.models import Analysis
+from pairtile.engine.state import scratch_beside, write_state
+from pairtile.io.input_files import local_inputs
+from pairtile.method import get_method
+from pairtile.preprocess.item_names import check_item_names
+from pairtile.runtime.files import atomic_path
+from pairtile.runtime.record import recorded
 
 
 def prepare(
-    section: Section,
+    config: Analysis,
     seed: int,
     inputs: dict[str, str],
     items: Path,
@@ -27,7 +27,7 @@ def prepare(
 
     Parameters
     ----------
-    section
+    config
         The analysis' section of the configuration, every default filled in.
     seed
         Of the run, for methods that draw their null here.
@@ -44,8 +44,8 @@ def prepare(
         If an input cannot be read or used, or is another than its checksum tells of.
     """
     with recorded("prepare", record) as step, scratch_beside(state) as scratch:
-        found, described = local_inputs(section, inputs, checksums)
-        prepared = estimator(section["method"]).prepare(found, seed, scratch)
+        found, described = local_inputs(config, inputs, checksums)
+        prepared = get_method(config.method).estimator_class.prepare(found, seed, scratch)
         items_kept = prepared.items.loc[prepared.items["kept"], "name"].tolist()
         first = next((given["path"] for given in described.values()), "")
         warnings = [*prepared.warnings, *check_item_names(first, items_kept)]

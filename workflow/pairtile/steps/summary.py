@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from pairtile import __version__
-from pairtile.estimators.base import Section
-from pairtile.files import read_json, write_json
-from pairtile.record import recorded
+from pairtile.config.models import Analysis
+from pairtile.runtime.files import read_json, write_json
+from pairtile.runtime.record import recorded
 
 PACKAGES = (
     "numpy",
@@ -30,24 +30,24 @@ PACKAGES = (
 
 
 def summary(
-    name: str, section: Section, seed: int, plan: Path, records: Sequence[Path], out: Path
+    name: str, config: Analysis, seed: int, plan: Path, records: Sequence[Path], out: Path
 ) -> None:
     """Join the records of an analysis' steps into ``summary.json``."""
     with recorded(f"summary of {len(records)} steps"):
-        write_json(out, _joined(name, section, seed, plan, records))
+        write_json(out, _joined(name, config, seed, plan, records))
 
 
 def _joined(
-    name: str, section: Section, seed: int, plan: Path, records: Sequence[Path]
+    name: str, config: Analysis, seed: int, plan: Path, records: Sequence[Path]
 ) -> dict[str, Any]:
     planned = read_json(plan)
     steps = [read_json(path) for path in records]
     content: dict[str, Any] = {
         "analysis": name,
-        "method": section["method"],
+        "method": config.method,
         "pairtile_version": __version__,
         "inputs": {},
-        "parameters": {**section, "seed": seed},
+        "parameters": {**config.resolved(), "seed": seed},
         "backend": {
             "name": planned["backend"],
             "device": planned["device"],

@@ -8,7 +8,7 @@ import pandas as pd
 
 from pairtile.report.formats import counted, spaced
 from pairtile.report.results import Results
-from pairtile.report.sections.base import Picture, Section
+from pairtile.report.sections.page_section import CaptionedFigure, PageSection
 
 MAX_ROWS = 500
 # Columns of items.parquet that tell why: key and heading.
@@ -22,7 +22,7 @@ COLUMNS = {
 # Steps that have notes, in the order in which they run, and what they do in plain words.
 STEPS = {
     "prepare": "Preparing the input",
-    "contacts": "Finding what is in contact",
+    "network_data": "Reading what the network needs",
     "plan": "Planning the work",
     "null": "What chance alone gives",
     "merge_scan": "Joining the first scan of all pairs",
@@ -33,24 +33,24 @@ STEPS = {
 }
 
 
-def section(results: Results, pictures: list[Picture]) -> Section | None:
+def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
     """Notes and the table of left-out items, None when there are neither."""
     notes = _notes(results)
     dropped = results.dropped
     if not notes and dropped.empty:
         return None
     columns = [column for column in COLUMNS if column in dropped]
-    return Section(
+    return PageSection(
         id="cleaning",
         title="Cleaning and choices",
         template="section_cleaning.html.j2",
         values={
             "notes": notes,
-            "headings": [results.words.item, "left out because", *map(COLUMNS.get, columns)],
+            "headings": [results.text.item, "left out because", *map(COLUMNS.get, columns)],
             "rows": _rows(dropped.head(MAX_ROWS), columns),
             "shown": min(len(dropped), MAX_ROWS),
             "total": len(dropped),
-            "words": results.words,
+            "words": results.text,
         },
     )
 
@@ -81,7 +81,7 @@ def _constant(results: Results) -> list[str]:
     n = int((items["constant"].astype(bool) & items["kept"].astype(bool)).sum())
     if not n:
         return []
-    noun = counted(n, results.words.item, results.words.items)
+    noun = counted(n, results.text.item, results.text.items)
     return [f"{noun} kept although constant: no score above 0 is possible there."]
 
 

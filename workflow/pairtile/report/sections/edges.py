@@ -11,29 +11,29 @@ from pairtile.report import drawn_network
 from pairtile.report.formats import count, number
 from pairtile.report.packed_columns import pack_column, to_digits
 from pairtile.report.results import Results
-from pairtile.report.sections.base import Picture, Section
+from pairtile.report.sections.page_section import CaptionedFigure, PageSection
 
 FIRST_ROWS = 50
 """Rows of one page; so many are in the page as text, for readers without JavaScript."""
 
 
-def section(results: Results, pictures: list[Picture]) -> Section | None:
+def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
     """The table, None for an empty network."""
     if results.network.empty:
         return None
     # The rows of the drawing in its order: the script takes names and scores from there.
-    table = results.words.edge_table(results, results.strongest(drawn_network.MAX_EDGES))
+    table = results.text.edge_table(results, results.strongest(drawn_network.MAX_EDGES))
     if "p_method" in table and not (table["p_method"] == "extrapolated").any():
         table = table.drop(columns="p_method")
     columns = [column for column in table.columns if column not in ("source", "target")]
     # The drawing's scores have the four digits that a column of the table keeps, or are missing.
     drawn = {results.strength} if _is_decimal(results, table) else set()
-    return Section(
+    return PageSection(
         id="edges",
-        title=f"Strongest {results.words.edges}",
+        title=f"Strongest {results.text.edges}",
         template="section_edges.html.j2",
         values={
-            "headings": [*_ends(results), *(results.words.column(column) for column in columns)],
+            "headings": [*_ends(results), *(results.text.column(column) for column in columns)],
             "rows": _rows(table.head(FIRST_ROWS), columns),
             "data": {
                 "rows_a_page": FIRST_ROWS,
@@ -43,11 +43,11 @@ def section(results: Results, pictures: list[Picture]) -> Section | None:
             },
             "shown": len(table),
             "total": len(results.network),
-            "strength": results.words.column(results.strength) if results.strength else "",
+            "strength": results.text.column(results.strength) if results.strength else "",
             "n_bootstraps": (results.parameters.get("bootstraps") or {}).get("number")
             if "support" in table
             else None,
-            "words": results.words,
+            "words": results.text,
         },
         scripts=(
             "datatables.min.js", "searchable_table.js", "network_data.js", "packed_columns.js",
@@ -64,10 +64,10 @@ def _is_decimal(results: Results, table: pd.DataFrame) -> bool:
 
 def _ends(results: Results) -> list[str]:
     if results.regulators:
-        return [results.words.regulator, results.words.target or "target"]
+        return [results.text.regulator, results.text.target or "target"]
     if results.directed:
         return ["source", "target"]
-    item = results.words.item
+    item = results.text.item
     return [f"{item} 1", f"{item} 2"]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from pairtile.report.formats import count, number
 from pairtile.report.results import Results
-from pairtile.report.sections.base import Picture, Section
+from pairtile.report.sections.page_section import CaptionedFigure, PageSection
 
 RANKING = {
     "aupr": "area under the precision-recall curve (AUPR)",
@@ -28,20 +28,20 @@ NETWORK = {
 }
 
 
-def section(results: Results, pictures: list[Picture]) -> Section | None:
+def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
     """Two small tables, None without a gold standard."""
     if not results.evaluation:
         return None
     network = results.evaluation.get("network") or {}
     if network.get("sensitivity") == network.get("recall"):
         network = {key: value for key, value in network.items() if key != "sensitivity"}
-    return Section(
+    return PageSection(
         id="evaluation",
         title="Against the gold standard",
         template="section_evaluation.html.j2",
         values={
             "rule": results.evaluation.get("rule", ""),
-            "ranked": results.words.ranking,
+            "ranked": results.text.ranking,
             "ranking": _named(RANKING, results.evaluation),
             "network": _named(NETWORK, network),
         },

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pairtile.report.results import Results
-from pairtile.report.sections.base import Picture, Section
+from pairtile.report.sections.page_section import CaptionedFigure, PageSection
 
 
-def section(results: Results, pictures: list[Picture]) -> Section | None:
+def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
     """The pictures that could be made, None when there is none."""
     if not pictures:
         return None
-    return Section(
+    return PageSection(
         id="figures",
         title="Figures",
         template="section_figures.html.j2",

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from pairtile.report.results import Results
-from pairtile.report.sections.base import Picture, Section
+from pairtile.report.sections.page_section import CaptionedFigure, PageSection
 
 
-def section(results: Results, pictures: list[Picture]) -> Section | None:
+def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
     """Rules and paragraph, None for a method that has none ready."""
-    if results.words.methods is None:
+    if results.text.methods is None:
         return None
-    paragraph, references = results.words.methods(results)
-    return Section(
+    paragraph, references = results.text.methods(results)
+    return PageSection(
         id="methods",
         title="Methods",
         template="section_methods.html.j2",
         values={
-            "rules": results.words.rules(results),
+            "rules": results.text.rules(results),
             "paragraph": paragraph,
             "references": references,
         },

@@ -8,13 +8,13 @@ from typing import Any
 
 from pairtile.report.formats import count, duration, memory, spaced
 from pairtile.report.results import Results
-from pairtile.report.sections.base import Picture, Section
+from pairtile.report.sections.page_section import CaptionedFigure, PageSection
 
 
-def section(results: Results, pictures: list[Picture]) -> Section:
+def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
     """The tables that let a reader repeat the analysis."""
     summary = results.summary
-    return Section(
+    return PageSection(
         id="run",
         title="What was run",
         template="section_run.html.j2",
@@ -23,7 +23,7 @@ def section(results: Results, pictures: list[Picture]) -> Section:
             "parameters": flattened(results.parameters),
             "backend": summary.get("backend") or {},
             "counts": [
-                (results.words.count(key), count(value)) for key, value in results.counts.items()
+                (results.text.count(key), count(value)) for key, value in results.counts.items()
             ],
             "steps": _steps(summary.get("steps") or {}),
             "versions": {

@@ -1,0 +1,288 @@
+"""The command ``pairtile``: init, check, simulate, compare."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pairtile.command import main
+from pairtile.config import load_config
+from pairtile.config.root import models
+from pairtile.statistics.comparison import compare_networks
+from scipy import stats
+from small_trajectories import adenylate_kinase_files
+from small_trajectories import write as write_trajectory
+from workflow_runs import ROOT, environment, write_config, write_data
+
+NAMES = list(models())
+
+
+@pytest.mark.parametrize("method", NAMES)
+def test_init_writes_a_configuration_that_loads(
+    tmp_path: Path, method: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "mine.yaml"
+    assert main(["init", method, "--out", str(out)]) == 0
+    config = load_config(out)
+    assert [a.method for a in config.analyses.values()] == [method]
+    assert str(out) in out.read_text().split("analyses:")[0]
+    capsys.readouterr()
+    assert main(["init", method]) == 0
+    assert yaml.safe_load(capsys.readouterr().out) == yaml.safe_load(out.read_text())
+
+
+def test_init_lists_the_methods_and_refuses_others(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init"]) == 0
+    listed = [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()]
+    assert listed == NAMES
+    assert main(["init", "aracne"]) == 1
+    error = capsys.readouterr().err
+    assert "'aracne'" in error
+    assert all(name in error for name in NAMES)
+
+
+def test_init_does_not_write_over_a_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "mine.yaml"
+    out.write_text("mine")
+    assert main(["init", NAMES[0], "--out", str(out)]) == 1
+    assert out.read_text() == "mine"
+    assert "--force" in capsys.readouterr().err
+    assert main(["init", NAMES[0], "--out", str(out), "--force"]) == 0
+    assert out.read_text() != "mine"
+
+
+def test_check_shows_the_plan_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_data(tmp_path)
+    config = write_config(tmp_path, {"net": {"chunks": 3, "score": "clr"}, "other": {}})
+    monkeypatch.chdir(tmp_path)
+    before = sorted(path.name for path in tmp_path.rglob("*"))
+    assert main(["check", str(config)]) == 0
+    text = capsys.readouterr().out
+    assert "2 analyses" in text
+    assert "genes kept: 60" in text
+    assert "work: 1,770 pairs in 1 tile, 1 chunk, in two passes" in text
+    assert "memory of a chunk" in text
+    assert sorted(path.name for path in tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("section", "content", "told"),
+    [
+        ({"expression": "none.tsv"}, None, "none.tsv"),
+        ({"keep": {"p_value": 2}}, None, "keep"),
+        ({"gold_standard": "bad.tsv"}, "abc\n", "bad.tsv"),
+    ],
+)
+def test_check_finds_faults(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    section: dict[str, object],
+    content: str | None,
+    told: str,
+) -> None:
+    write_data(tmp_path)
+    if content is not None:
+        (tmp_path / "bad.tsv").write_text(content)
+    config = write_config(tmp_path, {"net": section})
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", str(config)]) == 1
+    error = capsys.readouterr().err
+    assert told in error
+    assert "Traceback" not in error
+
+
+GOLD_OF_OTHERS = "X1\tX2\nX2\tX3\n"
+
+
+@pytest.mark.parametrize(
+    ("section", "told"),
+    [
+        ({"gold_standard": "gold.tsv"}, "none of the 2 gold standard edges"),
+        (
+            {
+                "method": "multimodal_correlation",
+                "expression": "expression.tsv",
+                "estimator": {"min_samples": 61},
+            },
+            "expression.tsv: found 60 samples; expected at least estimator.min_samples (61)",
+        ),
+    ],
+)
+def test_check_finds_what_a_run_would_find_after_scoring(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    section: dict[str, object],
+    told: str,
+) -> None:
+    write_data(tmp_path)
+    (tmp_path / "gold.tsv").write_text(GOLD_OF_OTHERS)
+    config = write_config(tmp_path, {"net": section})
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", str(config)]) == 1
+    assert told in capsys.readouterr().err
+
+
+def test_check_finds_ends_of_paths_that_are_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    section = {"method": "trajectory_correlation", **adenylate_kinase_files()}
+    config = write_config(tmp_path, {"adk": section | {"paths": [["A:LYS13", "4AKE:ASP84"]]}})
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", str(config)]) == 1
+    assert "paths: found 'A:LYS13'" in capsys.readouterr().err
+
+
+def test_check_looks_for_contacts_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files, _ = write_trajectory(tmp_path)
+    section = {"method": "trajectory_correlation", **files, "estimator": {"surrogates": 0}}
+    monkeypatch.chdir(tmp_path)
+    for cutoff, told in ((4.0, "contacts: 10\n"), (0.5, "contacts: 0\n")):
+        contacts = {"contacts": {"cutoff": cutoff, "fraction": 0.5}}
+        assert main(["check", str(write_config(tmp_path, {"net": section | contacts}))]) == 0
+        assert told in capsys.readouterr().out
+    assert main(["check", str(write_config(tmp_path, {"net": section}))]) == 0
+    assert "contacts:" not in capsys.readouterr().out
+    for wrong, told in (
+        ({"cutoff": 0}, "contacts.cutoff: found 0; expected a number greater than 0"),
+        ({"fraction": 1.5}, "contacts.fraction: found 1.5; expected a number greater than 0"),
+        ({"distance": 4}, "contacts.distance"),
+    ):
+        config = write_config(tmp_path, {"net": section | {"contacts": wrong}})
+        assert main(["check", str(config)]) == 1
+        assert told in capsys.readouterr().err
+
+
+def test_check_says_each_thing_once(tmp_path: Path) -> None:
+    write_data(tmp_path)
+    config = write_config(tmp_path, {"net": {"regulators": "regulators.txt"}})
+    with (tmp_path / "regulators.txt").open("a") as file:
+        file.write("nobody\n")
+    # A process of its own: pytest takes what is logged away from standard error.
+    run = subprocess.run(
+        [sys.executable, "-m", "pairtile", "check", str(config)],
+        cwd=tmp_path,
+        env=environment() | {"PYTHONPATH": str(ROOT / "workflow")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout.count("nobody") == 1
+    assert run.stderr == ""
+
+
+def test_check_asks_about_a_table_of_more_samples_than_genes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = pd.DataFrame(np.random.default_rng(1).normal(size=(40, 12)))
+    hints = []
+    for k, turned in enumerate((table, table.T)):
+        turned.add_prefix("c").rename(lambda row: f"r{row}").to_csv(tmp_path / f"{k}.tsv", sep="\t")
+        config = write_config(
+            tmp_path, {"net": {"expression": f"{k}.tsv", "preprocess": {"min_samples": 5}}}
+        )
+        monkeypatch.chdir(tmp_path)
+        assert main(["check", str(config)]) == 0
+        hints.append("see orientation" in capsys.readouterr().out)
+    assert hints == [False, True]
+
+
+def test_simulate_is_the_simulation(tmp_path: Path) -> None:
+    out = tmp_path / "made"
+    assert main(["simulate", "--genes", "12", "--samples", "9", "--out", str(out)]) == 0
+    assert len(pd.read_csv(next(out.glob("expression.tsv*")), sep="\t")) == 12
+
+
+def test_compare_reads_results_and_tells_what_is_shared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = pd.DataFrame(
+        {"source": ["a", "a", "b"], "target": ["b", "c", "c"], "correlation": [0.9, -0.8, 0.7]}
+    )
+    two = pd.DataFrame(
+        {"source": ["b", "c", "d"], "target": ["a", "a", "a"], "correlation": [0.5, 0.6, 0.7]}
+    )
+    (tmp_path / "one").mkdir()
+    one.to_parquet(tmp_path / "one/network.parquet")
+    two.to_csv(tmp_path / "two.tsv", sep="\t", index=False)
+    given_paths = [str(tmp_path / "one"), str(tmp_path / "two.tsv")]
+    assert main(["compare", *given_paths, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["pairs_first"], found["pairs_second"], found["pairs_shared"]) == (3, 3, 2)
+    assert found["sign_changes"] == 1
+    assert found["jaccard"] == pytest.approx(0.5)
+    assert main(["compare", *given_paths]) == 0
+    assert "shared pairs: 2" in capsys.readouterr().out
+    strangers = one.replace({"a": "x", "b": "y", "c": "z"})
+    strangers.to_csv(tmp_path / "strangers.tsv", sep="\t", index=False)
+    assert main(["compare", given_paths[0], str(tmp_path / "strangers.tsv")]) == 0
+    text = capsys.readouterr().out
+    assert "shared items: none" in text
+    assert "nan" not in text
+    assert main(["compare", given_paths[0], str(tmp_path / "nothing")]) == 1
+    assert "nothing: found No such file or directory; expected" in capsys.readouterr().err
+    (tmp_path / "bad.tsv").write_text("x\ty\n1\t2\n")
+    assert main(["compare", given_paths[0], str(tmp_path / "bad.tsv")]) == 1
+    assert "bad.tsv" in capsys.readouterr().err
+
+
+EDGES = st.lists(
+    st.tuples(
+        st.sampled_from("abcdef"), st.sampled_from("abcdef"), st.floats(-1, 1, allow_nan=False)
+    ).filter(lambda edge: edge[0] != edge[1]),
+    max_size=20,
+).map(lambda rows: pd.DataFrame(rows, columns=["source", "target", "score"]))
+
+
+@settings(deadline=None)
+@given(EDGES, EDGES)
+def test_comparison_agrees_with_sets(one: pd.DataFrame, two: pd.DataFrame) -> None:
+    found, back = compare_networks(one, two), compare_networks(two, one)
+    sets = [
+        {frozenset(pair) for pair in zip(t["source"], t["target"], strict=True)} for t in (one, two)
+    ]
+    assert (found.pairs_first, found.pairs_second) == (len(sets[0]), len(sets[1]))
+    assert found.pairs_shared == back.pairs_shared == len(sets[0] & sets[1])
+    if sets[0] | sets[1]:
+        assert found.jaccard == pytest.approx(len(sets[0] & sets[1]) / len(sets[0] | sets[1]))
+
+
+def test_overlap_by_chance_is_hypergeometric() -> None:
+    names = [f"g{k}" for k in range(10)]
+    ring = pd.DataFrame({"source": names, "target": [*names[1:], names[0]], "score": 1.0})
+    found = compare_networks(ring, ring)
+    assert found.p_overlap == pytest.approx(stats.hypergeom.sf(9, 45, 10, 10))
+    assert np.isnan(found.rank_correlation)  # all scores are equal
+
+
+def test_a_network_without_scores_is_not_compared() -> None:
+    whole = pd.DataFrame({"source": ["a"], "target": ["b"], "score": [1.0]})
+    with pytest.raises(ValueError, match=r"second network: found columns .* expected 'score', too"):
+        compare_networks(whole, whole.drop(columns="score"))
+
+
+def test_the_command_runs_as_a_module() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pairtile", "--version"],
+        cwd=ROOT / "workflow",
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.startswith("pairtile ")

@@ -1,0 +1,364 @@
+"""README, docs and the files beside them say what is so: links, configurations, names, columns."""
+
+from __future__ import annotations
+
+import json
+import re
+import urllib.parse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+from pairtile import __version__
+from pairtile.config import load_config
+from pairtile.config.models import Analysis, models_in
+from pairtile.config.root import Config, models
+from pairtile.errors import ConfigError
+from pairtile.io.networks.formats import EXPORTERS
+from pairtile.report.make_figures import COMMON_FIGURES
+from pairtile.simulate import simulate_kinetic, write_simulation
+from paths import ROOT
+
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("config/*.md")])
+NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+RESULTS_PAGE = ROOT / "docs" / "results.md"
+
+
+def text_of(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def prose_of(page: Path) -> str:
+    """The page without its code blocks."""
+    return FENCE.sub("", text_of(page))
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return [body for name, body in FENCE.findall(text_of(page)) if name == language]
+
+
+def inline_code(page: Path) -> list[str]:
+    return [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", prose_of(page))]
+
+
+def anchors(page: Path) -> set[str]:
+    """Anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ +(.+)$", prose_of(page), re.MULTILINE)
+    plain = [re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings]
+    return {heading.strip().replace(" ", "-") for heading in plain}
+
+
+# --- links --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_relative_links_lead_somewhere(page):
+    for link in LINK.findall(prose_of(page)):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = urllib.parse.unquote(link).partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), f"{link} in {page.name}"
+        assert ROOT in target.parents, f"{link} leaves the repository"
+        if anchor and target.suffix == ".md":
+            assert anchor in anchors(target), f"{link} in {page.name}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_no_page_names_a_place_on_somebodys_machine(page):
+    assert not re.search(r"(?<![\w.])/(work|home|tmp|root|Users)/", text_of(page))
+
+
+def test_pictures_are_small():
+    for picture in (ROOT / "docs" / "images").iterdir():
+        assert picture.stat().st_size < 200_000, picture.name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_make_targets_exist(page):
+    targets = set(re.findall(r"^([\w-]+):", text_of(ROOT / "Makefile"), re.MULTILINE))
+    for command in [*inline_code(page), *blocks(page, "console")]:
+        for target in re.findall(r"\bmake ([a-z][a-z-]*)", command):
+            assert target in targets, f"make {target}"
+
+
+# --- configurations -----------------------------------------------------------------------------
+
+
+def yaml_examples() -> Iterator[Any]:
+    for page, name in zip(PAGES, NAMES, strict=True):
+        for number, block in enumerate(blocks(page, "yaml")):
+            if "analyses:" in block:
+                yield pytest.param(block, id=f"{name}-{number}")
+
+
+@pytest.mark.parametrize("block", yaml_examples())
+def test_configurations_shown_are_valid(block, tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_text(block, encoding="utf-8")
+    load_config(path)
+
+
+LEAST: dict[str, dict[str, Any]] = {
+    "mutual_information": {"expression": "e.tsv"},
+    "predictor_pairs": {"expression": "e.tsv"},
+    "mirna_targets": {"mirnas": "m.fa", "transcripts": "t.fa"},
+    "multimodal_correlation": {"expression": "e.tsv"},
+    "trajectory_correlation": {"topology": "t.psf", "trajectories": ["r.dcd"]},
+}
+"""What an analysis cannot do without."""
+
+
+def keys_by_section(method: type[Analysis]) -> dict[str, list[tuple[str, ...]]]:
+    """Every key of a configuration and the places where it stands."""
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for key, field in method.model_fields.items():
+        found.setdefault(key, []).append((key,))
+        for section in models_in(field.annotation):
+            for inner in section.model_fields:
+                found.setdefault(inner, []).append((key, inner))
+    return found | {key: [(key,)] for key in Config.model_fields}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_settings_named_in_the_text_are_valid(page):
+    for code in inline_code(page):
+        key, colon, rest = code.partition(": ")
+        placeholder = re.search(r"(?<!\w)[a-zA-Z](?!\w)|\.\.\.|NAME|/", rest)
+        if not colon or placeholder:
+            continue
+        faults = [
+            setting_fault(method, place, yaml.safe_load(rest))
+            for method in models().values()
+            for place in keys_by_section(method).get(key, [])
+        ]
+        # Several methods and sections may have the key; the text means one of them.
+        assert not faults or None in faults, faults
+
+
+def setting_fault(method: type[Analysis], place: tuple[str, ...], value: Any) -> str | None:
+    """Why a method refuses ``value`` at ``place``."""
+    name = method.method_name()
+    analysis: dict[str, Any] = {"method": name, **LEAST[name]}
+    top: dict[str, Any] = {"analyses": {"a": analysis}}
+    if place[0] in Config.model_fields:
+        top[place[0]] = value
+    elif len(place) == 1:
+        analysis[place[0]] = value
+    else:
+        analysis[place[0]] = {place[1]: value}
+        if place[0] == "bootstraps":
+            analysis["bootstraps"]["number"] = 2
+        if place[0] == "quantize" and value == "thresholds":
+            analysis["quantize"]["thresholds"] = [1, 2]
+        if place == ("threshold", "method") and value == "score":
+            analysis["threshold"]["score"] = 0.5
+    try:
+        load_config(top)
+    except ConfigError as error:
+        return str(error)
+    return None
+
+
+# --- results ------------------------------------------------------------------------------------
+
+
+def rule_outputs() -> set[str]:
+    """Files that the rules make in an analysis' folder, without those with wildcards."""
+    text = "".join(text_of(path) for path in sorted((ROOT / "workflow/rules").glob("*.smk")))
+    named = set(re.findall(r'f"\{ANALYSIS\}/([^"{}]+)"', text))
+    named |= {table for method in models().values() for table in method.tables}
+    return named | {f"network{exporter.suffix}" for exporter in EXPORTERS.values()}
+
+
+def test_every_file_that_rules_make_is_described():
+    described = " ".join(inline_code(RESULTS_PAGE))
+    for name in rule_outputs():
+        assert re.search(rf"(?<![\w.]){re.escape(name)}", described), name
+    for figure in COMMON_FIGURES:
+        assert figure in described
+
+
+def test_every_file_described_is_one_that_rules_make():
+    made = rule_outputs() | {"logs", "steps/*.json", "scan", "chunks", "bootstraps"}
+    rows = re.findall(r"^\| (`.*?) \|", text_of(RESULTS_PAGE), re.MULTILINE)
+    first_columns = [name for row in rows for name in re.findall(r"`([^`]+)`", row)]
+    files = [name for name in first_columns if "/" in name or re.search(r"\.\w+$", name)]
+    assert len(files) > 10
+    for name in files:
+        assert name.rstrip("/") in made, name
+
+
+def test_export_formats_are_described_with_their_files():
+    for format, exporter in EXPORTERS.items():
+        assert f"| `{format}` | `network{exporter.suffix}` |" in text_of(RESULTS_PAGE)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small analysis, step by step as the rules make it."""
+    from pairtile.steps.chunk import chunk
+    from pairtile.steps.evaluate import evaluate
+    from pairtile.steps.merge import merge
+    from pairtile.steps.network import network
+    from pairtile.steps.null import null
+    from pairtile.steps.plan import plan, read_plan
+    from pairtile.steps.prepare import prepare
+    from pairtile.steps.summary import summary
+
+    top = tmp_path_factory.mktemp("results")
+    simulated = simulate_kinetic(n_genes=30, n_samples=60, n_regulators=4, seed=1)
+    write_simulation(simulated, top, "test")
+    inputs = {
+        "expression": str(top / "expression.tsv.gz"),
+        "regulators": str(top / "regulators.txt"),
+        "gold_standard": str(top / "gold_standard.tsv"),
+    }
+    analysis = {"method": "mutual_information", **inputs, "score": "target_z"}
+    analysis |= {"keep": {"fdr": 0.05}, "null": {"permutations": 10_000}}
+    section = load_config({"analyses": {"a": analysis}}).resolved("a")
+    steps, state = top / "steps", top / "state"
+    items, plan_file = top / "items.parquet", top / "plan.json"
+    prepare(section, 1, inputs, items, state, steps / "prepare.json")
+    plan(section, "cpu", 1, state, plan_file, steps / "plan.json")
+    null(section, plan_file, state, top / "null.npz", steps / "null.json")
+    [planned] = read_plan(plan_file).chunks
+    for stage, pairs, sums in (("scan", None, "scan.npz"), ("chunks", "pairs.parquet", None)):
+        second = stage == "chunks"
+        scan = top / "scan.npz" if second else None
+        out = top / stage / f"{planned.name}.parquet"
+        chunk(section, plan_file, state, top / "null.npz", scan, stage, planned.name, out)
+        record = steps / ("merge.json" if second else "merge_scan.json")
+        merged = top / pairs if pairs else None
+        null_file = top / "null.npz" if second else None
+        sums_file = top / (sums or "chunks.npz")
+        merge(section, plan_file, state, null_file, [out], stage, merged, sums_file, record)
+    tables = {"state": state, "items": items, "pairs": top / "pairs.parquet"}
+    network(
+        section=section,
+        plan_file=plan_file,
+        null=top / "null.npz",
+        summaries=top / "chunks.npz",
+        scan=top / "scan.npz",
+        bootstraps=[],
+        out=top / "network.parquet",
+        scores=top / "scores.npz",
+        record=steps / "network.json",
+        **tables,
+    )
+    evaluate(
+        section=section,
+        scan=top / "scan.npz",
+        network=top / "network.parquet",
+        out=top / "evaluation.json",
+        record=steps / "evaluate.json",
+        **tables,
+    )
+    records = [
+        steps / f"{step}.json"
+        for step in ("prepare", "plan", "null", "merge_scan", "merge", "network", "evaluate")
+    ]
+    summary("a", section, 1, plan_file, records, top / "summary.json")
+    return top
+
+
+def section_of_page(heading: str) -> str:
+    """The text under one heading of docs/results.md, up to the next of its rank or above."""
+    lines = text_of(RESULTS_PAGE).splitlines()
+    start = lines.index(heading)
+    rank = heading.split(" ")[0]
+    rest = lines[start + 1 :]
+    end = next(
+        (n for n, line in enumerate(rest) if re.match(rf"#{{1,{len(rank)}}} ", line)), len(rest)
+    )
+    return "\n".join(rest[:end])
+
+
+def first_column(text: str) -> list[str]:
+    rows = re.findall(r"^\| (`.*?) \|", text, re.MULTILINE)
+    return [name for row in rows for name in re.findall(r"`([^`]+)`", row)]
+
+
+@pytest.mark.parametrize("table", ["items", "pairs"])
+def test_columns_described_are_those_of_the_table(run, table):
+    described = first_column(section_of_page(f"### `{table}.parquet`"))
+    assert described == list(pd.read_parquet(run / f"{table}.parquet").columns)
+
+
+def test_columns_of_the_network_are_described(run):
+    described = first_column(section_of_page("### `network.parquet`"))
+    columns = list(pd.read_parquet(run / "network.parquet").columns)
+    assert [name for name in described if name not in ("clr", "support")] == columns
+
+
+def test_keys_described_are_those_of_the_evaluation(run):
+    evaluation = json.loads((run / "evaluation.json").read_text())
+    page = section_of_page("## `evaluation.json`")
+    assert set(first_column(page)) == set(evaluation)
+    for key in [*evaluation["network"], *evaluation["curve"]]:
+        assert f"`{key}`" in page
+
+
+def test_keys_and_counts_of_the_summary_are_described(run):
+    summary = json.loads((run / "summary.json").read_text())
+    page = section_of_page("## `summary.json`")
+    # The settings of preparation as resolved are joined to `parameters` by the summary.
+    assert set(first_column(page)) >= set(summary)
+    for count in summary["counts"]:
+        assert f"`{count}`" in page, count
+    for name in ("backend", "threshold"):
+        for key in summary[name]:
+            assert f"`{key}`" in page, key
+
+
+# --- code ---------------------------------------------------------------------------------------
+
+
+def test_library_example_of_the_readme_runs(monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    [example] = [b for b in blocks(ROOT / "README.md", "python") if "infer_network" in b]
+    exec(compile(example, "README.md", "exec"), {})
+    assert "target_z" in capsys.readouterr().out
+
+
+def test_gold_standard_matrix_becomes_a_list_as_the_readme_says(monkeypatch, tmp_path):
+    from pairtile.io.gold_standard import read_gold_standard
+
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "inferelator" / "data" / "bsubtilis"
+    folder.mkdir(parents=True)
+    # As there: no field above the row names, names in quotes.
+    (folder / "gold_standard.tsv").write_text('"t1"\t"t2"\n"g1"\t0\t1\n"g2"\t1\t0\n"g3"\t0\t0\n')
+    [example] = [b for b in blocks(ROOT / "README.md", "python") if "gold_standard" in b]
+    exec(compile(example, "README.md", "exec"), {})
+    edges = read_gold_standard(tmp_path / "bsubtilis_gold.tsv")
+    assert set(zip(edges["source"], edges["target"], strict=True)) == {("t2", "g1"), ("t1", "g2")}
+
+
+# --- the files beside ---------------------------------------------------------------------------
+
+
+def test_citation_file_is_complete_and_of_this_version():
+    citation = yaml.safe_load(text_of(ROOT / "CITATION.cff"))
+    assert citation["cff-version"] == "1.2.0"
+    assert {"message", "title", "authors"} <= set(citation)
+    assert citation["version"] == __version__
+    assert citation["license"] == "BSD-3-Clause"
+
+
+def test_changelog_has_a_place_for_this_version():
+    changelog = text_of(ROOT / "CHANGELOG.md")
+    assert "## [Unreleased]" in changelog or f"## [{__version__}]" in changelog
+    assert __version__ in changelog
+
+
+def test_workflow_catalog_finds_what_it_needs():
+    usage = yaml.safe_load(text_of(ROOT / ".snakemake-workflow-catalog.yml"))["usage"]
+    assert set(usage) == {"mandatory-flags", "software-stack-deployment", "report"}
+    for name in ("workflow/Snakefile", "config/README.md"):
+        assert (ROOT / name).is_file()

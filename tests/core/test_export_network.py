@@ -1,0 +1,133 @@
+"""What holds for every format: same bytes, empty networks, speed, errors, nothing left behind."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from export_networks import AWKWARD, METADATA, chain, items_table, large, write
+from pairtile.errors import InputError
+from pairtile.io.networks import EXPORTERS, export_network
+
+FORMATS = list(EXPORTERS)
+
+
+def test_formats_and_file_names_are_those_of_the_contract() -> None:
+    assert {name: f"network{exporter.suffix}" for name, exporter in EXPORTERS.items()} == {
+        "tsv": "network.tsv",
+        "parquet": "network.parquet",
+        "graphml": "network.graphml",
+        "gexf": "network.gexf",
+        "sif": "network.sif",
+        "cx2": "network.cx2",
+        "adjacency": "network.npz",
+        "h5ad": "network.h5ad",
+        "regulon": "network.regulon.tsv",
+        "html": "network.html",
+    }
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("format", FORMATS)
+def test_equal_input_gives_equal_bytes_on_any_day(
+    format: str, directed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network, items = chain(AWKWARD, directed), items_table(AWKWARD, 3)
+    first = write(tmp_path, format, network, items, directed=directed).read_bytes()
+    later = time.struct_time((2037, 5, 6, 7, 8, 9, 2, 126, 0))
+    monkeypatch.setattr(time, "localtime", lambda *_: later)
+    monkeypatch.setattr(time, "gmtime", lambda *_: later)
+    monkeypatch.setattr(time, "strftime", lambda *_: "2037-05-06")
+    monkeypatch.setattr(time, "time", lambda: 2.1e9)
+    assert write(tmp_path, format, network, items, directed=directed).read_bytes() == first
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("format", FORMATS)
+def test_exporting_leaves_its_input_alone_and_one_file_behind(
+    format: str, directed: bool, tmp_path: Path
+) -> None:
+    network, items = chain(AWKWARD, directed), items_table(AWKWARD)
+    before = network.copy(), items.copy()
+    path = write(tmp_path, format, network, items, directed=directed)
+    pd.testing.assert_frame_equal(network, before[0])
+    pd.testing.assert_frame_equal(items, before[1])
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_fifty_thousand_edges_take_seconds(format: str, tmp_path: Path) -> None:
+    network, items = large(2000, 50_000)
+    start = time.perf_counter()
+    write(tmp_path, format, network, items)
+    assert time.perf_counter() - start < 20
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_gene_without_edges_or_a_network_without_genes_is_no_error(
+    format: str, tmp_path: Path
+) -> None:
+    write(tmp_path, format, chain(["a", "b"]).iloc[:0], items_table(["a", "b"]))
+    write(tmp_path, format, chain(["a", "b"]).iloc[:0], items_table([]))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize(
+    ("name", "seen"), [("a\tb", r"\\t"), ("a\nb", r"\\n"), ("\x00", "x00"), ("\ud800", "ud800")]
+)
+def test_names_that_formats_cannot_hold_are_refused_by_name(
+    format: str, name: str, seen: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=f"{seen}.*rename the gene"):
+        write(tmp_path, format, chain(["a", name]), items_table(["a", name]))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failing_writer_keeps_the_older_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network, items = chain(["a", "b", "c"]), items_table(["a", "b", "c"])
+    path = write(tmp_path, "sif", network, items)
+    older = path.read_bytes()
+
+    def broken(_: object, temporary: Path) -> None:
+        temporary.write_text("half")
+        raise OSError("no space left on device")
+
+    monkeypatch.setitem(EXPORTERS, "sif", EXPORTERS["sif"]._replace(writer=broken))
+    with pytest.raises(OSError, match="no space"):
+        write(tmp_path, "sif", network, items)
+    assert path.read_bytes() == older
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("network", "items", "message"),
+    [
+        (chain(["a", "b"]).drop(columns="target"), items_table(["a", "b"]), "column 'target'"),
+        (chain(["a", "b"]).drop(columns="mi_bits"), items_table(["a", "b"]), "none of the columns"),
+        (chain(["a", "z"]), items_table(["a", "b"]), "target 'z' is not a kept gene"),
+        (chain(["dropped", "a"]), items_table(["a", "b"]), "source 'dropped' is not a kept gene"),
+        (chain(["a", "b"]), items_table(["a", "b", "a"]), "gene 'a' is named twice"),
+    ],
+)
+def test_inconsistent_tables_are_refused(
+    network: pd.DataFrame, items: pd.DataFrame, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        write(tmp_path, "tsv", network, items)
+
+
+def test_an_unknown_format_is_refused_with_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="'xlsx'; expected one of tsv, parquet"):
+        export_network(
+            chain(["a", "b"]),
+            items_table(["a", "b"]),
+            "xlsx",
+            tmp_path / "x",
+            directed=False,
+            name="",
+            metadata=METADATA,
+        )

@@ -1,0 +1,265 @@
+"""Names made to do harm stay names: in pages, figures and tables of every method."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import lxml.etree
+import numpy as np
+import pandas as pd
+import pytest
+from motion_reports import of_tables
+from pairtile.errors import InputError
+from pairtile.runtime.files import read_json
+from test_workflow_multimodal_correlation import section as modes_section
+from test_workflow_predictor_pairs import random_levels
+from test_workflow_predictor_pairs import section as levels_section
+from workflow_runs import Analysis
+
+DEED = "document.title='stolen'"
+HOSTILE = [
+    f"<script>{DEED}</script>",
+    f"</script><script>{DEED}</script>",
+    f'"><img/src=x/onerror={DEED}>',
+    f"<svg/onload={DEED}>",
+    f"'onmouseover={DEED}//",
+    f"javascript:{DEED}",
+    "<!--",
+    "]]>",
+    "</title></style></textarea>",
+    "{{7*7}}{%raw%}",
+    "${7*7}`",
+    r"$\nosuchcommand{$",
+    "&lt;b&gt;",
+    "=cmd|'/c_calc'!A1",
+    "@SUM(1)",
+    "+x",
+    "\u202egnp.exe",
+]
+"""Without blanks, so that FASTA files hold them, too."""
+
+SCRIPTING = {"script", "iframe", "object", "embed", "base", "foreignobject", "meta", "link"}
+EXPORTS = ["tsv", "parquet", "graphml", "gexf", "sif", "cx2", "adjacency", "h5ad", "html"]
+
+
+class Page(HTMLParser):
+    """What a browser would act on."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[tuple[str, str]] = []
+        self.in_script = False
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self.in_script = tag == "script"
+        if self.in_script:
+            self.scripts.append((dict(attrs).get("type") or "", ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        self.in_script = False
+
+    def handle_data(self, data: str) -> None:
+        if self.in_script:
+            kind, text = self.scripts[-1]
+            self.scripts[-1] = kind, text + data
+
+
+def assert_harmless_page(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    page = Page(text)
+    policies = [a for tag, a in page.tags if tag == "meta" and "http-equiv" in a]
+    assert len(policies) == 1
+    policy = policies[0]["content"] or ""
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe-eval" not in policy
+    for kind, script in page.scripts:
+        if kind == "application/json":
+            json.loads(script)
+        else:  # only scripts of ours, by their digest
+            digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+            assert f"'sha256-{digest}'" in policy
+            assert DEED not in script
+    for tag, attributes in page.tags:
+        assert not [name for name in attributes if name.startswith("on")], (tag, attributes)
+        assert tag not in SCRIPTING - {"script", "meta"}, tag
+        for key in ("href", "src", "action", "xlink:href"):
+            address = (attributes.get(key) or "").strip().lower()
+            allowed = ("#", "data:image/", "https://") if tag == "a" else ("#", "data:image/")
+            assert not address or address.startswith(allowed), (tag, address)
+            assert DEED not in address
+    images = [a["src"] for tag, a in page.tags if tag == "img" and a.get("src")]
+    for image in images:
+        assert image
+        if image.startswith("data:image/svg+xml;base64,"):
+            assert_harmless_drawing(base64.b64decode(image.split(",", 1)[1]))
+
+
+def assert_harmless_drawing(content: bytes) -> None:
+    for element in lxml.etree.fromstring(content).iter("*"):
+        tag = lxml.etree.QName(element).localname.lower()
+        assert tag not in SCRIPTING
+        for name, value in element.attrib.items():
+            local = lxml.etree.QName(name).localname.lower()
+            assert not local.startswith("on")
+            assert local != "href" or value.startswith(("#", "data:image/png")), value
+
+
+def assert_harmless(folder: Path) -> None:
+    """All pages and figures in the folder of an analysis."""
+    pages = sorted(folder.glob("*.html"))
+    assert folder / "report.html" in pages
+    for page in pages:
+        assert_harmless_page(page)
+    drawings = list((folder / "figures").glob("*.svg"))
+    assert drawings
+    for drawing in drawings:
+        assert_harmless_drawing(drawing.read_bytes())
+    assert_untouched_in_a_browser(pages, folder)
+
+
+def assert_untouched_in_a_browser(pages: list[Path], folder: Path) -> None:
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        return  # what a parser sees was checked
+    for page in pages:
+        done = subprocess.run(
+            [
+                chromium,
+                *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"),
+                *(f"--user-data-dir={folder / '.profile'}", "--virtual-time-budget=3000"),
+                *("--dump-dom", page.as_uri()),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        title = re.search(r"<title>(.*?)</title>", done.stdout, re.S)
+        assert title, done.stderr[-2000:]
+        assert title[1] != "stolen"
+
+
+def expression(folder: Path, samples: int = 40) -> list[str]:
+    """A table whose genes have the hostile names; neighbours go together."""
+    random = np.random.default_rng(2)
+    values = np.cumsum(random.normal(size=(len(HOSTILE), samples)), axis=0)
+    names = [f"s{k:02d}" for k in range(samples)]
+    with (folder / "expression.tsv").open("w", newline="") as file:
+        rows = csv.writer(file, delimiter="\t", lineterminator="\n")
+        rows.writerow(["gene", *names])
+        rows.writerows([name, *row] for name, row in zip(HOSTILE, values.round(4), strict=True))
+    return names
+
+
+def names_in(table: pd.DataFrame) -> set[str]:
+    return set(table["source"]) | set(table["target"])
+
+
+# --- every method -------------------------------------------------------------------------------
+
+
+def test_mutual_information(tmp_path: Path) -> None:
+    expression(tmp_path)
+    (tmp_path / "regulators.txt").write_text("\n".join(HOSTILE[:9]) + "\n")
+    with (tmp_path / "gold.tsv").open("w", newline="") as file:
+        rows = csv.writer(file, delimiter="\t", lineterminator="\n")
+        rows.writerows([("source", "target"), *pairwise(HOSTILE[:9])])
+    keys = {"regulators": "regulators.txt", "gold_standard": "gold.tsv", "keep": "all"}
+    out = Analysis(tmp_path, keys | {"dpi": False, "export": EXPORTS}).all().out
+    assert_harmless(out)
+    table = pd.read_csv(out / "network.tsv", sep="\t", keep_default_na=False)
+    assert names_in(table) == set(HOSTILE)  # as they are, not as a spreadsheet wants them
+    for name in ("network.graphml", "network.gexf"):
+        lxml.etree.parse(out / name)
+    warnings = read_json(out / "summary.json")["warnings"]
+    assert [w for w in warnings if w.startswith("3 names begin with =, +, - or @")]
+
+
+def test_multimodal_correlation(tmp_path: Path) -> None:
+    samples = expression(tmp_path)
+    labels = [HOSTILE[k % 2] for k in range(len(samples))]
+    table = pd.DataFrame({"sample": samples, HOSTILE[3]: labels, HOSTILE[4]: range(len(samples))})
+    table.to_csv(tmp_path / "samples.tsv", sep="\t", index=False)
+    keys: dict[str, Any] = {
+        "annotations": "samples.tsv",
+        "conditions": [HOSTILE[3], {"name": HOSTILE[4], "kind": "quantitative"}],
+    }
+    made = Analysis(tmp_path, modes_section(**keys)).all()
+    assert_harmless(made.out)
+    assert names_in(pd.read_parquet(made.out / "network.parquet")) <= set(HOSTILE)
+
+
+def test_predictor_pairs(tmp_path: Path) -> None:
+    levels = random_levels(len(HOSTILE), 30)
+    levels[0, 1:] = levels[1, :-1] ^ levels[2, :-1]
+    with (tmp_path / "levels.tsv").open("w", newline="") as file:
+        rows = csv.writer(file, delimiter="\t", lineterminator="\n")
+        rows.writerow(["gene", *(f"t{k}" for k in range(30))])
+        rows.writerows([name, *row] for name, row in zip(HOSTILE, levels, strict=True))
+    assert_harmless(Analysis(tmp_path, levels_section()).all().out)
+
+
+def test_mirna_targets(tmp_path: Path) -> None:
+    pytest.importorskip("RNA", reason="needs the package ViennaRNA")
+    mirna = "UGAGGUAGUAGGUUGUAUAGUU"
+    site = mirna[::-1].translate(str.maketrans("ACGU", "UGCA"))
+    mirnas, names = HOSTILE[:4], HOSTILE[4:]
+    (tmp_path / "mirnas.fa").write_text("".join(f">{name}\n{mirna}\n" for name in mirnas))
+    flanked = "ACGUACGU" * 5 + site + "GACUGACU" * 5
+    (tmp_path / "utr3.fa").write_text("".join(f">{name}\n{flanked}\n" for name in names))
+    keys = {"mirnas": "mirnas.fa", "transcripts": "utr3.fa", "export": ["tsv", "html"]}
+    out = Analysis(tmp_path, {"method": "mirna_targets", **keys}).all().out
+    assert_harmless(out)
+    hits = pd.read_csv(out / "hits.tsv", sep="\t", keep_default_na=False)
+    assert set(hits["transcript"]) == set(names)
+    for name, fields in (("hits.bed", 6), ("hits.gff3", 9)):
+        lines = [line for line in (out / name).read_text().splitlines() if line[0] != "#"]
+        assert lines
+        assert all(len(line.split("\t")) >= fields for line in lines)
+
+
+def test_trajectory_correlation(tmp_path: Path) -> None:
+    random = np.random.default_rng(1)
+    values = np.cumsum(random.normal(size=(120, len(HOSTILE))), axis=1)
+    out = of_tables(tmp_path, values, names=HOSTILE, estimator={"kind": "gaussian"})
+    assert_harmless(out)
+
+
+# --- names that no table can hold ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["a\tb", "a\nb", "a\rb", "a\x1b[31mb", "a\x00b", "a\x85b"])
+def test_a_name_with_a_control_character_is_refused_before_anything_is_computed(
+    name: str, tmp_path: Path
+) -> None:
+    samples = [f"s{k}" for k in range(30)]
+    values = np.random.default_rng(0).normal(size=(6, 30)).round(3)
+    pd.DataFrame(values, [name, *"bcdef"], samples).to_parquet(tmp_path / "expression.parquet")
+    analysis = Analysis(tmp_path, {"expression": "expression.parquet"})
+    with pytest.raises(InputError, match="names without control characters") as raised:
+        analysis.prepare()
+    assert "expression.parquet: name " in str(raised.value)
+    assert str(raised.value).isprintable()
+    assert not (analysis.out / "items.parquet").exists()
+
+
+def test_signed_numbers_and_plain_names_are_no_formulas(tmp_path: Path) -> None:
+    values = np.random.default_rng(0).normal(size=(4, 30)).round(3)
+    table = pd.DataFrame(values, ["-1", "+2.5", "a=b", "x@y"], [f"s{k}" for k in range(30)])
+    table.to_csv(tmp_path / "expression.tsv", sep="\t")
+    analysis = Analysis(tmp_path, {}).prepare()
+    warnings = read_json(analysis.record("prepare"))["warnings"]
+    assert not [warning for warning in warnings if "formula" in warning]

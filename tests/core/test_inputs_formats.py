@@ -1,0 +1,279 @@
+"""Parquet, AnnData, GCT and 10x folders: what is read and what is refused."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+
+import anndata
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from pairtile.errors import InputError
+from pairtile.io.expression import Expression, read_expression
+from scipy import io, sparse
+
+GENES, SAMPLES = ["a", "b"], ["s1", "s2", "s3"]
+VALUES = np.array([[1, 2.5, -3], [400, np.nan, 6]])
+FRAME = pd.DataFrame(VALUES, index=GENES, columns=SAMPLES)
+
+
+def assert_is_table(expression: Expression) -> None:
+    np.testing.assert_array_equal(expression.values, VALUES)
+    assert expression.values.dtype == np.float64
+    assert expression.values.flags.c_contiguous
+    assert (expression.genes, expression.samples) == (GENES, SAMPLES)
+
+
+# Parquet ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pytest.param(FRAME, id="index"),
+        pytest.param(FRAME.rename_axis("gene"), id="named_index"),
+        pytest.param(FRAME.rename_axis("gene").reset_index(), id="first_column"),
+        pytest.param(FRAME.assign(gene=GENES).reset_index(drop=True), id="last_column"),
+        pytest.param(FRAME.assign(gene=GENES).set_axis([7, 3], axis=0), id="column_beside_numbers"),
+        pytest.param(
+            FRAME.assign(gene=pd.Categorical(GENES)).reset_index(drop=True), id="category"
+        ),
+    ],
+)
+def test_parquet_names_come_from_the_index_or_the_text_column(
+    tmp_path: Path, frame: pd.DataFrame
+) -> None:
+    frame.to_parquet(tmp_path / "t.parquet")
+    assert_is_table(read_expression(tmp_path / "t.parquet"))
+
+
+def test_parquet_with_samples_in_rows_is_turned_over(tmp_path: Path) -> None:
+    FRAME.T.to_parquet(tmp_path / "t.parquet")
+    assert_is_table(read_expression(tmp_path / "t.parquet", orientation="samples_in_rows"))
+
+
+def test_parquet_nulls_and_number_types_are_read(tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "gene": pa.array(GENES, pa.large_string()),
+            "s1": pa.array([1, 400], pa.int16()),
+            "s2": pa.array([2.5, None], pa.float32()),
+            "s3": pa.array([-3, 6], pa.decimal128(5, 2)),
+        }
+    )
+    pa.parquet.write_table(table, tmp_path / "t.parquet")
+    assert_is_table(read_expression(tmp_path / "t.parquet"))
+
+
+def test_parquet_index_of_whole_numbers_gives_names_where_no_text_does(tmp_path: Path) -> None:
+    FRAME.set_axis([7157, 672], axis=0).to_parquet(tmp_path / "t.parquet")
+    assert read_expression(tmp_path / "t.parquet").genes == ["7157", "672"]
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (FRAME.reset_index(drop=True), "no text column and no pandas index"),
+        (FRAME.assign(x="u", y="v").reset_index(drop=True), "2 text columns ('x', 'y')"),
+        (FRAME.assign(x="u"), "sample 'x': found type"),
+        (FRAME.assign(x=[True, False]), "sample 'x': found type bool"),
+        (FRAME.set_axis(["a", "a"], axis=0), "duplicate gene name: 'a' 2 times"),
+        (FRAME.set_axis(["a", ""], axis=0), "1 gene without a name"),
+        (FRAME.set_axis(["a", None], axis=0), "1 gene without a name"),
+        (FRAME[["s1", "s2"]], "found 2 samples"),
+        (FRAME.iloc[:0], "a table without rows; expected genes in rows"),
+        (FRAME.replace(2.5, np.inf), "gene 'a', sample 's2': found inf (1 infinite values in all)"),
+        (FRAME.set_index("s1", append=True), "an index of several columns"),
+    ],
+)
+def test_bad_parquet_tables_are_refused(tmp_path: Path, frame: pd.DataFrame, message: str) -> None:
+    frame.to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(InputError, match=re.escape(message)):
+        read_expression(tmp_path / "t.parquet")
+
+
+# AnnData ---------------------------------------------------------------------------------------
+
+
+def annotated(values: np.ndarray = VALUES, **layers: object) -> anndata.AnnData:
+    return anndata.AnnData(
+        np.ascontiguousarray(values.T),
+        obs=pd.DataFrame({"batch": [1, 2, 3]}, index=SAMPLES),
+        var=pd.DataFrame(index=GENES),
+        layers=layers,
+    )
+
+
+def test_h5ad_has_cells_in_rows_whatever_the_orientation(tmp_path: Path) -> None:
+    annotated().write_h5ad(tmp_path / "t.h5ad")
+    for orientation in ("genes_in_rows", "samples_in_rows"):
+        assert_is_table(read_expression(tmp_path / "t.h5ad", orientation=orientation))
+
+
+@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_h5ad_sparse_layers_are_read(tmp_path: Path, form: type, dtype: type) -> None:
+    layer = form(VALUES.T.astype(dtype))
+    annotated(np.zeros((2, 3)), raw=layer).write_h5ad(tmp_path / "t.h5ad")
+    assert_is_table(read_expression(tmp_path / "t.h5ad", layer="raw"))
+    np.testing.assert_array_equal(read_expression(tmp_path / "t.h5ad").values, np.zeros((2, 3)))
+
+
+def test_h5ad_integer_counts_are_read_as_numbers(tmp_path: Path) -> None:
+    annotated(np.arange(6).reshape(2, 3)).write_h5ad(tmp_path / "t.h5ad")
+    np.testing.assert_array_equal(
+        read_expression(tmp_path / "t.h5ad").values, [[0.0, 1, 2], [3, 4, 5]]
+    )
+
+
+def test_h5ad_without_the_layer_names_those_it_has(tmp_path: Path) -> None:
+    annotated(counts=VALUES.T).write_h5ad(tmp_path / "t.h5ad")
+    with pytest.raises(InputError, match="no layer 'raw'; expected one of its layers: 'counts'"):
+        read_expression(tmp_path / "t.h5ad", layer="raw")
+
+
+def test_h5ad_without_x_asks_for_a_layer(tmp_path: Path) -> None:
+    anndata.AnnData(
+        obs=pd.DataFrame(index=SAMPLES), var=pd.DataFrame(index=GENES), layers={"tpm": VALUES.T}
+    ).write_h5ad(tmp_path / "t.h5ad")
+    with pytest.raises(InputError, match=r"no X; expected X, or a layer .* \('tpm'\)"):
+        read_expression(tmp_path / "t.h5ad")
+    assert_is_table(read_expression(tmp_path / "t.h5ad", layer="tpm"))
+
+
+@pytest.mark.filterwarnings("ignore:.*names are not unique")
+def test_h5ad_duplicate_genes_and_infinite_values_are_refused(tmp_path: Path) -> None:
+    data = annotated()
+    data.var_names = ["a", "a"]
+    data.write_h5ad(tmp_path / "t.h5ad")
+    with pytest.raises(InputError, match="duplicate gene name: 'a' 2 times"):
+        read_expression(tmp_path / "t.h5ad")
+    annotated(np.where(VALUES == 2.5, -np.inf, VALUES)).write_h5ad(tmp_path / "t.h5ad")
+    with pytest.raises(InputError, match="gene 'a', sample 's2': found -inf"):
+        read_expression(tmp_path / "t.h5ad")
+
+
+@pytest.mark.parametrize(
+    ("suffix", "message"), [(".h5ad", "no sound HDF5"), (".parquet", "no sound Parquet")]
+)
+def test_other_content_under_a_binary_suffix_is_refused(
+    tmp_path: Path, suffix: str, message: str
+) -> None:
+    path = tmp_path / f"t{suffix}"
+    path.write_text("gene\ts1\n")
+    with pytest.raises(InputError, match=message):
+        read_expression(path)
+    path.write_bytes(b"")
+    with pytest.raises(InputError, match="an empty file"):
+        read_expression(path)
+
+
+# GCT -------------------------------------------------------------------------------------------
+
+GCT_12 = "#1.2\n2\t3\nName\tDescription\ts1\ts2\ts3\na\tfirst\t1\t2.5\t-3\nb\t\t400\tNA\t6\n"
+GCT_13 = (
+    "#1.3\n2\t3\t1\t2\nid\tsymbol\ts1\ts2\ts3\nage\tna\t1\t2\t3\nsex\tna\tf\tm\tf\n"
+    "a\tTP53\t1\t2.5\t-3\nb\tBRCA1\t400\tNaN\t6\n"
+)
+GCT_13_BARE = "#1.3\n2\t3\t0\t0\nid\ts1\ts2\ts3\na\t1\t2.5\t-3\nb\t400\t\t6\n"
+
+
+@pytest.mark.parametrize("text", [GCT_12, GCT_13, GCT_13_BARE, GCT_12.replace("\n", "\r\n")])
+def test_gct_of_both_versions_is_read(tmp_path: Path, text: str) -> None:
+    (tmp_path / "t.gct").write_bytes(text.encode())
+    (tmp_path / "t.gct.gz").write_bytes(gzip.compress(text.encode()))
+    assert_is_table(read_expression(tmp_path / "t.gct"))
+    assert_is_table(read_expression(tmp_path / "t.gct.gz"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (GCT_12.replace("#1.2", "#1.1"), "line 1: found '#1.1'; expected #1.2 or #1.3"),
+        (GCT_12.replace("2\t3\n", "3\t3\n"), "line 2: found 3 rows stated; expected the 2"),
+        (GCT_12.replace("2\t3\n", "2\t4\n", 1), "line 3: found 5 fields; expected 6: 2 for names"),
+        (GCT_12.replace("2\t3\n", "two\t3\n", 1), "line 2: found 'two\\t3'; expected 2 whole"),
+        (GCT_13.replace("\t1\t2\n", "\n", 1), "line 2: found '2\\t3'; expected 4 whole numbers"),
+        (GCT_13.replace("\t1\t2\n", f"\t1\t{'9' * 18}\n", 1), "found no rows after it"),
+        (GCT_13.replace("\t1\t2\n", f"\t1\t{'9' * 5000}\n", 1), "expected 4 whole numbers"),
+        (GCT_12.replace("2.5", "x"), "line 4 (gene 'a'), field 4 (sample 's2'): found 'x'"),
+        (GCT_12.replace("\t6", ""), "line 5: found 4 fields; expected 5"),
+        (GCT_12.replace("\ns2", "").split("a\tfirst")[0], "line 3: found no rows after it"),
+        (GCT_12.replace("b\t\t", "a\t\t"), "'a' 2 times (lines 4 and 5)"),
+        (GCT_12.replace("s3", "s1"), "'s1' 2 times (line 3, fields 3 and 5)"),
+    ],
+)
+def test_bad_gct_tables_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "t.gct").write_text(text)
+    with pytest.raises(InputError, match=re.escape(message)):
+        read_expression(tmp_path / "t.gct")
+
+
+# 10x folders -----------------------------------------------------------------------------------
+
+COUNTS = np.array([[0, 3, 0], [5, 0, 1]])
+
+
+def write_10x(
+    folder: Path,
+    *,
+    compressed: bool = True,
+    features: str = "ENSG1\ta\tGene Expression\nENSG2\tb\tGene Expression\n",
+    barcodes: str = "s1\ns2\ns3\n",
+) -> Path:
+    folder.mkdir()
+    io.mmwrite(folder / "matrix.mtx", sparse.coo_array(COUNTS))
+    names = "features.tsv" if compressed else "genes.tsv"
+    (folder / names).write_text(features)
+    (folder / "barcodes.tsv").write_text(barcodes)
+    if compressed:
+        for file in list(folder.iterdir()):
+            (folder / f"{file.name}.gz").write_bytes(gzip.compress(file.read_bytes()))
+            file.unlink()
+    return folder
+
+
+@pytest.mark.parametrize("compressed", [True, False])
+def test_10x_folders_of_either_generation_are_read(tmp_path: Path, compressed: bool) -> None:
+    expression = read_expression(write_10x(tmp_path / "m", compressed=compressed))
+    np.testing.assert_array_equal(expression.values, COUNTS)
+    assert (expression.genes, expression.samples) == (GENES, SAMPLES)
+
+
+def test_10x_symbols_that_are_shared_give_way_to_identifiers(tmp_path: Path) -> None:
+    features = "ENSG1\tTBCE\tGene Expression\nENSG2\tTBCE\tAntibody Capture\n"
+    expression = read_expression(write_10x(tmp_path / "m", features=features))
+    assert expression.genes == ["ENSG1", "ENSG2"]
+    assert any("2 features whose symbol is shared" in note for note in expression.notes)
+    assert any("1 Gene Expression, 1 Antibody Capture" in note for note in expression.notes)
+
+
+def test_10x_features_of_one_column_are_the_names(tmp_path: Path) -> None:
+    assert read_expression(write_10x(tmp_path / "m", features="a\nb\n")).genes == GENES
+
+
+def test_10x_sizes_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    folder = write_10x(tmp_path / "m", barcodes="s1\ns2\ns3\ns4\n")
+    with pytest.raises(
+        InputError, match=re.escape("matrix.mtx.gz: found 2 x 3 entries; expected 2 genes")
+    ):
+        read_expression(folder)
+    with pytest.raises(InputError, match="set the other orientation"):
+        read_expression(write_10x(tmp_path / "n"), orientation="samples_in_rows")
+
+
+def test_10x_folders_that_lack_a_file_or_hold_a_bad_one_are_refused(tmp_path: Path) -> None:
+    folder = write_10x(tmp_path / "m")
+    (folder / "barcodes.tsv.gz").rename(folder / "cells.tsv.gz")
+    with pytest.raises(InputError, match=r"cells\.tsv\.gz.*expected one of barcodes\.tsv\.gz"):
+        read_expression(folder)
+    (folder / "cells.tsv.gz").rename(folder / "barcodes.tsv.gz")
+    whole = (folder / "matrix.mtx.gz").read_bytes()
+    for bad in (b"hello", whole[: len(whole) // 2], gzip.compress(b"%%MatrixMarket rubbish\n")):
+        (folder / "matrix.mtx.gz").write_bytes(bad)
+        with pytest.raises(InputError, match=r"matrix\.mtx\.gz: (line 1: )?found"):
+            read_expression(folder)

@@ -1,0 +1,149 @@
+"""Every fault of a text table is refused with one message that names file, place and text."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+
+import pytest
+from pairtile.errors import ConfigError, InputError
+from pairtile.io.expression import read_expression
+
+HEADER = "gene\ts1\ts2\ts3\n"
+ROWS = "".join(f"g{k}\t1\t2\t3\n" for k in range(200))
+
+BAD_TABLES: dict[str, tuple[str | bytes, str]] = {
+    "no_text": ("\n\n", "no line of text"),
+    "no_byte": ("", "an empty file"),
+    "header_only": (HEADER, "a header only"),
+    "row_too_short": (HEADER + "a\t1\t2\t3\nb\t1\t2\n", "line 3: found 3 fields; expected 4"),
+    "row_too_long": (HEADER + "a\t1\t2\t3\nb\t1\t2\t3\t4\n", "line 3: found 5 fields; expected 4"),
+    "first_row_too_short": (HEADER + "a\t1\t2\n", "line 2: found 3 fields; expected 4"),
+    "last_row_cut": (HEADER + ROWS + "h\t1\t2", "line 202: found 3 fields; expected 4"),
+    "blank_line_before_fault": (HEADER + "\n" + ROWS + "h\t1\n", "line 203: found 2 fields"),
+    "word": (
+        HEADER + "a\t1\t2\t3\nb\t1\tlow\t3\n",
+        "line 3 (gene 'b'), field 3 (sample 's2'): found 'low'; expected a finite number",
+    ),
+    "word_without_field": (
+        HEADER[5:] + "a\t1\tlow\t3\n",
+        "line 2 (gene 'a'), field 3 (sample 's2'): found 'low'",
+    ),
+    "second_text_column": (
+        "gene\tsymbol\ts1\ts2\ts3\na\tTP53\t1\t2\t3\n",
+        "line 2 (gene 'a'), field 2 (sample 'symbol'): found 'TP53'",
+    ),
+    "true": (HEADER + "a\t1\tTRUE\t3\n", "found 'TRUE'"),
+    "underscore": (HEADER + "a\t1\t1_000\t3\n", "found '1_000'"),
+    "thai_digits": (HEADER + "a\t1\t๓\t3\n", "found '๓'"),
+    "decimal_comma": (HEADER + "a\t1\t2,5\t3\n", "found '2,5' (a decimal comma: write a point)"),
+    "infinite": (
+        HEADER + "a\t1\t2\t3\nb\t1\t2\t-inf\n",
+        "line 3 (gene 'b'), field 4 (sample 's3'): found the infinite value '-inf'",
+    ),
+    "too_large": (HEADER + "a\t1\t2\t1e999\n", "found the infinite value '1e999'"),
+    "duplicate_genes": (
+        HEADER + "a\t1\t2\t3\nb\t1\t2\t3\na\t1\t2\t3\n",
+        "found 1 duplicate gene name: 'a' 2 times (lines 2 and 4); expected each gene once",
+    ),
+    "duplicate_by_spaces": (HEADER + "a\t1\t2\t3\na \t1\t2\t3\n", "'a' 2 times (lines 2 and 3)"),
+    "many_duplicates": (HEADER + ROWS + ROWS, "found 200 duplicate gene names: 'g0' 2 times"),
+    "duplicate_samples": (
+        "gene\ts1\ts2\ts1\na\t1\t2\t3\n",
+        "found 1 duplicate sample name: 's1' 2 times (line 1, fields 2 and 4)",
+    ),
+    "two_samples": ("gene\ts1\ts2\na\t1\t2\n", "found 2 samples; expected at least 3"),
+    "one_sample": ("gene\ts1\na\t1\n", "found 1 sample; expected at least 3"),
+    "empty_gene": (HEADER + "a\t1\t2\t3\n \t1\t2\t3\n", "line 3: found 1 gene without a name"),
+    "empty_sample": (HEADER.replace("s2", "") + "a\t1\t2\t3\n", "line 1, field 3: found 1 sample"),
+    "commas_in_tsv": ((HEADER + ROWS).replace("\t", ","), "line 1: found no tab (it holds commas"),
+    "spaces_in_tsv": ((HEADER + ROWS).replace("\t", " "), "line 1: found no tab; expected"),
+    "no_header": ("0.5\t1\t2\t3\n1.5\t1\t2\t3\n", "line 1: found numbers only"),
+    "no_names": (HEADER + "0.5\t1\t2\t3\n0.7\t1\t2\t3\n", "first column: found numbers only"),
+    "latin1": (HEADER.encode() + b"a\t1\t2\t3\ncaf\xe9\t1\t2\t3\n", "line 3: found bytes that"),
+    "latin1_header": (b"g\ts1\ts\xe9\ts3\na\t1\t2\t3\n", "are not UTF-8 (0xE9)"),
+    "latin1_cell": (HEADER.encode() + b"a\t1\t\xb5\t3\n", "line 2: found bytes that are not UTF-8"),
+    "utf16": ((HEADER + ROWS).encode("utf-16"), "line 1: found UTF-16; expected text saved as UTF"),
+    "open_quote": (HEADER + 'a\t1\t2\t3\n"b\t1\t2\t3\nc\t1\t2\t3\n', "line 3: found 1 fields"),
+    "nul": (HEADER + "a\t1\t\0\t3\n", "found '\\x00'"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_TABLES)
+@pytest.mark.parametrize("suffix", [".tsv", ".tsv.gz"])
+def test_bad_tables_are_refused_with_place_and_text(tmp_path: Path, case: str, suffix: str) -> None:
+    text, message = BAD_TABLES[case]
+    raw = text.encode() if isinstance(text, str) else text
+    if suffix.endswith(".gz"):
+        raw = gzip.compress(raw)
+        message = message.replace("an empty file", "no line of text")
+    path = tmp_path / f"{case}{suffix}"
+    path.write_bytes(raw)
+    with pytest.raises(InputError, match=re.escape(message)) as error:
+        read_expression(path)
+    assert str(error.value).startswith(f"{path}: ")
+    assert "\n" not in str(error.value)
+
+
+def test_duplicates_of_samples_in_rows_are_called_samples(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("s,g1,g1\na,1,2\nb,1,2\nc,1,2\n")
+    with pytest.raises(InputError, match="duplicate gene name: 'g1' 2 times"):
+        read_expression(path, orientation="samples_in_rows")
+    path.write_text("s,g1,g2\na,1,2\na,1,2\nc,1,2\n")
+    with pytest.raises(InputError, match="duplicate sample name: 'a' 2 times"):
+        read_expression(path, orientation="samples_in_rows")
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"nowhere\.tsv: found no such file"):
+        read_expression(tmp_path / "nowhere.tsv")
+
+
+@pytest.mark.parametrize("keep", [0.3, 0.9, 0.999])
+def test_gzip_cut_short_is_refused(tmp_path: Path, keep: float) -> None:
+    whole = gzip.compress((HEADER + ROWS).encode())
+    path = tmp_path / "t.tsv.gz"
+    path.write_bytes(whole[: int(len(whole) * keep)])
+    with pytest.raises(InputError, match="a gzip file that is cut short"):
+        read_expression(path)
+
+
+def test_damaged_gzip_is_refused(tmp_path: Path) -> None:
+    raw = bytearray(gzip.compress((HEADER + ROWS).encode()))
+    raw[-6] ^= 0xFF  # within the checksum of the content
+    path = tmp_path / "t.tsv.gz"
+    path.write_bytes(bytes(raw))
+    with pytest.raises(InputError, match="damaged gzip"):
+        read_expression(path)
+
+
+def test_text_under_a_gzip_name_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv.gz"
+    path.write_text(HEADER + ROWS)
+    with pytest.raises(InputError, match="a file that is not gzip"):
+        read_expression(path)
+
+
+@pytest.mark.parametrize("name", ["t.xlsx", "t", "t.gz", "t.parquet.gz", "matrix.mtx"])
+def test_an_unknown_suffix_is_refused_with_those_known(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(b"x"))
+    with pytest.raises(InputError, match=r"found the suffix .*expected \.tsv") as error:
+        read_expression(path)
+    assert ("folder of the matrix" in str(error.value)) == (name == "matrix.mtx")
+
+
+def test_an_unknown_orientation_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_text(HEADER + ROWS)
+    with pytest.raises(ConfigError, match="orientation: found 'sideways'; expected genes_in_rows"):
+        read_expression(path, orientation="sideways")
+
+
+def test_a_layer_of_a_text_table_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_text(HEADER + ROWS)
+    with pytest.raises(ConfigError, match="a layer only with"):
+        read_expression(path, layer="counts")

@@ -1,0 +1,201 @@
+"""Normalisations against naive references and published examples."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from pairtile.errors import InputError
+from pairtile.io.expression import Expression
+from pairtile.preprocess.expression import prepare_expression
+from pairtile.preprocess.normalize import median_ratio_factors, quantile_normalize, zscore
+
+
+def table(values: object) -> Expression:
+    array = np.array(values, dtype=float)
+    genes = [f"g{k}" for k in range(array.shape[0])]
+    return Expression(array, genes, [f"s{k}" for k in range(array.shape[1])], "t.tsv")
+
+
+def naive_quantile(values: np.ndarray) -> np.ndarray:
+    """Cell by cell: mean of the samples' quantile functions, read at the average rank."""
+
+    def quantile(ordered: list[float], share: float) -> float:
+        place = share * (len(ordered) - 1)
+        low = min(int(place), max(len(ordered) - 2, 0))
+        high = min(low + 1, len(ordered) - 1)
+        return ordered[low] + (place - low) * (ordered[high] - ordered[low])
+
+    n_genes, n_samples = values.shape
+    columns = [sorted(x for x in values[:, k] if not np.isnan(x)) for k in range(n_samples)]
+    shares = [k / (n_genes - 1) for k in range(n_genes)]
+    target = [
+        float(np.mean([quantile(c, share) for c in columns if c] or [0.0])) for share in shares
+    ]
+    result = np.full(values.shape, np.nan)
+    for i, k in np.argwhere(~np.isnan(values)):
+        column, x = columns[k], values[i, k]
+        below, ties = sum(y < x for y in column), sum(y == x for y in column)
+        rank = below + (ties - 1) / 2
+        share = rank / (len(column) - 1) if len(column) > 1 else 0.5
+        result[i, k] = quantile(target, share)
+    return result
+
+
+CELLS = st.one_of(st.floats(-50, 50), st.integers(-3, 3).map(float))
+GAPPY = st.one_of(CELLS, st.just(np.nan))
+SHAPES = hnp.array_shapes(min_dims=2, max_dims=2, min_side=2, max_side=9)
+
+
+@given(hnp.arrays(np.float64, SHAPES, elements=GAPPY))
+def test_quantile_agrees_with_the_naive_reference(values: np.ndarray) -> None:
+    kept = values.copy()
+    np.testing.assert_allclose(
+        quantile_normalize(values), naive_quantile(values), rtol=0, atol=1e-11
+    )
+    np.testing.assert_array_equal(values, kept)
+
+
+def test_quantile_gives_the_published_example_with_ties() -> None:
+    # The worked example of the encyclopaedia's page on quantile normalisation, ties averaged.
+    values = np.array([[5, 4, 3], [2, 1, 4], [3, 4, 6], [4, 2, 8.0]])
+    expected = [[5.67, 5.17, 2.0], [2.0, 2.0, 3.0], [3.0, 5.17, 4.67], [4.67, 3.0, 5.67]]
+    np.testing.assert_allclose(quantile_normalize(values), expected, atol=0.005)
+
+
+@given(hnp.arrays(np.float64, SHAPES, elements=CELLS, unique=True))
+def test_quantile_gives_complete_samples_the_same_sorted_values(values: np.ndarray) -> None:
+    ordered = np.sort(quantile_normalize(values), axis=0)
+    np.testing.assert_array_equal(ordered, np.repeat(ordered[:, :1], values.shape[1], axis=1))
+    np.testing.assert_allclose(ordered[:, 0], np.sort(values, axis=0).mean(axis=1), atol=1e-12)
+
+
+@given(hnp.arrays(np.float64, SHAPES, elements=GAPPY))
+def test_zscore_gives_mean_zero_and_unit_deviation_or_zero(values: np.ndarray) -> None:
+    result = zscore(values)
+    np.testing.assert_array_equal(np.isnan(result), np.isnan(values))
+    for row, source in zip(result, values, strict=True):
+        seen, before = row[~np.isnan(row)], source[~np.isnan(source)]
+        if not seen.size:
+            continue
+        if np.ptp(before) == 0:
+            assert (seen == 0).all()
+        elif np.ptp(before) > 1e-6:
+            assert abs(seen.mean()) < 1e-6
+            assert abs(seen.std() - 1) < 1e-6
+            np.testing.assert_allclose(seen, (before - before.mean()) / before.std(), atol=1e-6)
+
+
+def test_zscore_of_a_constant_gene_with_a_rounded_mean_is_exactly_zero() -> None:
+    assert (zscore(np.full((1, 10), 0.1)) == 0).all()
+
+
+@given(
+    hnp.arrays(np.float64, 5, elements=st.floats(1, 1000)),
+    hnp.arrays(np.float64, 4, elements=st.floats(0.2, 5)),
+)
+def test_median_ratio_finds_the_depths_that_scaled_the_samples(
+    levels: np.ndarray, depths: np.ndarray
+) -> None:
+    expression = table(np.outer(levels, depths))
+    factors, n_genes = median_ratio_factors(expression.values, expression)
+    assert n_genes == 5
+    np.testing.assert_allclose(factors, depths / np.exp(np.log(depths).mean()), rtol=1e-12)
+
+
+def naive_median_ratio(counts: np.ndarray) -> np.ndarray:
+    """Anders & Huber 2010, equation 5, word for word, over genes without zeros or gaps."""
+    factors = []
+    rows = [row for row in counts if all(x > 0 for x in row)]
+    for j in range(counts.shape[1]):
+        ratios = [row[j] / np.prod(row) ** (1 / len(row)) for row in rows]
+        factors.append(np.median(ratios))
+    return np.array(factors)
+
+
+def test_median_ratio_agrees_with_equation_5_whatever_else_is_zero_or_missing() -> None:
+    rng = np.random.default_rng(2)
+    counts = rng.integers(1, 900, (31, 6)).astype(float)
+    counts[3, 2] = 0
+    counts[7, 5] = np.nan
+    expression = table(counts)
+    factors, n_genes = median_ratio_factors(counts, expression)
+    assert n_genes == 29
+    # With an odd number of genes the median of logs is the log of the median.
+    np.testing.assert_allclose(factors, naive_median_ratio(counts), rtol=1e-12)
+    prepared = prepare_expression(
+        expression, {"normalize": "median_ratio", "log2": True, "min_samples": 1}
+    )
+    with np.errstate(divide="ignore"):
+        expected = np.log2(counts / factors)
+    np.testing.assert_allclose(prepared.values, np.where(counts == 0, np.nan, expected), atol=1e-12)
+    assert any("29 genes" in note for note in prepared.notes)
+
+
+def test_median_ratio_without_a_gene_that_is_positive_everywhere_is_refused() -> None:
+    with pytest.raises(InputError, match="no gene that is positive in every sample"):
+        prepare_expression(
+            table([[0, 500, 700], [400, 0, 300]]), {"normalize": "median_ratio", "min_samples": 1}
+        )
+
+
+def test_cpm_scales_every_sample_to_one_million_before_the_logarithm() -> None:
+    counts = np.array([[10, 20, 0], [30, np.nan, 5], [60, 20, 5.0]])
+    prepared = prepare_expression(table(counts), {"normalize": "cpm", "min_samples": 1})
+    assert prepared.parameters["log2"] is True  # whole numbers are counts, however small
+    cpm = np.exp2(prepared.values)
+    np.testing.assert_allclose(np.nansum(cpm, axis=0), 1e6)
+    np.testing.assert_allclose(cpm[:, 0], [1e5, 3e5, 6e5])
+    assert np.isnan(prepared.values[0, 2])
+    linear = prepare_expression(
+        table(counts), {"normalize": "cpm", "min_samples": 1, "log2": False}
+    )
+    np.testing.assert_allclose(np.nansum(linear.values, axis=0), 1e6)
+    assert linear.values[0, 2] == 0
+
+
+def test_cpm_of_a_sample_without_counts_names_it() -> None:
+    with pytest.raises(InputError, match=r"1 sample\(s\): 's1': found a sum of zero"):
+        prepare_expression(
+            table([[1, 0, 3], [4, np.nan, 6]]), {"normalize": "cpm", "min_samples": 1}
+        )
+
+
+@pytest.mark.parametrize("normalize", ["cpm", "median_ratio"])
+def test_normalisations_of_raw_values_refuse_logarithms(normalize: str) -> None:
+    logs = table([[8.5, 7.1, 6.2], [5.5, 4.1, 3.2]])
+    section = {"normalize": normalize, "min_samples": 1}
+    with pytest.raises(InputError, match="values that look like logarithms") as error:
+        prepare_expression(logs, section)
+    assert f"preprocess.normalize: {normalize}" in str(error.value)
+    # Who sets log2 has said what the values are: then it is done, and warned of.
+    for log2 in (True, False):
+        prepared = prepare_expression(logs, {**section, "log2": log2})
+        (warning,) = prepared.warnings
+        assert f"{normalize} is meant for raw values" in warning
+
+
+@pytest.mark.parametrize("normalize", ["cpm", "median_ratio"])
+@pytest.mark.parametrize("log2", ["auto", True, False])
+def test_normalisations_of_raw_values_refuse_negative_ones(
+    normalize: str, log2: bool | str
+) -> None:
+    with pytest.raises(InputError, match=re.escape("found 1 negative values; expected raw")):
+        prepare_expression(
+            table([[800, -1, 600], [500, 400, 300]]),
+            {"normalize": normalize, "log2": log2, "min_samples": 1},
+        )
+
+
+def test_quantile_and_zscore_come_after_the_logarithm() -> None:
+    rng = np.random.default_rng(3)
+    raw = rng.lognormal(6, 2, (40, 25))
+    for normalize, function in (("quantile", quantile_normalize), ("zscore", zscore)):
+        prepared = prepare_expression(table(raw), {"normalize": normalize})
+        np.testing.assert_array_equal(prepared.values, function(np.log2(raw)))
+        np.testing.assert_allclose(prepared.items["mean"], prepared.values.mean(axis=1), atol=1e-9)
+        np.testing.assert_allclose(prepared.items["sd"], prepared.values.std(axis=1), atol=1e-9)

@@ -1,0 +1,135 @@
+"""The figures: what they show, what they refuse, and that their files are the same each time."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+from pairtile.report import network_figures as figures
+from pairtile.report.style import save_figure
+
+
+def labels(figure: Figure) -> list[str]:
+    """The legend's texts."""
+    legends = [figure.axes[0].get_legend(), *figure.legends]
+    return [text.get_text() for legend in legends if legend for text in legend.get_texts()]
+
+
+def test_score_distribution_scales_the_null_to_the_pairs() -> None:
+    edges = np.linspace(0, 1, 11)
+    counts = np.array([100, 60, 20, 10, 5, 3, 1, 1, 0, 0])
+    null = np.array([3000, 800, 200, 0, 0, 0, 0, 0, 0, 0])
+    figure = figures.score_distribution(edges, counts, null, threshold=0.35)
+    drawn = figure.axes[0].patches[-1].get_data().values
+    assert drawn.sum() == pytest.approx(counts.sum())
+    assert labels(figure) == ["scored pairs", "null, scaled to them", "threshold 0.350"]
+    assert figure.axes[0].get_yscale() == "log"
+
+
+def test_a_null_higher_than_the_pairs_is_within_the_axes() -> None:
+    figure = figures.score_distribution([0, 1, 2, 3], [5, 5, 990], [1000, 0, 0])
+    assert figure.axes[0].get_ylim()[1] > 1000
+
+
+def test_score_distribution_keeps_every_pair_when_bins_are_joined() -> None:
+    counts = np.random.default_rng(1).integers(0, 9, 4097)
+    figure = figures.score_distribution(np.linspace(0, 3, 4098), counts)
+    drawn = figure.axes[0].patches[0].get_data().values
+    assert len(drawn) <= figures.MAX_BARS
+    assert drawn.sum() == counts.sum()
+
+
+@pytest.mark.parametrize("threshold", [None, float("nan")])
+def test_score_distribution_without_null_or_threshold(threshold: float | None) -> None:
+    figure = figures.score_distribution([0, 1, 2], [0, 0], threshold=threshold)
+    assert labels(figure) == ["scored pairs"]
+
+
+def test_score_distribution_refuses_lengths_that_do_not_fit() -> None:
+    with pytest.raises(ValueError, match="one edge more than counts"):
+        figures.score_distribution([0, 1, 2], [1, 2, 3])
+
+
+def test_degree_distribution_counts_genes_with_at_least_k_edges() -> None:
+    network = pd.DataFrame({"source": list("aaab"), "target": list("bcdc")})
+    figure = figures.degree_distribution(network, {"a", "b"})
+    genes, regulators = figure.axes[0].get_lines()
+    # Degrees: a 3, b 2, c 2, d 1; out-degrees: a 3, b 1.
+    assert genes.get_xydata().tolist() == [[1, 4], [2, 3], [3, 1]]
+    assert regulators.get_xydata().tolist() == [[1, 2], [3, 1]]
+    assert "a" in [text.get_text() for text in figure.axes[0].texts]
+
+
+@pytest.mark.parametrize("genes", [4, 60, 9000])
+def test_degree_distribution_names_hubs_apart_and_counts_in_whole_numbers(genes: int) -> None:
+    # The first gene is linked to all others, the second to all but one, and so on.
+    hubs = min(5, genes - 2)
+    ends = [(f"hub{h}", f"g{k}") for h in range(hubs) for k in range(h, genes)]
+    network = pd.DataFrame(ends, columns=["source", "target"])
+    figure = figures.degree_distribution(network)
+    figure.canvas.draw()
+    boxes = sorted((text.get_window_extent() for text in figure.axes[0].texts), key=lambda b: b.y0)
+    assert boxes
+    assert all(low.y1 < high.y0 for low, high in pairwise(boxes))
+    for axis in (figure.axes[0].xaxis, figure.axes[0].yaxis):
+        shown = [
+            tick.get_text() for tick in axis.get_ticklabels() + axis.get_ticklabels(minor=True)
+        ]
+        assert all(re.fullmatch(r"[0-9,]*", text) for text in shown)
+        assert any(shown)
+
+
+def test_degree_distribution_of_an_empty_network_is_an_empty_figure() -> None:
+    empty = pd.DataFrame({"source": [], "target": []}, dtype=object)
+    assert not figures.degree_distribution(empty).axes[0].get_lines()
+
+
+def test_precision_recall_names_area_chance_and_network() -> None:
+    figure = figures.precision_recall(
+        [0, 0.5, 1], [1, 0.4, 0.1], aupr=0.45, random_aupr=0.1, network=(0.3, 0.6)
+    )
+    assert labels(figure) == [
+        "ranking (AUPR 0.450)",
+        "random (0.100)",
+        "the network (precision 0.600, recall 0.300)",
+    ]
+    # The legend lies beside the axes, wherever the curve runs.
+    figure.canvas.draw()
+    [legend] = figure.legends
+    assert legend.get_window_extent().y0 >= figure.axes[0].get_window_extent().y1
+
+
+def test_cleaning_overview_counts_kept_and_left_out() -> None:
+    observed = np.array([3, 5, 20, 60, 60, 60])
+    figure = figures.cleaning_overview(observed, observed >= 20, min_samples=20)
+    assert labels(figure) == ["at least 20 samples", "4 kept", "2 left out"] or labels(figure) == [
+        "4 kept",
+        "2 left out",
+        "at least 20 samples",
+    ]
+
+
+def test_saved_figures_are_the_same_bytes_and_keep_text_as_text(tmp_path: Path) -> None:
+    name = "<b>$x_1$</b> & gène"
+    network = pd.DataFrame({"source": [name] * 5, "target": list("abcde")})
+    made = []
+    for folder in ("one", "two"):
+        save_figure(figures.degree_distribution(network), tmp_path / folder, "degree")
+        made.append([p.read_bytes() for p in sorted((tmp_path / folder).iterdir())])
+    assert made[0] == made[1]
+    svg = (tmp_path / "one" / "degree.svg").read_text(encoding="utf-8")
+    assert "&lt;b&gt;$x_1$&lt;/b&gt; &amp; gène" in svg
+    assert "number with at least k" in svg
+    assert not re.search(r"<dc:date>|Matplotlib v", svg)
+
+
+def test_figures_leave_matplotlib_as_it_was() -> None:
+    before = dict(matplotlib.rcParams)
+    figures.precision_recall([0, 1], [1, 0])
+    assert dict(matplotlib.rcParams) == before

@@ -1,0 +1,362 @@
+"""Chunk files are whole or refused, and their union is the same for any chunking."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pairtile.engine.chunk_file import ChunkFile, ChunkHeader, write_chunk
+from pairtile.engine.merging import merge
+from pairtile.errors import StoreError
+
+SCHEMA = pa.schema([("i", pa.int32()), ("j", pa.int32()), ("mi_bits", pa.float64())])
+RANKED = SCHEMA.append(pa.field("passed", pa.bool_())).append(pa.field("rank_score", pa.float64()))
+PRINT = "f" * 64
+EDGE, TILES_ACROSS = 5, 4
+BANDS = [t // TILES_ACROSS for t in range(TILES_ACROSS**2)]
+
+
+def tile_rows(number, seed=0, ranked=False):
+    """Random rows of one tile of a 20 x 20 rectangle, sorted by (i, j)."""
+    random = np.random.default_rng([seed, number])
+    band, column = divmod(number, TILES_ACROSS)
+    cells = np.flatnonzero(random.random(EDGE * EDGE) < 0.6)
+    if number % 5 == 3:
+        cells = cells[:0]
+    rows = {
+        "i": (band * EDGE + cells // EDGE).astype(np.int32),
+        "j": (column * EDGE + cells % EDGE).astype(np.int32),
+        "mi_bits": random.random(cells.size).round(2),
+    }
+    if ranked:
+        rows["rank_score"] = rows["mi_bits"]
+        rows["passed"] = random.random(cells.size) < 0.1
+    return rows
+
+
+def write(folder, chunks, ranked=False, fingerprint=PRINT):
+    """Write tiles as chunks: a list of lists of tile numbers. Returns the paths."""
+    paths = []
+    for numbers in chunks:
+        path = folder / f"tiles-{numbers[0]:06d}-{numbers[-1]:06d}.parquet"
+        summary = {"pairs": np.array([EDGE * EDGE * len(numbers)]), "sum": np.array(numbers[:1])}
+        tiles = ((n, tile_rows(n, ranked=ranked)) for n in numbers)
+        write_chunk(
+            path, RANKED if ranked else SCHEMA, tiles, ChunkHeader(fingerprint, [], summary)
+        )
+        paths.append(path)
+    return paths
+
+
+def cut(lengths):
+    numbers = iter(range(TILES_ACROSS**2))
+    return [part for n in lengths if (part := list(itertools.islice(numbers, n)))]
+
+
+def merged(paths, out, **options):
+    options = {"fingerprint": PRINT, "band_of_tile": BANDS, "sort_by": ("i", "j")} | options
+    return merge(paths, out, **options)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.integers(1, 6), min_size=1, max_size=16), st.randoms(), st.booleans())
+def test_merge_is_identical_for_any_chunking(tmp_path_factory, lengths, random, ranked):
+    folder = tmp_path_factory.mktemp("chunks")
+    (folder / "a").mkdir()
+    (folder / "b").mkdir()
+    options = {"top": 12} if ranked else {}
+    one = merged(write(folder / "a", cut([16]), ranked), folder / "one.parquet", **options)
+    paths = write(folder / "b", cut([*lengths, 16]), ranked)
+    random.shuffle(paths)
+    many = merged(paths, folder / "many.parquet", **options)
+    assert (folder / "one.parquet").read_bytes() == (folder / "many.parquet").read_bytes()
+    assert one.rows == many.rows
+    assert one.summaries["pairs"] == many.summaries["pairs"] == 16 * EDGE * EDGE
+
+
+def test_merged_rows_are_all_rows_sorted(tmp_path):
+    merged(write(tmp_path, cut([3, 9, 4])), tmp_path / "out.parquet")
+    found = pq.read_table(tmp_path / "out.parquet").to_pandas()
+    tiles = [tile_rows(n) for n in range(16)]
+    expected = {k: np.concatenate([t[k] for t in tiles]) for k in ("i", "j", "mi_bits")}
+    order = np.lexsort((expected["j"], expected["i"]))
+    for name, values in expected.items():
+        assert np.array_equal(found[name], values[order])
+
+
+def test_best_rows_are_the_best_of_all_with_ties(tmp_path):
+    merged(write(tmp_path, cut([5, 5, 6]), ranked=True), tmp_path / "out.parquet", top=20)
+    found = pq.read_table(tmp_path / "out.parquet").to_pandas()
+    tiles = [tile_rows(n, ranked=True) for n in range(16)]
+    score = np.concatenate([t["rank_score"] for t in tiles])
+    passed = np.concatenate([t["passed"] for t in tiles])
+    limit = np.sort(score)[-20]
+    assert len(found) == (passed | (score >= limit)).sum()
+    assert list(found.columns) == ["i", "j", "mi_bits"]
+
+
+def test_row_groups_are_streamed_in_fixed_sizes(tmp_path, monkeypatch):
+    monkeypatch.setattr("pairtile.engine.merging.MERGED_ROW_GROUP", 7)
+    for name, lengths in (("a", [16]), ("b", [1, 2, 3, 4, 6])):
+        (tmp_path / name).mkdir()
+        merged(write(tmp_path / name, cut(lengths)), tmp_path / f"{name}.parquet")
+    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
+    groups = pq.ParquetFile(tmp_path / "a.parquet").metadata
+    assert {groups.row_group(k).num_rows for k in range(groups.num_row_groups - 1)} == {7}
+
+
+def test_no_rows_at_all_give_an_empty_table_with_columns(tmp_path):
+    path = tmp_path / "tiles-000000-000000.parquet"
+    empty = {f.name: np.empty(0, dtype=f.type.to_pandas_dtype()) for f in SCHEMA}
+    write_chunk(path, SCHEMA, [(0, empty)], ChunkHeader(PRINT, [], {}))
+    merged([path], tmp_path / "out.parquet", band_of_tile=[0])
+    table = pq.read_table(tmp_path / "out.parquet")
+    assert table.num_rows == 0
+    assert table.schema.names == SCHEMA.names
+
+
+def test_missing_and_repeated_tiles_are_refused(tmp_path):
+    paths = write(tmp_path, cut([8, 8]))
+    with pytest.raises(StoreError, match="missing \\[8, 9"):
+        merged(paths[:1], tmp_path / "out.parquet")
+    (tmp_path / "x").mkdir()
+    extra = write(tmp_path / "x", [[3, 4]])
+    with pytest.raises(StoreError, match="tile 3"):
+        merged(paths + extra, tmp_path / "out.parquet")
+    assert not (tmp_path / "out.parquet").exists()
+
+
+def test_chunk_of_another_analysis_is_never_merged(tmp_path):
+    paths = write(tmp_path, cut([8]))
+    foreign = write(tmp_path, [list(range(8, 16))], fingerprint="0" * 64)
+    with pytest.raises(StoreError, match="another analysis"):
+        merged(paths + foreign, tmp_path / "out.parquet")
+
+
+def test_older_format_is_named(tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("pairtile.engine.chunk_file.FORMAT_VERSION", 0)
+        paths = write(tmp_path, cut([16]))
+    with pytest.raises(StoreError, match="chunk format 0; expected format 1"):
+        merged(paths, tmp_path / "out.parquet")
+
+
+@pytest.mark.parametrize("keep", [0, 1, 3, 100, 0.5, 0.99])
+def test_truncated_file_is_found_and_named(tmp_path, keep):
+    path = write(tmp_path, cut([16]))[0]
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(keep * len(whole)) if keep < 1 else keep])
+    with pytest.raises(StoreError, match=path.name):
+        ChunkFile(path).verify(PRINT)
+
+
+def test_any_flipped_bit_is_found_or_harmless(tmp_path):
+    """A flip is found, or lies where nothing is read from and every value is still right."""
+    path = write(tmp_path, cut([16]))[0]
+    whole = path.read_bytes()
+    expected = [ChunkFile(path).read_tile(n) for n in range(16)]
+    random = np.random.default_rng(0)
+    found = 0
+    places = random.choice(len(whole), size=min(400, len(whole)), replace=False)
+    for place in places:
+        broken = bytearray(whole)
+        broken[place] ^= 1 << int(random.integers(8))
+        path.write_bytes(broken)
+        try:
+            file = ChunkFile(path)
+            file.verify(PRINT, list(range(16)))
+        except StoreError as error:
+            found += path.name in str(error)
+            continue
+        assert all(file.read_tile(n).equals(t) for n, t in enumerate(expected))
+    print(found, len(places))
+    assert found > 0.5 * len(places)
+
+
+def test_altered_value_is_found_even_in_a_valid_parquet_file(tmp_path):
+    path = write(tmp_path, cut([16]))[0]
+    file = pq.ParquetFile(path)
+    metadata = file.metadata.metadata
+    groups = [file.read_row_group(k) for k in range(file.num_row_groups)]
+    changed = groups[0].to_pandas()
+    changed.loc[0, "mi_bits"] += 1e-12
+    groups[0] = pa.Table.from_pandas(changed, schema=SCHEMA, preserve_index=False)
+    with pq.ParquetWriter(path, SCHEMA) as writer:
+        for group in groups:
+            writer.write_table(group)
+        writer.add_key_value_metadata({k: v for k, v in metadata.items() if k == b"pairtile"})
+    with pytest.raises(StoreError, match="checksum"):
+        ChunkFile(path).verify(PRINT)
+
+
+def test_failure_while_writing_leaves_nothing(tmp_path):
+    def tiles():
+        yield 0, tile_rows(0)
+        raise RuntimeError("the job dies")
+
+    with pytest.raises(RuntimeError, match="dies"):
+        write_chunk(tmp_path / "chunk.parquet", SCHEMA, tiles(), ChunkHeader(PRINT, [], {}))
+    assert list(tmp_path.iterdir()) == []
+
+
+WRITER = """
+import sys, time
+sys.path[:0] = {path!r}
+from test_store import *
+def tiles():
+    for n in range(16):
+        yield n, tile_rows(n)
+        print(n, flush=True)
+        time.sleep(0.05)
+write_chunk({out!r}, SCHEMA, tiles(), ChunkHeader(PRINT, [], {{}}))
+"""
+
+
+def test_killed_half_way_the_chunk_is_not_there(tmp_path):
+    out = tmp_path / "tiles-000000-000015.parquet"
+    code = WRITER.format(path=[p for p in sys.path if p], out=str(out))
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    for line in process.stdout:
+        if int(line) == 5:
+            break
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    time.sleep(0.05)
+    assert not out.exists()
+    write(tmp_path, cut([16]))
+    ChunkFile(out).verify(PRINT, list(range(16)))
+
+
+MERGER = """
+import sys
+sys.path[:0] = {path!r}
+from pairtile.runtime.host_memory import peak_host_bytes
+from test_store import *
+merge({paths!r}, {out!r}, fingerprint=PRINT, band_of_tile=list(range({bands})), sort_by=("i", "j"))
+print(peak_host_bytes() >> 20)
+"""
+
+
+def test_merge_needs_far_less_memory_than_the_table(tmp_path):
+    rows = 500_000
+    peaks = {}
+    # Two sizes at which the memory pools have settled.
+    for bands in (8, 48):
+        path = tmp_path / f"bands-{bands}.parquet"
+        random = np.random.default_rng(0)
+        column = np.arange(rows, dtype=np.int32)
+        tiles = (
+            (b, {"i": np.full(rows, b, np.int32), "j": column, "mi_bits": random.random(rows)})
+            for b in range(bands)
+        )
+        write_chunk(path, SCHEMA, tiles, ChunkHeader(PRINT, [], {}))
+        code = MERGER.format(
+            path=[p for p in sys.path if p],
+            paths=[str(path)],
+            out=str(tmp_path / "out.parquet"),
+            bands=bands,
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        )
+        peaks[bands] = int(done.stdout)
+    grown = 40 * rows * 16 / 2**20  # MiB that the larger table has more
+    assert peaks[48] - peaks[8] < 0.25 * grown
+
+
+# --- columns of text ----------------------------------------------------------------------------
+
+TEXTS = pa.schema([("i", pa.int32()), ("j", pa.int32()), ("text", pa.string())])
+
+
+def write_texts(path, texts):
+    rows = {"i": np.zeros(len(texts), dtype=np.int32), "j": np.arange(len(texts), dtype=np.int32)}
+    rows["text"] = np.array(texts, dtype=object)
+    write_chunk(path, TEXTS, [(0, rows)], ChunkHeader(PRINT, [], {}))
+
+
+def test_columns_of_text_are_read_back_and_covered_by_the_checksum(tmp_path):
+    path, other = tmp_path / "tiles-000000-000000.parquet", tmp_path / "other.parquet"
+    texts = ["5' UGAG 3'", "", "|||:| \u00b5", "x"]
+    write_texts(path, texts)
+    file = ChunkFile(path)
+    file.verify(PRINT)
+    assert file.read_tile(0)["text"].to_pylist() == texts
+    merged([path], tmp_path / "out.parquet", band_of_tile=[0])
+    assert pq.read_table(tmp_path / "out.parquet")["text"].to_pylist() == texts
+    # The same letters, divided otherwise, are another table.
+    write_texts(other, ["5' UGAG 3'", "", "|||:| \u00b5x", ""])
+    assert file._checksum != ChunkFile(other)._checksum
+
+
+BYTES = pa.schema([("i", pa.int32()), ("j", pa.int32()), ("samples", pa.binary(3))])
+
+
+def byte_rows(number, rows=4):
+    random = np.random.default_rng(number)
+    i = np.full(rows, number, dtype=np.int32)
+    masks = random.integers(0, 256, (rows, 3)).astype(np.uint8)
+    return {"i": i, "j": np.arange(rows, dtype=np.int32), "samples": masks}
+
+
+def test_columns_of_bytes_are_read_back_and_covered_by_the_checksum(tmp_path):
+    path = tmp_path / "tiles-000000-000001.parquet"
+    tiles = ((number, byte_rows(number)) for number in range(2))
+    write_chunk(path, BYTES, tiles, ChunkHeader(PRINT, [], {}))
+    chunk = ChunkFile(path)
+    chunk.verify(PRINT, [0, 1])
+    found = chunk.read_tile(1)["samples"].to_pylist()
+    assert found == [row.tobytes() for row in byte_rows(1)["samples"]]
+    merge(
+        [path], tmp_path / "m.parquet", fingerprint=PRINT, band_of_tile=[0, 1], sort_by=("i", "j")
+    )
+    merged = pq.read_table(tmp_path / "m.parquet")["samples"].to_pylist()
+    assert merged[4:] == found
+    digests = []
+    for change in (0, 1):
+        rows = byte_rows(0)
+        rows["samples"][2, 1] ^= change
+        other = tmp_path / f"{change}.parquet"
+        write_chunk(other, BYTES, [(0, rows)], ChunkHeader(PRINT, [], {}))
+        digests.append(ChunkFile(other)._checksum)
+    assert digests[0] != digests[1]
+
+
+def test_bytes_of_another_width_are_refused(tmp_path):
+    rows = byte_rows(0) | {"samples": np.zeros((4, 2), dtype=np.uint8)}
+    with pytest.raises(ValueError, match="shape"):
+        write_chunk(tmp_path / "c.parquet", BYTES, [(0, rows)], ChunkHeader(PRINT, [], {}))
+
+
+MANY = """
+import resource, sys
+sys.path[:0] = {path!r}
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+from test_store import *
+merged({paths!r}, {out!r}, band_of_tile=list(range(200)))
+"""
+
+
+def test_more_chunks_are_merged_than_a_process_may_hold_open(tmp_path):
+    paths = []
+    for number in range(200):
+        paths.append(tmp_path / f"tiles-{number:06d}-{number:06d}.parquet")
+        rows = {"i": np.array([number], np.int32), "j": np.array([0], np.int32)}
+        rows["mi_bits"] = np.array([0.5])
+        write_chunk(paths[-1], SCHEMA, [(number, rows)], ChunkHeader(PRINT, [], {}))
+    out = tmp_path / "out.parquet"
+    code = MANY.format(
+        path=[p for p in sys.path if p], paths=[str(path) for path in paths], out=str(out)
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert pq.read_table(out)["i"].to_pylist() == list(range(200))

@@ -1,0 +1,78 @@
+"""The plan covers every pair exactly once, whatever is asked for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pairtile.engine.tiles import CHUNK_SECONDS, PairSpace, plan_chunks
+
+
+def covered(space: PairSpace, edge: int) -> np.ndarray:
+    count = np.zeros((space.rows, space.columns), dtype=int)
+    for tile in space.tiles(edge):
+        count[tile.row_begin : tile.row_end, tile.column_begin : tile.column_end] += 1
+    return count
+
+
+@given(st.integers(1, 60), st.integers(1, 25))
+def test_triangle_tiles_cover_every_pair_once(items, edge):
+    space = PairSpace("triangle", items, items)
+    assert (covered(space, edge)[np.triu_indices(items, 1)] == 1).all()
+    assert sum(space.pairs_in(t) for t in space.tiles(edge)) == items * (items - 1) // 2
+
+
+@given(st.integers(1, 40), st.integers(1, 40), st.integers(1, 25))
+def test_rectangle_tiles_cover_every_cell_once(rows, columns, edge):
+    space = PairSpace("rectangle", rows, columns)
+    assert (covered(space, edge) == 1).all()
+    assert sum(space.pairs_in(t) for t in space.tiles(edge)) == rows * columns
+
+
+def test_tiles_are_numbered_in_order_of_row_bands():
+    tiles = PairSpace("triangle", 50, 50).tiles(8)
+    assert [t.number for t in tiles] == list(range(len(tiles)))
+    assert [t.row_begin for t in tiles] == sorted(t.row_begin for t in tiles)
+
+
+def test_no_items_give_no_tiles():
+    assert PairSpace("triangle", 0, 0).tiles() == []
+    assert plan_chunks([], "auto") == []
+
+
+@given(st.lists(st.floats(0, 1e4), min_size=1, max_size=80), st.integers(1, 100))
+def test_chunks_hold_every_tile_once_in_order(seconds, wanted):
+    chunks = plan_chunks(seconds, wanted)
+    assert len(chunks) == min(wanted, len(seconds))
+    held = [n for c in chunks for n in range(c.first, c.last + 1)]
+    assert held == list(range(len(seconds)))
+    assert sum(c.seconds for c in chunks) == pytest.approx(sum(seconds), rel=1e-9, abs=1e-9)
+
+
+def test_a_small_problem_is_one_chunk():
+    assert len(plan_chunks([0.5, 1.0, 2.0], "auto")) == 1
+
+
+def test_automatic_chunks_take_one_to_five_minutes():
+    chunks = plan_chunks([1.5] * 4000, "auto")
+    assert all(60 <= c.seconds <= 300 for c in chunks)
+    assert len(chunks) == pytest.approx(6000 / CHUNK_SECONDS, abs=1)
+
+
+def test_chunks_of_equal_tiles_are_of_about_equal_cost():
+    costs = [c.seconds for c in plan_chunks([1.0] * 100, 7)]
+    assert max(costs) - min(costs) <= 2.0
+
+
+@pytest.mark.parametrize("wrong", [0, -1, "many", 1.5])
+def test_impossible_number_of_chunks_is_refused(wrong):
+    with pytest.raises(ValueError, match="chunks"):
+        plan_chunks([1.0], wrong)
+
+
+def test_impossible_space_is_refused():
+    with pytest.raises(ValueError, match="kind"):
+        PairSpace("circle", 3, 3)
+    with pytest.raises(ValueError, match="triangle"):
+        PairSpace("triangle", 3, 4)

@@ -1,0 +1,360 @@
+"""``pairtile.mirna_targets`` and its companions: the workflow's answers, from whatever one has."""
+
+from __future__ import annotations
+
+import gzip
+import inspect
+import random
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from pairtile import (
+    InputError,
+    duplex_energy,
+    export_network,
+    mirna_edges,
+    mirna_targets,
+)
+from pairtile.config import load_config
+from workflow_runs import Analysis
+
+pytest.importorskip("RNA", reason="needs the package ViennaRNA")
+
+
+@pytest.fixture(autouse=True)
+def _on_the_cpu(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``backend: auto`` is the CPU here."""
+    if not request.node.get_closest_marker("gpu"):
+        monkeypatch.setattr("pairtile.gpu.device._cuda_problem", lambda: "not in this test")
+
+
+Sequences = dict[str, str]
+
+
+def random_sequences(seed: int = 5) -> tuple[Sequences, Sequences]:
+    """Eight miRNAs, and ten transcripts with a site of some miRNA in each, also at both ends."""
+    draw = random.Random(seed)
+    mirnas = {f"mir-{k}": "".join(draw.choices("ACGU", k=20 + k % 4)) for k in range(8)}
+    transcripts = {}
+    for k in range(10):
+        site = mirnas[f"mir-{k % 8}"][1:18][::-1].translate(str.maketrans("ACGU", "TGCA"))
+        letters = "".join(draw.choices("ACGTN", weights=[9, 9, 9, 9, 1], k=draw.randint(50, 300)))
+        at = (0, len(letters), 30)[k % 3]
+        transcripts[f"tr-{k}"] = letters[:at] + site + letters[at:]
+    return mirnas, transcripts
+
+
+def write_fasta(path: Path, sequences: Sequences) -> Path:
+    text = "".join(f">{name} a header\n{letters}\n" for name, letters in sequences.items())
+    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+    return path
+
+
+def of_workflow(folder: Path, **changes: Any) -> Path:
+    """The folder of an analysis of ``random_sequences`` by the workflow's steps."""
+    mirnas, transcripts = random_sequences()
+    write_fasta(folder / "mirnas.fa", mirnas)
+    write_fasta(folder / "transcripts.fa", transcripts)
+    base = {"method": "mirna_targets", "mirnas": "mirnas.fa", "transcripts": "transcripts.fa"}
+    return Analysis(folder, base | {"export": ["tsv"]} | changes).all().out
+
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "defaults": {},
+    "loose": {"score": 90, "energy": -5.0},
+    "strict": {"strict": True, "trim": 120},
+    "other": {"scale": 2, "gap_open": -4, "gap_extend": -2, "score": 60.0},
+    "no energies": {"energies": False, "score": 100},
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_hits_and_edges_are_those_of_the_workflow(tmp_path: Path, name: str) -> None:
+    out = of_workflow(tmp_path, estimator=SETTINGS[name])
+    expected = pd.read_csv(out / "hits.tsv", sep="\t", dtype={"score": np.float64})
+    assert len(expected) > 0
+    mirnas, transcripts = random_sequences()
+    found = mirna_targets(mirnas, transcripts, **SETTINGS[name])
+    pd.testing.assert_frame_equal(found, expected, check_dtype=False, check_exact=True)
+    typed = pd.read_parquet(out / "hits.parquet")
+    assert list(found.columns) == list(typed.columns)
+    changed = found.astype({"energy_kcal_mol": np.float32})
+    pd.testing.assert_frame_equal(changed, typed, check_exact=True)
+    edges = pd.read_parquet(out / "network.parquet")
+    pd.testing.assert_frame_equal(mirna_edges(found), edges, check_exact=True)
+
+
+def test_restricted_search_and_extras_are_those_of_the_workflow(tmp_path: Path) -> None:
+    pairs = [("mir-1", "tr-1"), ("mir-7", "tr-7"), ("mir-2", "nobody"), ("mir-0", "tr-8")]
+    (tmp_path / "pairs.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in pairs))
+    extras = {"duplex_energy": True, "accessibility": True}
+    estimator = {"score": 80}
+    out = of_workflow(tmp_path, restrict="pairs.tsv", extras=extras, estimator=estimator)
+    expected = pd.read_csv(out / "hits.tsv", sep="\t", dtype={"score": np.float64})
+    assert set(expected["mirna"]) == {"mir-0", "mir-1", "mir-7"}
+    sequences = random_sequences()
+    frame = pd.DataFrame(pairs, columns=["mirna", "transcript"])
+    for restrict in (pairs, frame, tmp_path / "pairs.tsv"):
+        with pytest.warns(UserWarning, match=r"1 of 4 pairs .* not there .*: mir-2 nobody"):
+            found = mirna_targets(*sequences, restrict=restrict, extras=extras, score=80)
+        pd.testing.assert_frame_equal(found, expected, check_dtype=False)
+        assert found.attrs["counts"]["pairs"] == 3
+
+
+def test_every_form_of_sequences_gives_the_same_hits(tmp_path: Path) -> None:
+    mirnas, transcripts = random_sequences()
+    expected = mirna_targets(mirnas, transcripts)
+    assert expected.attrs["counts"] == {
+        "mirnas_kept": 8,
+        "transcripts_kept": 10,
+        "pairs": 80,
+        "hits": len(expected),
+        "pairs_with_hits": len(mirna_edges(expected)),
+    }
+    records = [SimpleNamespace(id=name, seq=letters) for name, letters in transcripts.items()]
+    for given in (
+        (pd.Series(mirnas), list(transcripts.items())),
+        (str(write_fasta(tmp_path / "m.fa", mirnas)), records),
+        (mirnas, write_fasta(tmp_path / "t.fa.gz", transcripts)),
+        (mirnas, {name: f"{text[:9]}\n {text[9:]}" for name, text in transcripts.items()}),
+    ):
+        pd.testing.assert_frame_equal(mirna_targets(*given), expected)
+    numbered = mirna_targets(list(mirnas.values()), list(transcripts.values()))
+    changed = expected.replace({"mirna": {f"mir-{k}": f"mirna_{k}" for k in range(8)}})
+    changed["transcript"] = changed["transcript"].str.replace("tr-", "transcript_")
+    pd.testing.assert_frame_equal(numbered, changed)
+
+
+def test_hits_do_not_depend_on_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    sequences = random_sequences()
+    pairs = [("mir-1", "tr-1"), ("mir-7", "tr-7"), ("mir-0", "tr-9"), ("mir-6", "tr-6")]
+    whole = mirna_targets(*sequences, score=80)
+    some = mirna_targets(*sequences, score=80, restrict=pairs)
+    monkeypatch.setattr("pairtile.methods.mirna_targets.api.MIRNAS_OF_A_TILE", 3)
+    monkeypatch.setattr("pairtile.methods.mirna_targets.api.TRANSCRIPTS_OF_A_TILE", 4)
+    pd.testing.assert_frame_equal(mirna_targets(*sequences, score=80), whole)
+    pd.testing.assert_frame_equal(mirna_targets(*sequences, score=80, restrict=pairs), some)
+    listed = pd.MultiIndex.from_tuples(pairs)
+    inside = pd.MultiIndex.from_frame(whole[["mirna", "transcript"]]).isin(listed)
+    pd.testing.assert_frame_equal(whole[inside].reset_index(drop=True), some)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", SETTINGS)
+def test_both_backends_give_the_same_hits(name: str) -> None:
+    sequences = random_sequences(seed=9)
+    on_cpu = mirna_targets(*sequences, **SETTINGS[name], backend="cpu")
+    on_gpu = mirna_targets(*sequences, **SETTINGS[name], backend="cuda")
+    pd.testing.assert_frame_equal(on_gpu, on_cpu, check_exact=True)
+
+
+def test_nothing_found_is_a_table_with_its_columns() -> None:
+    mirnas, transcripts = random_sequences()
+    full = mirna_targets(mirnas, transcripts)
+    empty = mirna_targets(mirnas, transcripts, score=1000)
+    assert len(empty) == 0
+    assert list(empty.columns) == list(full.columns)
+    assert list(mirna_edges(empty).columns) == list(mirna_edges(full).columns)
+    with pytest.warns(UserWarning, match="transcripts: no sequence"):
+        assert len(mirna_targets(mirnas, {})) == 0
+
+
+def test_names_that_are_there_twice_are_told_apart() -> None:
+    mirnas, transcripts = random_sequences()
+    twice = [*transcripts.items(), *transcripts.items()]
+    with pytest.warns(UserWarning, match="10 names are there twice; .* tr-0 as tr-0#2"):
+        found = mirna_targets(mirnas, twice)
+    once = mirna_targets(mirnas, transcripts)
+    assert len(found) == 2 * len(once)
+    assert set(found["transcript"]) == {*once["transcript"], *(once["transcript"] + "#2")}
+
+
+def test_hairpins_and_exchanged_arguments_are_warned_of() -> None:
+    mirnas, transcripts = random_sequences()
+    with pytest.warns(UserWarning, match="10 of 10 miRNAs have more than 30 letters"):
+        mirna_targets(transcripts, mirnas)
+
+
+def test_bad_records_of_a_file_are_refused_or_left_out(tmp_path: Path) -> None:
+    mirnas, transcripts = random_sequences()
+    file = write_fasta(tmp_path / "t.fa", {"odd": "MKVLA", **transcripts, "nothing": ""})
+    with pytest.raises(InputError, match=r"t\.fa: record 1 'odd', line 2: .*\n.*record 12"):
+        mirna_targets(mirnas, file)
+    with pytest.warns(
+        UserWarning, match=r"2 bad records left out, the first: .*t\.fa: record 1 'odd'"
+    ):
+        found = mirna_targets(mirnas, file, on_bad_record="skip")
+    pd.testing.assert_frame_equal(found, mirna_targets(mirnas, transcripts))
+
+
+LET_7 = "UGAGGUAGUAGGUUGUAUAGUU"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ((LET_7, {"a": "ACGU"}), ValueError, "mirnas: found the sequence '.*'; expected the path"),
+        (("no such file.fa", {"a": "ACGU"}), InputError, "no such file.fa"),
+        ((5, {"a": "ACGU"}), ValueError, "mirnas: found int; expected"),
+        (({"a": LET_7}, [3]), ValueError, "transcripts: found 3; expected a sequence as text"),
+        (({"a": LET_7}, {"p": "MKV", "q": "GGZL"}), InputError, "'q': found illegal character 'Z'"),
+        (({"a": LET_7}, {"p": "MKVLEF"}), InputError, r"'L' \(and 2 more\); expected letters of A"),
+        (({"a": ""}, {"b": "ACGU"}), InputError, "mirnas: 'a': found an empty sequence"),
+    ],
+)
+def test_sequences_that_cannot_be_used(
+    arguments: tuple[Any, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        mirna_targets(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"score": 0}, "^score: found 0; expected a number greater than 0"),
+        ({"gap_open": 3}, "^gap_open: found 3; expected a number of at least -10000 and at most 0"),
+        ({"trim": 0}, "^trim: found 0; expected an integer between 1 and"),
+        ({"strict": 1}, "^strict: found 1; expected true or false"),
+        ({"extras": {"plfold": True}}, "^extras.plfold: found an unknown key"),
+        ({"on_bad_record": "ignore"}, "^on_bad_record: found 'ignore'"),
+        ({"backend": "gpu"}, "backend: found 'gpu'"),
+        ({"restrict": [("a", "b", "c")]}, "restrict: found .*; expected pairs"),
+        ({"restrict": []}, "restrict: found no pair"),
+    ],
+)
+def test_settings_that_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        mirna_targets({"a": LET_7}, {"b": "ACGU"}, **settings)
+
+
+def test_a_restrict_list_of_strangers_is_refused() -> None:
+    with pytest.raises(InputError, match="restrict: found none of its 1 pairs"):
+        mirna_targets({"a": LET_7}, {"b": "ACGU"}, restrict=[("x", "y")])
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    sequences = random_sequences()
+    found = mirna_targets(*sequences, score=np.float64(120), trim=np.int64(100))
+    pd.testing.assert_frame_equal(found, mirna_targets(*sequences, score=120, trim=100))
+
+
+def test_defaults_are_those_of_the_configuration() -> None:
+    least = {"method": "mirna_targets", "mirnas": "m.fa", "transcripts": "t.fa"}
+    section = load_config({"analyses": {"x": least}}).analyses["x"].resolved()
+    own = {**section["estimator"], "on_bad_record": section["on_bad_record"]}
+    parameters = inspect.signature(mirna_targets).parameters
+    assert {name: parameters[name].default for name in own} == own
+    assert set(parameters) - set(own) == {"mirnas", "transcripts", "restrict", "extras", "backend"}
+
+
+# --- edges --------------------------------------------------------------------------------------
+
+
+def test_edges_sum_up_the_hits_of_a_pair_and_go_into_every_format(tmp_path: Path) -> None:
+    hits = mirna_targets(*random_sequences(), score=60)
+    edges = mirna_edges(hits)
+    assert edges.attrs["directed"]
+    assert (edges["n_hits"] > 1).any()
+    for edge in edges.itertuples():
+        its = hits[(hits["mirna"] == edge.source) & (hits["transcript"] == edge.target)]
+        assert edge.score == its["score"].max()
+        assert edge.total_score == its["score"].sum()
+        assert edge.energy_kcal_mol == its["energy_kcal_mol"].min()
+        assert edge.total_energy_kcal_mol == pytest.approx(its["energy_kcal_mol"].sum())
+        assert edge.n_hits == len(its)
+    assert edges["score"].is_monotonic_decreasing
+    items = pd.DataFrame({"name": pd.unique(pd.concat([edges["source"], edges["target"]]))})
+    path = tmp_path / "network.graphml"
+    export_network(edges, items, "graphml", path, directed=True, name="x", metadata={})
+    assert path.stat().st_size > 0
+
+
+def test_edges_of_some_hits_are_of_those_alone() -> None:
+    hits = mirna_targets(*random_sequences(), score=60)
+    canonical = hits[hits["seed_class"].isin(["8mer", "7mer-m8", "7mer-A1"])]
+    assert 0 < len(canonical) < len(hits)
+    assert mirna_edges(canonical)["n_hits"].sum() == len(canonical)
+
+
+def test_edges_need_the_columns_of_hits() -> None:
+    with pytest.raises(ValueError, match="hits: found no column transcript, energy_kcal_mol"):
+        mirna_edges(pd.DataFrame({"mirna": ["a"], "score": [150.0]}))
+
+
+# --- energies -----------------------------------------------------------------------------------
+
+
+def test_energies_of_hits_come_again_from_their_aligned_lines() -> None:
+    hits = mirna_targets(*random_sequences(), score=60)
+    assert len(hits) > 30
+    # At least one site lies beyond an end of its transcript, and one has a gap.
+    assert hits["reference_alignment"].str.contains("^-|-$").any()
+    assert hits["query_alignment"].str.contains("-").any()
+    mirnas, sites = [], []
+    for query, reference in hits[["query_alignment", "reference_alignment"]].itertuples(
+        index=False
+    ):
+        mirnas.append(query.replace("-", "")[::-1])
+        letters = [b for a, b in zip(query, reference, strict=True) if b != "-" or a.islower()]
+        sites.append("".join(letters))
+    found = duplex_energy(mirnas, sites)
+    np.testing.assert_array_equal(found, hits["energy_kcal_mol"])
+
+
+def test_energies_agree_with_the_golden_strings(shared: Path) -> None:
+    table = pd.read_csv(shared / "golden/mirna/energies.tsv.gz", sep="\t", header=0)
+    strings = table.select_dtypes(object).iloc[:, 0].astype(str)
+    energies = table.select_dtypes(np.floating).iloc[:, 0]
+    split = strings.str.split("XXXXXXX", n=1, expand=True)
+    plain = ~strings.str.replace("XXXXXXX", "", n=1).str.contains("X")
+    assert plain.sum() > 5000
+    found = duplex_energy(
+        split[plain][0].str[::-1].to_numpy(), split[plain][1].str[::-1].to_numpy()
+    )
+    np.testing.assert_allclose(found, energies[plain], atol=0.001)
+
+
+def test_one_pair_gives_a_number_and_many_an_array() -> None:
+    site = "AACUAUACAACCUACUACCUCA"
+    alone = duplex_energy(LET_7, site)
+    assert isinstance(alone, float)
+    assert duplex_energy([LET_7, LET_7], [site, "AAAAAAAAAA"]).tolist() == [alone, 0.0]
+    assert duplex_energy([], []).tolist() == []
+
+
+def test_viennarna_model_is_that_of_rnaduplex() -> None:
+    import RNA
+
+    site = "AACUAUACAACCTACUACCUCA"
+    found = duplex_energy([LET_7, LET_7], [site, "AAAA"], model="viennarna")
+    expected = RNA.duplexfold(LET_7, site.replace("T", "U")).energy
+    assert found.tolist() == [pytest.approx(expected, abs=0.005), 0.0]
+
+
+@pytest.mark.parametrize(
+    ("mirnas", "sites", "model", "message"),
+    [
+        (LET_7, [LET_7], "miranda", "found one text and one list"),
+        ([LET_7], [], "miranda", "mirnas, sites: found 1 and 0"),
+        ([LET_7], ["MKVL"], "miranda", "sites: found 'L' in 'MKVL'; expected letters"),
+        ([3], ["ACGU"], "miranda", "mirnas: found 3 in 3"),
+        (LET_7, LET_7, "turner", "model: found 'turner'; expected miranda or viennarna"),
+    ],
+)
+def test_duplexes_that_are_refused(mirnas: Any, sites: Any, model: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        duplex_energy(mirnas, sites, model=model)
+
+
+@pytest.mark.gpu
+def test_energies_are_the_same_on_both_backends() -> None:
+    draw = random.Random(1)
+    mirnas = ["".join(draw.choices("ACGU", k=22)) for _ in range(500)]
+    sites = ["".join(draw.choices("ACGTN", k=24)) for _ in range(500)]
+    on_gpu = duplex_energy(mirnas, sites, backend="cuda")
+    np.testing.assert_array_equal(on_gpu, duplex_energy(mirnas, sites, backend="cpu"))

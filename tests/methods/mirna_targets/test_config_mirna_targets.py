@@ -1,0 +1,159 @@
+"""The section ``method: mirna_targets``: the contract's keys and defaults, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pairtile.config import ConfigError, check_inputs_exist, load_config
+from pairtile.methods.mirna_targets.config import TABLES, MirnaTargetsConfig
+
+LEAST = {"method": "mirna_targets", "mirnas": "m.fa", "transcripts": "t.fa"}
+DEFAULTS: dict[str, Any] = {
+    **LEAST,
+    "restrict": None,
+    "genes": None,
+    "annotation": None,
+    "gold_standard": None,
+    "on_bad_record": "error",
+    "estimator": {
+        "score": 140,
+        "energy": 1.0,
+        "scale": 4.0,
+        "gap_open": -9,
+        "gap_extend": -4,
+        "strict": False,
+        "energies": True,
+        "trim": None,
+    },
+    "miranda_text": {"quiet": True, "keyval": False},
+    "extras": {"duplex_energy": False, "accessibility": False},
+    "chunks": "auto",
+    "export": ["tsv", "graphml"],
+}
+
+CONTRACT = """
+analyses:
+  NAME:
+    method: mirna_targets
+    mirnas: mature.fa
+    transcripts: utr3.fa
+    estimator: {score: 140, energy: 1.0, scale: 4.0, gap_open: -9, gap_extend: -4, strict: false, energies: true, trim: null}
+    restrict: null
+    on_bad_record: error
+    miranda_text: {quiet: true, keyval: false}
+"""  # noqa: E501
+
+
+def one(**keys: Any) -> Any:
+    return load_config({"analyses": {"net": {**LEAST, **keys}}}).analyses["net"]
+
+
+def test_every_default_is_that_of_the_contract() -> None:
+    assert one().resolved() == DEFAULTS
+    assert isinstance(one(), MirnaTargetsConfig)
+
+
+def test_contract_written_out_resolves_to_the_defaults() -> None:
+    files = {"mirnas": "mature.fa", "transcripts": "utr3.fa"}
+    config = load_config(yaml.safe_load(CONTRACT))
+    assert config.resolved("NAME") == DEFAULTS | files
+    assert config.analyses["NAME"].input_files() == files
+
+
+def test_all_files_are_named_as_inputs() -> None:
+    files = {key: f"{key}.x" for key in ("restrict", "genes", "annotation", "gold_standard")}
+    assert one(**files).input_files() == {"mirnas": "m.fa", "transcripts": "t.fa"} | files
+
+
+def test_resolved_section_is_json_and_loads_to_itself() -> None:
+    section = one(estimator={"trim": 50, "score": "1.2e2", "gap_extend": 0}).resolved()
+    assert section["estimator"]["score"] == 120
+    assert json.loads(json.dumps(section, allow_nan=False)) == section
+    assert one(**section).resolved() == section
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        {"score": 120, "energy": -15},
+        {"gap_open": -4, "gap_extend": -2, "energies": False},
+        {"scale": 1, "score": 60},
+        {"scale": 2.5, "score": 99.5, "gap_open": -7.5, "gap_extend": 0},
+        {"strict": True, "trim": 3000},
+        {"scale": 0, "gap_open": 0},
+    ],
+)
+def test_settings_of_miranda_are_allowed(estimator: dict[str, Any]) -> None:
+    assert one(estimator=estimator).resolved()["estimator"] == DEFAULTS["estimator"] | estimator
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"mirnas": None}, "mirnas: found nothing (null); expected a path (text)"),
+        ({"transcript": "t.fa"}, "transcript: found an unknown key; expected"),
+        ({"on_bad_record": "warn"}, "on_bad_record: found 'warn'; expected error or skip"),
+        ({"restrict": 3}, "restrict: found 3; expected a path (text) or null"),
+        ({"annotation": ["a.gtf"]}, "annotation: found ['a.gtf']; expected a path (text) or null"),
+        ({"estimator": {"score": 0}}, "estimator.score: found 0; expected a number greater than 0"),
+        ({"estimator": {"score": "140"}}, "'140' (text; a number stands without quotes); expected"),
+        (
+            {"estimator": {"scale": -1}},
+            "estimator.scale: found -1; expected a number of at least 0",
+        ),
+        ({"estimator": {"gap_open": 9}}, "estimator.gap_open: found 9; expected a number of at le"),
+        ({"estimator": {"gap_extend": 1}}, "estimator.gap_extend: found 1; expected a number"),
+        ({"estimator": {"energy": None}}, "estimator.energy: found nothing (null); expected a num"),
+        ({"estimator": {"strict": 1}}, "estimator.strict: found 1; expected true or false"),
+        (
+            {"estimator": {"trim": 0}},
+            "trim: found 0; expected an integer between 1 and 2147483647, o",
+        ),
+        ({"estimator": {"trim": 1.5}}, "estimator.trim: found 1.5; expected an integer"),
+        ({"estimator": {"go": -9}}, "estimator.go: found an unknown key; expected"),
+        ({"miranda_text": {"quite": True}}, "quite: found an unknown key; expected quiet"),
+        ({"miranda_text": True}, "miranda_text: found true"),
+        (
+            {"extras": {"accessibility": "yes"}},
+            "extras.accessibility: found 'yes'; expected true or",
+        ),
+        ({"keep": "all"}, "keep: found an unknown key"),
+        ({"export": ["bed"]}, "export.0: found 'bed'; expected"),
+    ],
+)
+def test_what_is_not_allowed_is_refused(keys: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        one(**keys)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("key", ["mirnas", "transcripts"])
+def test_both_fasta_files_are_required(key: str) -> None:
+    section = {k: value for k, value in LEAST.items() if k != key}
+    with pytest.raises(
+        ConfigError, match=f"analyses.net.{key}: found no such key; expected a path"
+    ):
+        load_config({"analyses": {"net": section}})
+
+
+def test_files_that_are_missing_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.fa").write_text(">m\nACGU\n")
+    with pytest.raises(ConfigError) as error:
+        check_inputs_exist(load_config({"analyses": {"net": {**LEAST, "annotation": "a.gtf"}}}))
+    keys = [line.split(": ")[1] for line in str(error.value).splitlines()]
+    assert keys == ["analyses.net.transcripts", "analyses.net.annotation"]
+
+
+def test_what_only_the_tables_show_scores_nothing_again() -> None:
+    told = one(annotation="a.gtf", miranda_text={"quiet": False}, extras={"duplex_energy": True})
+    for step in ("prepare", "plan", "score", "network"):
+        assert told.for_step(step) == one().for_step(step)
+    assert told.for_step("tables") != one().for_step("tables")
+    assert set(told.table_inputs) <= set(told.input_keys)
+    assert "miranda.txt" in TABLES
+    assert told.tables == TABLES

@@ -1,0 +1,83 @@
+"""What the pages say of miRNA targets is what a run gives: columns, counts, what filters do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from pairtile import mirna_targets
+from pairtile.method import get_method
+from pairtile.methods.mirna_targets.config import TargetEstimator
+from pairtile.runtime.files import read_json
+from test_api_mirna_targets import of_workflow, random_sequences
+from test_docs import ROOT, first_column, section_of_page, text_of
+
+pytest.importorskip("RNA", reason="needs the package ViennaRNA")
+
+METHOD_PAGE = ROOT / "docs" / "mirna_targets.md"
+EXTRAS = {"duplex_energy": True, "accessibility": True}
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("run")
+    (folder / "pairs.tsv").write_text("mir-1\ttr-1\nmir-2\ttr-2\nmir-0\tnobody\n")
+    (folder / "t.gtf").write_text(
+        'chr1\tx\texon\t1\t100\t.\t+\t.\tgene_id "g"; transcript_id "another";\n'
+    )
+    return of_workflow(folder, extras=EXTRAS, restrict="pairs.tsv", annotation="t.gtf")
+
+
+def test_columns_of_hits_are_described(out: Path) -> None:
+    described = first_column(section_of_page("### Hits: `hits.tsv`, `hits.parquet`"))
+    assert described == list(pd.read_parquet(out / "hits.parquet").columns)
+    assert described == list(pd.read_csv(out / "hits.tsv", sep="\t").columns)
+
+
+def test_columns_of_pairs_are_described(out: Path) -> None:
+    described = first_column(section_of_page("### Pairs: `targets.tsv`"))
+    assert described == list(pd.read_csv(out / "targets.tsv", sep="\t").columns)
+
+
+def test_files_and_columns_of_the_network_and_the_tables_behind_it_are_named(out: Path) -> None:
+    page = section_of_page("## miRNA targets")
+    tables = [pd.read_parquet(out / f"{name}.parquet") for name in ("network", "items")]
+    for column in [*tables[0].columns, *tables[1].columns]:
+        assert f"`{column}`" in page, column
+    for name in np.load(out / "scores.npz").files:
+        assert f"`{name}`" in page, name
+    for figure in get_method("mirna_targets").method_report.figures:
+        assert f"`{figure}`" in page, figure
+
+
+def test_counts_of_the_summary_are_described(out: Path) -> None:
+    page = section_of_page("## miRNA targets") + section_of_page("## `summary.json`")
+    summary = read_json(out / "summary.json")
+    for count in summary["counts"]:
+        assert f"`{count}`" in page, count
+    for key in summary["threshold"]:
+        assert f"`{key}`" in page, key
+
+
+def test_every_setting_is_explained() -> None:
+    page = text_of(METHOD_PAGE)
+    for key in TargetEstimator.model_fields:
+        assert f"`{key}" in page, key
+
+
+def test_settings_that_are_stricter_give_a_part_of_the_hits() -> None:
+    """So that one search and filters of its table will do, as the page says."""
+    sequences = random_sequences()
+    loose = mirna_targets(*sequences, score=60)
+    for settings, kept in (
+        ({"score": 100}, loose["score"] >= 100),
+        ({"score": 60, "energy": -12}, loose["energy_kcal_mol"] < -12),
+        ({"score": 60, "strict": True}, loose["seed_class"].isin(["8mer", "7mer-m8"])),
+        ({"score": 140, "energy": -15}, (loose["score"] >= 140) & (loose["energy_kcal_mol"] < -15)),
+    ):
+        assert 0 < kept.sum() < len(loose)
+        expected = loose[kept].drop(columns="rank").reset_index(drop=True)
+        found = mirna_targets(*sequences, **settings).drop(columns="rank")
+        pd.testing.assert_frame_equal(found, expected)

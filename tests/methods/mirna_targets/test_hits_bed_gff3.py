@@ -1,0 +1,254 @@
+"""BED12 and GFF3 of hits, on transcripts and in the genome."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import hand_made_hits as hand
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pairtile.methods.mirna_targets.export_bed import COLOURS, write_hits_bed
+from pairtile.methods.mirna_targets.export_gff3 import write_hits_gff3
+from pairtile.methods.mirna_targets.export_places import Places, hit_places, lift_of
+from pairtile.methods.mirna_targets.export_tables import hits_table
+from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
+from pairtile.methods.mirna_targets.prepare import PreparedSequences
+from pairtile.methods.mirna_targets.transcript_model import read_transcript_models
+
+LET7 = "UGAGGUAGUAGGUUGUAUAGUU"
+SITE = "AACUAUACAACCUACUACCUCA"
+TRANSCRIPTS = {"plus": "GG" + SITE + "C" * 26, "minus": "C" * 10 + SITE + "GGG", "free": SITE}
+# plus: 50 letters, its site over the border after letter 14; minus: 35, its site over two borders.
+BED = """\
+chr1\t100\t164\tplus\t0\t+\t0\t0\t0\t2\t14,36,\t0,28,
+chr1\t1000\t1135\tminus\t0\t-\t0\t0\t0\t3\t10,5,20,\t0,50,115,
+"""
+
+
+def several(folder: Path) -> tuple[PreparedSequences, pa.Table]:
+    sequences = hand.prepared(folder, {"m1": LET7, "m2": LET7}, TRANSCRIPTS)
+    hits = [
+        hand.ungapped_hit(sequences, "m1", "plus", 3),
+        hand.ungapped_hit(sequences, "m2", "plus", 3, energy_kcal_mol=-7.25, score=1234.5),
+        hand.ungapped_hit(sequences, "m1", "minus", 11),
+        hand.ungapped_hit(sequences, "m1", "free", 1),
+    ]
+    return sequences, hits_table(hand.rows(hits), sequences.items, sequences.state)
+
+
+def places(folder: Path, sequences: PreparedSequences, hits: pa.Table) -> Places:
+    (folder / "a.bed").write_text(BED)
+    lift = lift_of(sequences.items, read_transcript_models(folder / "a.bed"))
+    return hit_places(hits, lift.models)
+
+
+def lines(path: Path) -> list[list[str]]:
+    return [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_bed_on_transcripts_by_hand(tmp_path: Path) -> None:
+    _, hits = several(tmp_path)
+    write_hits_bed(hits, hit_places(hits), tmp_path / "hits.bed")
+    red = COLOURS["8mer"]
+    assert (
+        lines(tmp_path / "hits.bed")
+        == [
+            ["free", "0", "22", "m1", "150", "+", "1", "21", red, "1", "22,", "0,"],
+            [
+                "minus",
+                "10",
+                "32",
+                "m1",
+                "150",
+                "+",
+                "11",
+                "31",
+                COLOURS["7mer-m8"],
+                "1",
+                "22,",
+                "0,",
+            ],
+            ["plus", "2", "24", "m1", "150", "+", "3", "23", COLOURS["8mer"], "1", "22,", "0,"],
+            ["plus", "2", "24", "m2", "1000", "+", "3", "23", COLOURS["8mer"], "1", "22,", "0,"],
+        ]
+        or SITE[-1] == "A"
+    )
+
+
+def test_bed_in_the_genome_by_hand(tmp_path: Path) -> None:
+    sequences, hits = several(tmp_path)
+    write_hits_bed(hits, places(tmp_path, sequences, hits), tmp_path / "hits.bed")
+    red, three = COLOURS["8mer"], ["3", "7,5,10,", "0,47,112,"]
+    # plus: letters 3 to 24; 1 to 14 lie at 101 to 114, 15 to 50 at 129 to 164.
+    # minus: letters 11 to 32; 1 to 20 lie at 1135 to 1116, 21 to 25 at 1055 to 1051, then 1010 ...
+    assert lines(tmp_path / "hits.bed") == [
+        ["chr1", "102", "138", "m1:plus", "150", "+", "103", "137", red, "2", "12,10,", "0,26,"],
+        ["chr1", "102", "138", "m2:plus", "1000", "+", "103", "137", red, "2", "12,10,", "0,26,"],
+        ["chr1", "1003", "1125", "m1:minus", "150", "-", "1004", "1124", red, *three],
+        ["free", "0", "22", "m1", "150", "+", "1", "21", red, "1", "22,", "0,"],
+    ]
+
+
+def test_gff3_in_the_genome_by_hand(tmp_path: Path) -> None:
+    sequences, hits = several(tmp_path)
+    write_hits_gff3(hits, places(tmp_path, sequences, hits), tmp_path / "hits.gff3")
+    found = lines(tmp_path / "hits.gff3")
+    assert found[:2] == [["##gff-version 3"], ["##sequence-region free 1 22"]]
+    fixed = ["pairtile", "miRNA_target_site"]
+    plus = "Name=m1;mirna=m1;transcript=plus;transcript_begin=3;transcript_end=24;seed_class=8mer"
+    attributes = f"ID=hit1;{plus};energy_kcal_mol=-20.5"
+    assert found[2] == ["chr1", *fixed, "103", "114", "150", "+", ".", attributes]
+    assert found[3][3:5] == ["129", "138"]
+    assert found[3][8] == found[2][8]
+    second = next(line for line in found if "mirna=m2" in line[-1])
+    assert second[5] == "1234.5"
+    assert second[8].endswith(";energy_kcal_mol=-7.25")
+    minus = [line for line in found if "transcript=minus" in line[-1]]
+    assert [(line[3], line[4], line[6]) for line in minus] == [
+        ("1004", "1010", "-"),
+        ("1051", "1055", "-"),
+        ("1116", "1125", "-"),
+    ]
+    assert found[-1][:5] == ["free", *fixed, "1", "22"]
+
+
+def test_gff3_without_energies_tells_none(tmp_path: Path) -> None:
+    sequences, _ = several(tmp_path)
+    rows = hand.rows([hand.ungapped_hit(sequences, "m1", "free", 1)])
+    hits = hits_table(rows, sequences.items, sequences.state, energies=False)
+    write_hits_gff3(hits, hit_places(hits), tmp_path / "hits.gff3")
+    assert "energy" not in (tmp_path / "hits.gff3").read_text()
+
+
+def test_transcripts_of_another_length_stay_in_their_own_coordinates(tmp_path: Path) -> None:
+    sequences = hand.prepared(tmp_path, {"m1": LET7}, {**TRANSCRIPTS, "plus": "GG" + SITE})
+    (tmp_path / "a.bed").write_text(BED)
+    lift = lift_of(sequences.items, read_transcript_models(tmp_path / "a.bed"))
+    assert [model is not None for model in lift.models] == [False, False, True, False]
+    assert (lift.n_missing, lift.n_other_length, lift.n_ambiguous) == (1, 1, 0)
+    rows = hand.rows([hand.ungapped_hit(sequences, "m1", "plus", 3)])
+    hits = hits_table(rows, sequences.items, sequences.state)
+    write_hits_bed(hits, hit_places(hits, lift.models), tmp_path / "hits.bed")
+    assert lines(tmp_path / "hits.bed")[0][:4] == ["plus", "2", "24", "m1"]
+
+
+def test_no_hits_make_files_without_lines(tmp_path: Path) -> None:
+    sequences, _ = several(tmp_path)
+    hits = hits_table(hand.rows([]), sequences.items, sequences.state)
+    for found in (hit_places(hits), places(tmp_path, sequences, hits)):
+        write_hits_bed(hits, found, tmp_path / "hits.bed")
+        write_hits_gff3(hits, found, tmp_path / "hits.gff3")
+        assert (tmp_path / "hits.bed").read_text() == ""
+        assert (tmp_path / "hits.gff3").read_text() == "##gff-version 3\n"
+
+
+STRANGE = ["#x", "track", "tracker", "browser1", "a;b=c,d&e%f", ">g", "gi|1|ref|N.1|", "\u00b5/(x)"]
+
+
+def test_strange_names_do_not_break_the_files(tmp_path: Path) -> None:
+    section: dict[str, Any] = {"method": "mirna_targets"}
+    for key, letters in (("mirnas", LET7), ("transcripts", SITE)):
+        names = STRANGE if key == "transcripts" else [name[::-1] for name in STRANGE]
+        text = "".join(f">{name} tab\there\n{letters}\n" for name in names)
+        (tmp_path / key).write_text(text, encoding="utf-8")
+        section[key] = str(tmp_path / key)
+    sequences = hand.prepare(section)
+    mirnas, transcripts = (sequences.items["name"].tolist()[a : a + 8] for a in (0, 8))
+    rows = hand.rows(
+        [hand.ungapped_hit(sequences, m, t, 1) for m, t in zip(mirnas, transcripts, strict=True)]
+    )
+    hits = hits_table(rows, sequences.items, sequences.state)
+    write_hits_bed(hits, hit_places(hits), tmp_path / "hits.bed")
+    found = lines(tmp_path / "hits.bed")
+    assert {len(line) for line in found} == {12}
+    assert sorted(unquote(line[0]) for line in found) == sorted(unquote(t) for t in transcripts)
+    assert not any(line[0].startswith(("#", "track", "browser")) for line in found)
+    assert {line[3] for line in found} == set(mirnas)
+    write_hits_gff3(hits, hit_places(hits), tmp_path / "hits.gff3")
+    features = [line for line in lines(tmp_path / "hits.gff3") if len(line) > 1]
+    assert {len(line) for line in features} == {9}
+    assert {unquote(line[0]) for line in features} == set(transcripts)
+    assert all(re.fullmatch(r"[a-zA-Z0-9.:^*$@!+_?|%-]+", line[0]) for line in features)
+    assert not any(line[0].startswith((">", "#")) for line in features)
+    for line in features:
+        attributes = dict(part.split("=") for part in line[8].split(";"))
+        assert unquote(attributes["transcript"]) == unquote(line[0])
+        assert unquote(attributes["mirna"]) in mirnas
+
+
+def test_every_seed_class_has_a_colour_of_its_own() -> None:
+    assert set(COLOURS) == set(SEED_CLASSES)
+    assert len(set(COLOURS.values())) == len(COLOURS)
+
+
+def test_letters_at_the_places_are_those_of_the_site(tmp_path: Path) -> None:
+    """A genome with two genes: what lies at a hit's blocks is what the hit was found on."""
+    rng = np.random.default_rng(1)
+    genome = "".join(rng.choice(list("ACGT"), 5000))
+    swap = str.maketrans("ACGT", "TGCA")
+    exons = {"a": ("+", [(40, 90), (100, 104), (300, 420)]), "b": ("-", [(900, 960), (1500, 1600)])}
+    texts, bed = {}, ""
+    for name, (strand, parts) in exons.items():
+        text = "".join(genome[x:y] for x, y in parts)
+        texts[name] = text if strand == "+" else text[::-1].translate(swap)
+        sizes = ",".join(str(y - x) for x, y in parts)
+        starts = ",".join(str(x - parts[0][0]) for x, _ in parts)
+        span = f"{parts[0][0]}\t{parts[-1][1]}"
+        bed += f"chr\t{span}\t{name}\t0\t{strand}\t0\t0\t0\t{len(parts)}\t{sizes}\t{starts}\n"
+    (tmp_path / "a.bed").write_text(bed)
+    sequences = hand.prepared(tmp_path, {"m": LET7}, texts)
+    rows = hand.rows(
+        [
+            hand.ungapped_hit(sequences, "m", name, begin, rank=begin)
+            for name in texts
+            for begin in range(0, len(texts[name]) - 18)
+        ]
+    )
+    hits = hits_table(rows, sequences.items, sequences.state)
+    lift = lift_of(sequences.items, read_transcript_models(tmp_path / "a.bed"))
+    write_hits_bed(hits, hit_places(hits, lift.models), tmp_path / "hits.bed")
+    found = lines(tmp_path / "hits.bed")
+    assert len(found) == hits.num_rows > 200
+    assert [int(line[1]) for line in found] == sorted(int(line[1]) for line in found)
+    seen = []
+    for line in found:
+        begin, end = int(line[1]), int(line[2])
+        sizes, starts = ([int(x) for x in line[k].split(",")[:-1]] for k in (10, 11))
+        assert len(sizes) == len(starts) == int(line[9])
+        assert starts[0] == 0
+        assert begin + starts[-1] + sizes[-1] == end
+        assert begin <= int(line[6]) < int(line[7]) <= end
+        text = "".join(
+            genome[begin + a : begin + a + b] for a, b in zip(starts, sizes, strict=True)
+        )
+        text = text if line[5] == "+" else text[::-1].translate(swap)
+        seen.append((line[3].split(":")[1], text))
+    told = hits.to_pandas()
+    expected = [
+        (row.transcript, texts[row.transcript][row.reference_begin - 1 : row.reference_end])
+        for row in told.itertuples()
+    ]
+    assert sorted(seen) == sorted(expected)
+    write_hits_gff3(hits, hit_places(hits, lift.models), tmp_path / "hits.gff3")
+    features = pd.DataFrame([line for line in lines(tmp_path / "hits.gff3") if len(line) == 9])
+    covered = features[4].astype(int) - features[3].astype(int) + 1
+    of_hit = covered.groupby(features[8].str.extract(r"ID=hit(\d+);")[0].astype(int)).sum()
+    spans = told["reference_end"] - told["reference_begin"] + 1
+    assert of_hit.tolist() == spans.tolist()
+
+
+@pytest.mark.parametrize("annotated", [False, True])
+def test_places_are_sorted_and_complete(tmp_path: Path, annotated: bool) -> None:
+    sequences, hits = several(tmp_path)
+    found = places(tmp_path, sequences, hits) if annotated else hit_places(hits)
+    assert sorted(found.hit.tolist()) == list(range(hits.num_rows))
+    keys = list(zip(found.sequence.tolist(), found.begin.tolist(), strict=True))
+    assert keys == sorted(keys)
+    assert found.names == sorted(found.names)
+    assert found.lifted.sum() == (3 if annotated else 0)
+    assert len(found.block_begin) == found.block_offsets[-1]

@@ -1,0 +1,324 @@
+"""The search for targets against miRanda's rules written out, on random and awkward sequences."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import asdict, replace
+from itertools import pairwise
+from typing import Any
+
+import naive_miranda as naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive_miranda import NaiveSettings
+from pairtile.cpu.simd import LANES
+from pairtile.gpu.device import choose
+from pairtile.methods.mirna_targets import alignment as target_alignment
+from pairtile.methods.mirna_targets.hits import COLUMNS, AlignmentSettings, Hits, Letters
+from pairtile.methods.mirna_targets.kernels import miranda_alignment, miranda_score_pass
+from pairtile.methods.mirna_targets.kernels.miranda_score_pass import group_mirnas
+from pairtile.methods.mirna_targets.kernels.miranda_scoring import CODES, CodedSequences, Scoring
+from pairtile.methods.mirna_targets.search import TargetSearch
+
+both_backends = pytest.mark.parametrize(
+    "backend", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+)
+
+LET7 = "UGAGGUAGUAGGUUGUAUAGUU"
+SITE = "AACUAUACAACCUACUACCUCA"
+PLAIN = AlignmentSettings(energies=False)
+COMPLEMENT = str.maketrans("ACGUTacgut", "UGCAAugcaa")
+IUPAC = "ACGU" * 6 + "acgut" * 3 + "TNRYKMSWBDHVXn"
+
+
+def search(
+    mirnas: list[str],
+    references: list[str],
+    settings: AlignmentSettings = PLAIN,
+    backend: str = "cpu",
+    allowed: Any = None,
+) -> Hits:
+    opened = TargetSearch(Letters.of(mirnas), Letters.of(references), settings, choose(backend))
+    return opened.hits(0, len(mirnas), np.arange(len(references)), allowed)
+
+
+def entries(hits: Hits) -> list[tuple[Any, ...]]:
+    columns = [getattr(hits, name) for name in COLUMNS if name != "energy_kcal_mol"]
+    lists = [column if isinstance(column, list) else column.tolist() for column in columns]
+    return list(zip(*lists, strict=True))
+
+
+def naive_entries(
+    mirnas: list[str], references: list[str], settings: AlignmentSettings, allowed: Any = None
+) -> list[tuple[Any, ...]]:
+    of_naive = NaiveSettings(**asdict(settings))
+    names = [name for name in COLUMNS[3:] if name != "energy_kcal_mol"]
+    return [
+        (i, j, rank, *(getattr(hit, name) for name in names))
+        for i, mirna in enumerate(mirnas)
+        for j, reference in enumerate(references)
+        if allowed is None or allowed[i, j]
+        for rank, hit in enumerate(naive.hits_before_energy(mirna, reference, of_naive))
+    ]
+
+
+def coded(sequences: list[str]) -> CodedSequences:
+    letters = Letters.of(sequences)
+    return CodedSequences(CODES[letters.text], letters.offsets)
+
+
+def scoring_of(settings: AlignmentSettings) -> Scoring:
+    return Scoring.of(settings.score, settings.scale, settings.gap_open, settings.gap_extend)
+
+
+def with_sites(source: random.Random, reference: str, mirnas: list[str]) -> str:
+    """Put mutated sites of the miRNAs into a reference."""
+    for _ in range(source.randint(1, 4)):
+        site = source.choice(mirnas)[::-1].translate(COMPLEMENT)
+        site = "".join(
+            letter if source.random() > 0.1 else source.choice(["", letter + "A", "GG", "ACGUACGU"])
+            for letter in site
+        )
+        place = source.randint(0, len(reference))
+        reference = reference[:place] + site + reference[place:]
+    return reference
+
+
+@st.composite
+def problems(draw: Any) -> Any:
+    """miRNAs of 1 to 40 letters, references of 1 to 300 with planted sites, and settings."""
+    source = random.Random(draw(st.integers(0, 2**32 - 1)))
+    letters = draw(st.sampled_from(["ACGU", IUPAC, "AU", "GU", "A", "ACGUN"]))
+    mirnas = [
+        "".join(source.choices(letters, k=source.randint(1, 40)))
+        for _ in range(draw(st.sampled_from([1, 3, LANES + 5])))
+    ]
+    references = []
+    for _ in range(draw(st.integers(1, 3))):
+        length = source.randint(1, source.choice([20, 100, 200]))
+        reference = "".join(source.choices(letters, k=length))
+        references.append(with_sites(source, reference, mirnas)[:300] or "A")
+    scale = draw(st.sampled_from([4.0, 4.0, 1.0, 0.0, 2.5, 0.3, 10.0, 400.0, 2000.0]))
+    score = draw(st.sampled_from([140.0, 100.0, 60.0, 30.0, 10.0, 1.0, 0.5, 55.5]))
+    asked = AlignmentSettings(
+        score=score * (scale if scale >= 10 else 1),
+        scale=scale,
+        gap_open=draw(st.sampled_from([-9.0, -4.0, 0.0, -1.0, -20.0, -3.7])),
+        gap_extend=draw(st.sampled_from([-4.0, -2.0, 0.0, -1.0, -9.0, -0.5])),
+        strict=draw(st.booleans()),
+        energies=False,
+        trim=draw(st.sampled_from([None, None, 10, 50])),
+    )
+    allowed = None
+    if draw(st.booleans()):
+        allowed = np.array([[source.random() < 0.6 for _ in references] for _ in mirnas])
+    return mirnas, references, asked, allowed
+
+
+@both_backends
+@given(problem=problems())
+@settings(max_examples=40, deadline=None)
+def test_hits_are_those_of_the_rules(backend: str, problem: Any) -> None:
+    mirnas, references, asked, allowed = problem
+    found = search(mirnas, references, asked, backend, allowed)
+    assert entries(found) == naive_entries(mirnas, references, asked, allowed)
+
+
+@given(problem=problems())
+@settings(max_examples=15, deadline=None)
+def test_candidates_are_the_best_of_each_diagonal(problem: Any) -> None:
+    mirnas, references, asked, allowed = problem
+    asked = replace(asked, trim=None)
+    found = miranda_alignment.candidates(
+        coded(mirnas), coded(references), scoring_of(asked), allowed
+    )
+    of_naive = NaiveSettings(**asdict(asked))
+    expected = []
+    for i, mirna in enumerate(mirnas):
+        for j, reference in enumerate(references):
+            if allowed is None or allowed[i, j]:
+                cells = naive.candidates(naive.fill(mirna[::-1], reference, of_naive), asked.score)
+                expected += [(i, j, row, column, s) for s, row, column in
+                             naive.best_of_diagonals(cells)]  # fmt: skip
+    columns = (found.i, found.j, found.row, found.column, found.score)
+    assert list(zip(*(column.tolist() for column in columns), strict=True)) == expected
+
+
+@given(problem=problems())
+@settings(max_examples=15, deadline=None)
+def test_fold_strings_are_those_of_the_rules(problem: Any) -> None:
+    mirnas, references, asked, _ = problem
+    asked = replace(asked, strict=False, trim=None)
+    scoring = scoring_of(asked)
+    found = miranda_alignment.candidates(coded(mirnas), coded(references), scoring)
+    aligned = target_alignment.align(found, Letters.of(mirnas), Letters.of(references), scoring)
+    text, offsets = aligned.fold_strings()
+    whole = text.tobytes().decode()
+    of_naive = NaiveSettings(**asdict(asked))
+    assert [whole[a:b] for a, b in pairwise(offsets)] == [
+        hit.fold_string
+        for mirna in mirnas
+        for reference in references
+        for hit in naive.hits_before_energy(mirna, reference, of_naive)
+    ]
+
+
+@both_backends
+def test_hits_do_not_depend_on_blocks(backend: str) -> None:
+    source = random.Random(3)
+    mirnas = ["".join(source.choices("ACGU", k=source.randint(18, 25))) for _ in range(70)]
+    references = [
+        with_sites(source, "".join(source.choices("ACGU", k=source.randint(1, 600))), mirnas)
+        for _ in range(20)
+    ]
+    asked = replace(PLAIN, score=110.0)
+    opened = TargetSearch(Letters.of(mirnas), Letters.of(references), asked, choose(backend))
+    whole = opened.hits(0, 70, np.arange(20))
+    assert len(whole) > 100
+    blocks = [[5, 19, 0], [7, 3], [1], [2], [4, 6, 8, 9, 10, 11, 12], [18, 17, 16, 15, 14, 13]]
+    parts = [
+        opened.hits(begin, begin + 7, np.array(rows))
+        for begin in range(0, 70, 7)
+        for rows in blocks
+    ]
+    assert entries(Hits.joined(parts)) == entries(whole)
+
+
+def test_hits_do_not_depend_on_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = random.Random(4)
+    mirnas = ["".join(source.choices("ACGU", k=22)) for _ in range(40)]
+    references = [with_sites(source, "ACGU" * 50, mirnas) for _ in range(10)]
+    asked = replace(PLAIN, score=80.0)
+    whole = entries(search(mirnas, references, asked))
+    monkeypatch.setattr(miranda_alignment, "COLUMNS_AT_ONCE", 300)
+    monkeypatch.setattr(miranda_score_pass, "WINDOW", 9)
+    monkeypatch.setattr(miranda_alignment, "CANDIDATES_AT_ONCE", 40)
+    monkeypatch.setattr(target_alignment, "STATES_AT_ONCE", 300)
+    assert len(whole) > 50
+    assert entries(search(mirnas, references, asked)) == whole
+
+
+@pytest.mark.parametrize("window", [1, 7, 31, 64, 1000])
+def test_hits_do_not_depend_on_where_references_are_cut(
+    window: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(miranda_score_pass, "WINDOW", window)
+    reference = "".join(
+        f"{'ACGUUGCA' * (k % 5)}{SITE[:k]}{'G' * (k % 3)}{SITE[k:]}" for k in range(22)
+    )
+    asked = replace(PLAIN, score=100.0)
+    found = entries(search([LET7, LET7[:18]], [reference, SITE], asked))
+    assert found == naive_entries([LET7, LET7[:18]], [reference, SITE], asked)
+    assert len(found) > 20
+
+
+@both_backends
+@pytest.mark.parametrize("gap_extend", [-4.0, 0.0])
+def test_a_long_reference_has_the_hits_of_the_rules(backend: str, gap_extend: float) -> None:
+    source = random.Random(5)
+    reference = "".join(source.choices("ACGU", k=12_000))
+    for place in range(0, 12_000, 499):
+        reference = reference[:place] + SITE[:10] + "ACGUUGCA" * (place % 5) + SITE[10:] + \
+            reference[place:]  # fmt: skip
+    reference = reference[:5000] + "N" * 300 + reference[5000:30_000]
+    asked = replace(PLAIN, gap_extend=gap_extend)
+    found = entries(search([LET7], [reference], asked, backend))
+    assert found == naive_entries([LET7], [reference], asked)
+    assert len(found) > 20
+
+
+@both_backends
+@pytest.mark.parametrize("scale", [100.0, 900.0, 5000.0])
+def test_scores_beyond_16_bits_are_exact(backend: str, scale: float) -> None:
+    asked = replace(PLAIN, score=5 * scale, scale=scale)
+    references = [SITE, "GG" + SITE.replace("CUAC", "CUC") + "AAAA" + SITE]
+    found = search([LET7, LET7[:12]], references, asked, backend)
+    assert entries(found) == naive_entries([LET7, LET7[:12]], references, asked)
+    assert found.score.max() == 7 * 5 * scale + 60
+
+
+def test_16_bits_are_left_where_they_do_not_suffice() -> None:
+    def type_for(**changes: Any) -> Any:
+        scoring = scoring_of(replace(PLAIN, **changes))
+        return group_mirnas(coded([LET7]), scoring)[0].profile.dtype
+
+    assert type_for() == np.int16
+    assert type_for(scale=1000.0, score=1000.0) == np.int32
+    assert type_for(gap_open=-8000.0) == np.int16
+    assert type_for(gap_open=-10000.0) == np.int32
+    assert type_for(gap_extend=-9000.0) == np.int32
+
+
+@both_backends
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 8, 9, 10, 11, 49, 50])
+def test_every_length_of_mirna(backend: str, n: int) -> None:
+    mirna = (LET7 * 3)[:n]
+    references = [mirna[::-1].translate(COMPLEMENT), "ACG" + mirna[::-1].translate(COMPLEMENT)[1:]]
+    asked = replace(PLAIN, score=20.0)
+    found = entries(search([mirna], references, asked, backend))
+    assert found == naive_entries([mirna], references, asked)
+    assert (len(found) > 0) == (n > 3)
+
+
+@both_backends
+def test_nothing_to_search_gives_no_hits(backend: str) -> None:
+    for mirnas, references in (
+        ([LET7], []),
+        ([], [SITE]),
+        (["ACG"], [SITE]),
+        ([LET7], ["A" * 500]),
+        ([LET7], ["N" * 100]),
+        ([LET7], ["A"]),
+    ):
+        found = search(mirnas, references, backend=backend)
+        assert len(found) == 0
+        assert entries(found) == []
+        assert found.score.dtype == np.float64
+    assert len(search([LET7], [SITE], backend=backend, allowed=np.array([[False]]))) == 0
+    assert len(search([LET7], [SITE], replace(PLAIN, score=1000.0), backend)) == 0
+
+
+def test_a_perfect_site_is_found_where_it_stands() -> None:
+    hits = search([LET7], ["GGG" + SITE.lower() + "GGG"])
+    assert entries(hits) == [
+        (0, 0, 0, 200.0, 2, 21, 4, 25, 19, 100.0, 100.0,
+         "uuGAUAUGUUGGAUGAUGGAGu", "  " + "|" * 19 + " ", "aaCUAUACAACCUACUACCUCa")
+    ]  # fmt: skip
+
+
+def test_an_off_end_tail_is_padded() -> None:
+    (hit,) = entries(search([LET7], [SITE[1:-1]]))
+    assert hit[-1] == "-aCUAUACAACCUACUACCUC-"
+    assert hit[6:8] == (1, 20)
+
+
+def test_energies_decide_and_are_reported() -> None:
+    pytest.importorskip("RNA", reason="needs the package ViennaRNA")
+    reference = SITE + "CCCC" + SITE.replace("CAACC", "CACCC")
+    all_hits = search([LET7], [reference], AlignmentSettings())
+    assert all_hits.energy_kcal_mol[0] == np.float32(-39.3)
+    assert len(all_hits) == 2
+    assert len(search([LET7], [reference], AlignmentSettings(energy=-39.0))) == 1
+    # As in miRanda, -39.3 in 32 bits is compared with -39.3 in 64 bits: it is a little larger.
+    assert len(search([LET7], [reference], AlignmentSettings(energy=-39.299999))) == 1
+    assert len(search([LET7], [reference], AlignmentSettings(energy=-39.3))) == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"score": 0.0}, "score is 0.0; expected a finite number above 0"),
+        ({"score": float("nan")}, "score is nan"),
+        ({"scale": -1.0}, "scale is -1.0; expected 0 or more"),
+        ({"scale": float("inf")}, "scale is inf; expected a finite number"),
+        ({"gap_open": 1.0}, "gap_open is 1.0; expected 0 or less"),
+        ({"gap_extend": 0.5}, "gap_extend is 0.5; expected 0 or less"),
+        ({"gap_open": -1e8}, "would leave 32 bits"),
+        ({"scale": 1e7}, "would leave 32 bits"),
+    ],
+)
+def test_impossible_settings_are_refused(change: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        search([LET7], [SITE], replace(PLAIN, **change))

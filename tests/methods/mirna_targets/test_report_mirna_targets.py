@@ -1,0 +1,317 @@
+"""The report of miRNA targets: its words and tables, and the page in a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import lxml.html
+import numpy as np
+import pandas as pd
+import pytest
+from mirna_results import write_mirna_results
+from pairtile.methods.mirna_targets.report_tables import hits_of, read_hits
+from pairtile.report.page import render_page
+from pairtile.report.results import read_results
+from report_tables import edge_rows
+from test_report_browser import CHROMIUM, DARK, browse, opened, report
+from test_report_page import page_of, part, read_page
+from test_report_results import AWKWARD
+
+ALL_PARTS = [
+    "findings", "figures", "hits", "network", "edges", "cleaning", "files", "run", "methods",
+]  # fmt: skip
+FIGURES = [
+    "energy_distribution", "most_pairs", "relative_positions", "score_distribution",
+    "seed_classes", "target_map",
+]  # fmt: skip
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH")
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A results folder with its report written."""
+    folder = write_mirna_results(tmp_path_factory.mktemp("results") / "demo", bad=2)
+    page_of(folder)
+    return folder
+
+
+def page_without_figures(folder: Path) -> lxml.html.HtmlElement:
+    """The page that words and tables make; drawing figures takes most of the time."""
+    return lxml.html.fromstring(render_page(read_results(folder), []))
+
+
+def parts_of(page: lxml.html.HtmlElement) -> list[str]:
+    return [section.get("id") for section in page.xpath("//main/section")]
+
+
+def warnings_of(page: lxml.html.HtmlElement) -> str:
+    return " ".join(page.xpath("//*[@class='warnings']")[0].text_content().split())
+
+
+# --- the page -----------------------------------------------------------------------------------
+
+
+def test_the_page_speaks_of_mirnas_and_transcripts(demo: Path) -> None:
+    page = read_page(demo)
+    assert parts_of(page) == ALL_PARTS
+    for name in ALL_PARTS[:-1]:
+        # The list of settings has the key ``genes``, which is not set here.
+        text = re.sub(r"\bgenes null\b", "", part(page, name))
+        assert not re.search(r"\b(gene|regulator)s?\b", text), name
+    assert "Find a miRNA or transcript" in part(page, "network")
+    headings = [th.text_content() for th in page.xpath("//*[@id='edges-table']//th")]
+    assert headings[:5] == ["#", "miRNA", "transcript", "best score", "lowest energy (kcal/mol)"]
+    assert all("_" not in heading for heading in headings)
+
+
+def test_findings_agree_with_the_tables(demo: Path) -> None:
+    page = read_page(demo)
+    hits = pd.read_parquet(demo / "hits.parquet")
+    network = pd.read_parquet(demo / "network.parquet")
+    mirnas, transcripts = network["source"].nunique(), network["target"].nunique()
+    headline = f"{len(hits)} hits of {mirnas} miRNAs on {transcripts} transcripts"
+    assert page.xpath("//*[@class='headline']")[0].text == headline
+    text = part(page, "findings")
+    best = hits.sort_values(["score", "energy_kcal_mol"], ascending=[False, True]).iloc[0]
+    assert f"Strongest: {best['mirna']} on {best['transcript']} (score {best['score']:g}" in text
+    most = hits.drop_duplicates(["mirna", "transcript"])["mirna"].value_counts()
+    assert f"({most.iloc[0]} transcripts)" in text
+    canonical = hits["seed_class"].isin(["8mer", "7mer-m8", "7mer-A1"]).sum()
+    assert f"{canonical} of {len(hits)} hits" in text
+    assert "2 transcripts left out as unusable" in text
+    assert "pairs of miRNA and transcript 90 of 240 scanned (38%)" in text
+    # What a hit is belongs to the methods; it is no finding.
+    rules = part(page, "methods")
+    for words in (
+        "A hit is a site with an alignment score of at least 140 and a duplex energy below 1 kcal",
+        "further ones −4; miRNA positions 2 to 8, the seed, count 4 times",
+    ):
+        assert words in rules
+        assert words not in text
+    rows = [row.text_content() for row in page.xpath("//*[@id='dropped-table']/tbody/tr")]
+    assert rows == ["bad-0line 7: no letters", "bad-1line 7: no letters"]
+
+
+def test_pairs_are_ordered_by_score_then_energy_and_tell_of_their_sites(demo: Path) -> None:
+    rows = edge_rows(read_page(demo))
+    network = pd.read_parquet(demo / "network.parquet")
+    shown = [(row[0], row[1]) for row in rows]
+    assert shown == list(zip(network["source"], network["target"], strict=True))
+    targets = pd.read_csv(demo / "targets.tsv", sep="\t").set_index(["mirna", "transcript"])
+    for row in rows[:5]:
+        told = targets.loc[(row[0], row[1])]
+        assert row[5] == told["n_canonical_sites"]
+        assert row[6] == told["best_seed_class"]
+        assert row[11].split(";")[0] == told["positions"].split()[0]
+
+
+def test_alignments_are_shown_with_their_seed(demo: Path) -> None:
+    page = read_page(demo)
+    cards = page.xpath("//*[@class='alignments']/article")
+    assert len(cards) == 12
+    lines = cards[0].xpath("pre")[0].text_content().split("\n")
+    assert lines[0] == "miRNA      3' ugagugUGGAUCCAAG-----GUUCCUAa 5'"
+    assert lines[2] == "transcript 5' ugaguaACUUUGUUUCAUAAUCAAGGAUg 3'"
+    seeds = [span.text for span in cards[0].xpath("pre/span[@class='seed']")]
+    assert seeds == ["GUUCCUA", "|||||||", "CAAGGAU"]
+    pairs = [card.xpath("h3")[0].text_content() for card in cards]
+    assert len(set(pairs)) == 12
+
+
+def test_every_file_and_every_column_is_explained(demo: Path) -> None:
+    text = part(read_page(demo), "files")
+    for name in ("hits.tsv", "targets.tsv"):
+        header = pd.read_parquet(demo / "hits.parquet").columns
+        if name == "targets.tsv":
+            header = pd.read_csv(demo / name, sep="\t").columns
+        for column in header:
+            assert re.search(rf"\b{column}\b", text), column
+    assert "miranda.txt" not in text
+    (demo / "miranda.txt").write_text("")
+    assert "the text that miRanda 3.3a prints" in part(page_of(demo), "files")
+
+
+def test_figures_are_made_and_described(demo: Path) -> None:
+    written = sorted(path.name for path in (demo / "figures").iterdir())
+    assert written == [f"{name}{suffix}" for name in FIGURES for suffix in (".png", ".svg")]
+    for image in read_page(demo).xpath("//*[@id='figures']//img"):
+        assert len(image.get("alt")) > 60
+
+
+def test_every_reference_is_cited_and_settings_are_told(demo: Path, tmp_path: Path) -> None:
+    extras = {"duplex_energy": True, "accessibility": True}
+    full = write_mirna_results(tmp_path / "full", extras=extras, estimator={"strict": True})
+    for folder, n in ((demo, 7), (full, 9)):
+        page = page_without_figures(folder)
+        paragraph = page.get_element_by_id("methods-text").text_content()
+        references = page.xpath("//*[@id='methods-references']/li")
+        assert len(references) == n
+        for reference in references:
+            author = reference.text_content().split()[0]
+            year = re.search(r"\((\d{4})\)", reference.text_content())
+            assert year is not None
+            assert re.search(rf"{author}[^;)]* {year[1]}", paragraph)
+        assert "ViennaRNA package 2.7.0" in paragraph
+        assert "pairtile 0.1.0 (Python 3.11.9, NumPy 2.4.6; 2 cores" in paragraph
+        assert "gaps −9 to open and −4 to extend" in paragraph
+        assert ("positions 2–8, were taken" in paragraph) == (folder == full)
+
+
+def test_without_energies_the_page_says_so_and_shows_scores(tmp_path: Path) -> None:
+    page = page_of(write_mirna_results(tmp_path / "demo", energies=False))
+    assert parts_of(page) == [name for name in ALL_PARTS if name != "cleaning"]
+    assert "Energies were not computed" in warnings_of(page)
+    assert "kcal/mol" not in part(page, "hits")
+    assert not page.xpath("//*[@id='figure-energy_distribution']")
+    assert "has a best score of" in page.xpath("//*[@id='figure-target_map']/img")[0].get("alt")
+    assert "Duplex energies were not computed." in part(page, "methods")
+
+
+@pytest.mark.parametrize(
+    ("settings", "said", "where"),
+    [
+        ({"alignment": 1}, "The transcripts are written with T", "findings"),
+        ({"estimator": {"trim": 500}}, "Only the first 500 letters", "findings"),
+        ({"estimator": {"strict": True}}, "Only perfect seeds count", "methods"),
+        ({"estimator": {"energy": -20}}, "a duplex energy below −20 kcal/mol, by", "methods"),
+        ({"estimator": {"scale": 1}}, "the seed, count no more than others", "methods"),
+        ({"counts": {"restrict_pairs_read": 9}}, "names was looked at: 240 pairs.", "findings"),
+        ({"counts": {"hits_in_genome": 7}}, "7 of ", "findings"),
+        ({"more_columns": {"accessibility": 0.25}}, "accessibility", "hits"),
+        ({"more_columns": {"duplex_energy_kcal_mol": -9.5}}, "ViennaRNA energy", "hits"),
+    ],
+)
+def test_settings_are_told_where_they_matter(
+    tmp_path: Path, settings: dict[str, Any], said: str, where: str
+) -> None:
+    plain = page_without_figures(write_mirna_results(tmp_path / "plain"))
+    page = page_without_figures(write_mirna_results(tmp_path / "demo", **settings))
+    assert said in part(page, where)
+    if said != "7 of ":
+        assert said not in part(plain, where)
+
+
+def test_no_hit_at_all_is_said_in_words(tmp_path: Path) -> None:
+    folder = write_mirna_results(tmp_path / "demo", n_pairs=0)
+    page = page_of(folder)
+    assert parts_of(page) == ["findings", "network", "files", "run", "methods"]
+    assert page.xpath("//*[@class='headline']")[0].text.startswith("No hits")
+    assert "There is no hit. A lower score" in warnings_of(page)
+    assert "No site was found." in part(page, "methods")
+    assert (folder / "report.html").stat().st_size < 300_000
+
+
+def test_awkward_names_stay_text_everywhere(tmp_path: Path) -> None:
+    folder = write_mirna_results(tmp_path / "demo", names=tuple(AWKWARD), n_pairs=240)
+    page = page_of(folder)
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    assert "<script>alert" not in text
+    data = json.loads(page.get_element_by_id("hits-data").text)
+    assert set(AWKWARD) <= set(data["transcript"]["values"])
+    cells = {td.text_content() for td in page.xpath("//*[@id='hits-table']//td")}
+    assert set(AWKWARD) & cells
+    svg = (folder / "figures" / "target_map.svg").read_text(encoding="utf-8")
+    assert "$x_1$" in svg
+
+
+def test_half_a_million_pairs_make_a_small_page(tmp_path: Path) -> None:
+    folder = write_mirna_results(
+        tmp_path / "demo", n_mirnas=1000, n_transcripts=1000, n_pairs=500_000
+    )
+    page = page_of(folder)
+    assert (folder / "report.html").stat().st_size < 4_000_000
+    assert len(page.xpath("//*[@id='hits-table']/tbody/tr")) == 25
+    n = len(pd.read_parquet(folder / "hits.parquet", columns=["rank"]))
+    told = f"The 20,000 strongest of {n:,} hits; the other {n - 20_000:,} are in hits.tsv"
+    assert told in part(page, "hits")
+    assert len(edge_rows(page)) == 50_000
+    assert "The 50,000 strongest of 500,000 pairs" in part(page, "edges")
+
+
+def test_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
+    made = []
+    for name in ("first", "second"):
+        folder = write_mirna_results(tmp_path / name / "demo")
+        page_of(folder)
+        files = [folder / "report.html", *sorted((folder / "figures").iterdir())]
+        made.append([path.read_bytes() for path in files])
+    assert made[0] == made[1]
+
+
+def test_the_report_of_a_real_run_agrees_with_its_files(tmp_path: Path) -> None:
+    pytest.importorskip("RNA", reason="needs the package ViennaRNA")
+    from test_workflow_mirna_targets import plain, write_random
+    from workflow_runs import Analysis
+
+    write_random(tmp_path)
+    analysis = Analysis(tmp_path, plain()).all()
+    page = read_page(analysis.out)
+    assert parts_of(page) == ALL_PARTS
+    hits = pd.read_csv(analysis.out / "hits.tsv", sep="\t")
+    assert page.xpath("//*[@class='headline']")[0].text.startswith(f"{len(hits)} hits of ")
+    results = read_results(analysis.out)
+    assert results.cached(hits_of) is not None
+    assert results.cached(hits_of).n == len(hits)
+    assert results.scores is not None
+    assert results.scores["energy_counts"].sum() == len(hits)
+    for name in ("hits.tsv", "hits.parquet", "targets.tsv", "hits.bed", "hits.gff3", "miranda.txt"):
+        assert name in part(page, "files")
+    # Each count of the run has words of its own.
+    for key in results.counts:
+        assert key in results.text.counts or key in ("tiles", "chunks"), key
+    seeds = [span.text for span in page.xpath("//article[1]/pre/span[@class='seed']")]
+    assert seeds[1] == "|||||||"
+
+
+# --- in the browser -----------------------------------------------------------------------------
+
+
+@pytest.mark.browser
+@needs_browser
+def test_tables_network_and_alignments_work_in_the_browser(tmp_path: Path) -> None:
+    folder = write_mirna_results(tmp_path / "demo", names=tuple(AWKWARD), n_pairs=120)
+    hits = read_hits(folder / "hits.parquet")
+    page = opened(report(folder) + "#hit=33", tmp_path / "profile")
+    for name in ("hits-table", "edges-table"):
+        assert page.get_element_by_id(name).get("data-enhanced") == "true"
+    # Row 33 is on the second page of 25, and its alignment is open.
+    rows = page.xpath("//*[@id='hits-table']/tbody/tr")
+    assert [row.get("class") or "" for row in rows].count("alignment-row") <= 1
+    buttons = page.xpath("//*[@id='hits-table']//button[@class='show-alignment']")
+    assert [button.get("data-hit") for button in buttons] == [str(k) for k in range(25, 50)]
+    assert [b.get("data-hit") for b in buttons if b.get("aria-expanded") == "true"] == ["32"]
+    [lines] = page.xpath("//*[@id='hits-table']//pre")
+    assert hits.strongest["reference_alignment"][32] in lines.text_content()
+    assert lines.xpath("string(span[@class='seed'])") == "GUUCCUA"
+    canvas = page.get_element_by_id("network-canvas")
+    assert int(canvas.get("data-edges")) == 120
+
+
+@pytest.mark.browser
+@needs_browser
+@pytest.mark.parametrize(
+    "settings", [{"n_pairs": 0}, {"n_pairs": 1}, {"energies": False, "names": tuple(AWKWARD)}]
+)
+def test_no_kind_of_results_makes_the_page_complain(
+    tmp_path: Path, settings: dict[str, Any]
+) -> None:
+    opened(report(write_mirna_results(tmp_path / "demo", **settings)), tmp_path / "profile")
+
+
+@pytest.mark.browser
+@needs_browser
+@pytest.mark.parametrize("flags", [[], [DARK]], ids=["light", "dark"])
+def test_the_page_as_seen_is_not_blank(demo: Path, tmp_path: Path, flags: list[str]) -> None:
+    import matplotlib.image
+
+    shot = tmp_path / "page.png"
+    address = (demo / "report.html").as_uri()
+    browse(address, tmp_path / "profile", "--window-size=1280,6000", f"--screenshot={shot}", *flags)
+    image = matplotlib.image.imread(shot)[..., :3]
+    for band in np.array_split(image, 8):
+        assert band.std() > 0.02
+    margin = image[1000:, 2].mean()
+    assert margin < 0.2 if flags else margin > 0.9

@@ -1,0 +1,214 @@
+"""Exons from GTF and BED12, and spans of transcripts carried over to the genome."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pairtile.errors import InputError
+from pairtile.methods.mirna_targets.genome_lift import lift_spans
+from pairtile.methods.mirna_targets.transcript_model import (
+    Annotation,
+    TranscriptModel,
+    match_models,
+    read_transcript_models,
+)
+
+GTF = """\
+#!genome-build GRCh38
+chr1\tHAVANA\tgene\t101\t400\t.\t+\t.\tgene_id "G1";
+chr1\tHAVANA\ttranscript\t101\t400\t.\t+\t.\tgene_id "G1"; transcript_id "T1";
+chr1\tHAVANA\texon\t301\t400\t.\t+\t.\tgene_id "G1"; transcript_id "T1"; exon_number 2;
+chr1\tHAVANA\texon\t101\t150\t.\t+\t.\tgene_id "G1"; transcript_id "T1"; exon_number 1;
+chr1\tHAVANA\tCDS\t120\t150\t.\t+\t0\tgene_id "G1"; transcript_id "T1";
+chr2\tensembl\texon\t1001\t1010\t.\t-\t.\tgene_id "G2"; transcript_id "T2"; transcript_version "7";
+chr2\tensembl\texon\t2001\t2005\t.\t-\t.\tgene_id "G2"; transcript_id "T2"; transcript_version "7";
+"""
+BED = """\
+track name=x
+browser position chr1:1-100
+# comment
+chr1\t100\t400\tT1\t0\t+\t120\t330\t0\t2\t50,100,\t0,200,
+chr2\t1000\t2005\tT2\t0\t-\t1000\t1000\t0\t2\t10,5\t0,1000
+"""
+T1 = TranscriptModel("chr1", "+", ((100, 150), (300, 400)))
+T2 = TranscriptModel("chr2", "-", ((1000, 1010), (2000, 2005)))
+
+
+def read(folder: Path, text: str, name: str = "a.gtf") -> Annotation:
+    path = folder / name
+    path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    return read_transcript_models(path)
+
+
+@pytest.mark.parametrize("name", ["a.gtf", "a.gtf.gz", "any"])
+def test_gtf_exons_become_transcripts(tmp_path: Path, name: str) -> None:
+    found = read(tmp_path, GTF, name)
+    assert found.models == {"T1": T1, "T2": T2, "T2.7": T2}
+    assert not found.ambiguous
+    assert (T1.length, T2.length) == (150, 15)
+
+
+@pytest.mark.parametrize("text", [BED, BED.replace("\n", "\r\n")], ids=["lf", "crlf"])
+def test_bed_blocks_become_transcripts(tmp_path: Path, text: str) -> None:
+    assert read(tmp_path, text, "a.bed").models == {"T1": T1, "T2": T2}
+
+
+def test_transcripts_at_several_places_are_ambiguous(tmp_path: Path) -> None:
+    other = GTF.replace("chr2\tensembl\texon\t2001", "chrX\tensembl\texon\t2001")
+    found = read(tmp_path, other)
+    assert found.models == {"T1": T1}
+    assert found.ambiguous == {"T2", "T2.7"}
+    twice = BED + BED.splitlines()[3] + "\n"
+    assert read(tmp_path, twice).ambiguous == {"T1"}
+    overlapping = GTF.replace("exon\t301", "exon\t150")
+    assert read(tmp_path, overlapping).ambiguous == {"T1"}
+
+
+def test_transcripts_without_a_strand_are_left_out(tmp_path: Path) -> None:
+    assert set(read(tmp_path, GTF.replace("\t-\t", "\t.\t")).models) == {"T1"}
+    assert set(read(tmp_path, BED.replace("\t-\t", "\t.\t")).models) == {"T1"}
+
+
+ID = 'transcript_id "T"'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "found an empty file"),
+        ("# nothing\n", "found no transcript"),
+        ("chr1\t1\t5\n", r"line 1: found 3 fields; expected 9 \(GTF\) or 12 \(BED12\)"),
+        ("\n\nword\n", "line 3: found 1 field; expected 9"),
+        (GTF + "chr1\t1\n", "line 9: found 2 fields; expected 9, with tabs"),
+        (f"c\ts\texon\tone\t5\t.\t+\t.\t{ID}\n", "line 1: found 'one 5'; expected whole numbers"),
+        (f"c\ts\texon\t9\t5\t.\t+\t.\t{ID}\n", "line 1: found 9 to 5; expected start up to end"),
+        (f"c\ts\texon\t0\t5\t.\t+\t.\t{ID}\n", "line 1: found 0 to 5"),
+        (
+            "c\ts\texon\t1\t5\t.\t+\t.\tID=e;Parent=t\n",
+            "line 1: found an exon without transcript_id",
+        ),
+        ("c\t0\t9\tn\t0\t+\t0\t0\t0\t2\t4,4\t0,4\n", "line 1: found blocks 4,4 at 0,4 of 0 to 9"),
+        ("c\t0\t9\tn\t0\t+\t0\t0\t0\t1\t4,4\t0,5\n", "line 1: found blocks"),
+        ("c\t0\t9\tn\t0\t+\t0\t0\t0\t2\t4,4\t0,x\n", "line 1: found '0 x'; expected whole numbers"),
+    ],
+    ids=range(12),
+)
+def test_bad_annotations_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("T1", True),
+        ("gi|1|ref|T1|", True),
+        ("T1|G1|HAVANA|", True),
+        ("T1.4", True),
+        ("T2.7", True),
+        ("x|T1.9|y", True),
+        ("T", False),
+        ("T11", False),
+        ("t1", False),
+        ("", False),
+    ],
+)
+def test_names_are_found_as_people_write_them(tmp_path: Path, name: str, found: bool) -> None:
+    annotation = read(tmp_path, GTF)
+    length = 15 if "T2" in name else 150
+    lift = match_models([name], [length], annotation)
+    assert (lift.models[0] is not None) == found
+    assert lift.n_missing == (not found)
+
+
+def test_a_name_with_several_versions_is_none_of_them_without_its_own(tmp_path: Path) -> None:
+    line = 'chr1\ts\texon\t{}\t{}\t.\t+\t.\ttranscript_id "{}";\n'
+    annotation = read(tmp_path, line.format(1, 9, "T.1") + line.format(21, 29, "T.2"))
+    lift = match_models(["T", "T.3", "T.2"], [9, 9, 9], annotation)
+    assert [model is not None for model in lift.models] == [False, False, True]
+    assert lift.n_missing == 2
+
+
+def test_sequences_of_another_length_and_ambiguous_ones_are_counted(tmp_path: Path) -> None:
+    annotation = read(tmp_path, GTF)
+    twice = Annotation("a", annotation.models, frozenset({"D"}))
+    lift = match_models(["T1", "T1", "D", "none"], [150, 149, 9, 9], twice)
+    assert lift.models == [T1, None, None, None]
+    assert (lift.n_missing, lift.n_ambiguous, lift.n_other_length) == (1, 1, 1)
+
+
+def lifted(
+    models: list[TranscriptModel | None], spans: list[tuple[int, int, int]]
+) -> list[list[tuple[int, int]]]:
+    which, begin, end = (np.array(part, dtype=np.int64) for part in zip(*spans, strict=True))
+    blocks = lift_spans(models, which, begin, end)
+    found: list[list[tuple[int, int]]] = [[] for _ in spans]
+    for span, a, b in zip(blocks.span, blocks.begin, blocks.end, strict=True):
+        found[span].append((int(a), int(b)))
+    return found
+
+
+def test_spans_are_carried_over_by_hand() -> None:
+    assert lifted(
+        [T1, None, T2],
+        [(0, 1, 1), (0, 50, 51), (0, 1, 150), (0, 150, 150), (2, 1, 1), (2, 5, 6), (2, 6, 15)],
+    ) == [
+        [(100, 101)],
+        [(149, 150), (300, 301)],
+        [(100, 150), (300, 400)],
+        [(399, 400)],
+        [(2004, 2005)],
+        [(1009, 1010), (2000, 2001)],
+        [(1000, 1010)],
+    ]
+
+
+def test_a_span_without_a_model_is_a_defect() -> None:
+    one = np.ones(1, dtype=np.int64)
+    with pytest.raises(ValueError, match="no transcript model"):
+        lift_spans([T1, None], one, one, one)
+
+
+def test_no_spans_have_no_blocks() -> None:
+    none = np.empty(0, dtype=np.int64)
+    blocks = lift_spans([None], none, none, none)
+    assert blocks.span.size == blocks.begin.size == blocks.end.size == 0
+
+
+GAPS = st.lists(st.tuples(st.integers(0, 5), st.integers(1, 9)), min_size=1, max_size=6)
+
+
+@st.composite
+def transcripts(draw: st.DrawFn) -> TranscriptModel:
+    exons, at = [], draw(st.integers(0, 50))
+    for gap, size in draw(GAPS):
+        exons.append((at + gap, at + gap + size))
+        at += gap + size
+    return TranscriptModel("c", draw(st.sampled_from("+-")), tuple(exons))
+
+
+@given(st.data(), st.lists(transcripts(), min_size=1, max_size=5))
+def test_lifted_bases_are_those_of_the_exons(
+    data: st.DataObject, models: list[TranscriptModel]
+) -> None:
+    """Against a walk from base to base."""
+    spans = []
+    for which, model in enumerate(models):
+        for _ in range(3):
+            begin = data.draw(st.integers(1, model.length))
+            spans.append((which, begin, data.draw(st.integers(begin, model.length))))
+    spans = data.draw(st.permutations(spans))
+    for (which, begin, end), blocks in zip(spans, lifted(list(models), spans), strict=True):
+        bases = [base for a, b in models[which].exons for base in range(a, b)]
+        if models[which].strand == "-":
+            bases.reverse()
+        expected = sorted(bases[begin - 1 : end])
+        assert [base for a, b in blocks for base in range(a, b)] == expected
+        assert len(blocks) == sum(
+            any(a <= base < b for base in expected) for a, b in models[which].exons
+        )

@@ -1,0 +1,86 @@
+"""The optional columns of hits: ViennaRNA's duplex energy and the site's accessibility."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+import RNA
+from pairtile.methods.mirna_targets.viennarna import (
+    site_accessibilities,
+    site_accessibility,
+    viennarna_duplex_energy,
+)
+
+LET7 = "UGAGGUAGUAGGUUGUAUAGUU"
+
+
+def random_letters(seed: int, n: int, letters: str) -> str:
+    return "".join(random.Random(seed).choices(letters, k=n))
+
+
+def test_duplex_energy_is_that_of_viennarna():
+    site = "AACUAUACAACCUACUACCUCA"
+    assert viennarna_duplex_energy(LET7, site) == RNA.duplexfold(LET7, site).energy
+    assert viennarna_duplex_energy(LET7.lower(), site.replace("U", "T")) == (
+        viennarna_duplex_energy(LET7, site)
+    )
+    assert viennarna_duplex_energy(LET7, site) < -30
+
+
+@pytest.mark.parametrize(
+    ("mirna", "site"), [("AAAA", "AAAA"), ("", "ACGU"), ("ACGU", ""), ("NN", "AC")]
+)
+def test_strands_that_cannot_pair_have_no_duplex_energy(mirna, site):
+    assert viennarna_duplex_energy(mirna, site) == 0.0
+
+
+def test_accessibility_is_the_share_of_structures_that_leave_the_site_free():
+    """With one window over all, it is a ratio of two partition functions."""
+    text = random_letters(1, 60, "ACGU")
+    kilocalories = 1.98717e-3 * 310.15
+    for begin, end in (1, 8), (20, 30), (53, 60), (33, 33):
+        whole = RNA.fold_compound(text).pf()[1]
+        constrained = RNA.fold_compound(text)
+        for place in range(begin, end + 1):
+            constrained.hc_add_up(place)
+        free = constrained.pf()[1]
+        expected = math.exp((whole - free) / kilocalories)
+        found = site_accessibility(text, begin, end, window=60, span=60)
+        assert found == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize(("window", "span"), [(80, 40), (50, 50), (30, 10)])
+def test_accessibility_of_sites_is_that_of_the_whole_transcript(window, span):
+    text = random_letters(8, 400, "ACGT")
+    draw = random.Random(6)
+    begins = [1, 393, 200, 203] + [draw.randint(1, 380) for _ in range(12)]
+    ends = [begin + draw.randint(0, 7) for begin in begins]
+    whole = RNA.pfl_fold_up(text.replace("T", "U"), 8, window, span)
+    expected = [whole[end][end - begin + 1] for begin, end in zip(begins, ends, strict=True)]
+    together = site_accessibilities(text, begins, ends, window, span)
+    assert together == pytest.approx(expected, abs=1e-9)
+    alone = [
+        site_accessibility(text.lower(), begin, end, window, span)
+        for begin, end in zip(begins, ends, strict=True)
+    ]
+    assert alone == pytest.approx(expected, abs=1e-9)
+
+
+def test_accessibility_of_short_transcripts_and_long_sites():
+    assert site_accessibility("A" * 12, 2, 11) == pytest.approx(1.0)
+    assert 0 < site_accessibility("ACGU" * 30, 1, 100) < 1
+    assert site_accessibilities("ACGU", [], []).shape == (0,)
+
+
+@pytest.mark.parametrize(("begin", "end"), [(0, 4), (5, 4), (1, 11), (-3, 2)])
+def test_sites_outside_of_the_transcript_are_refused(begin, end):
+    with pytest.raises(ValueError, match=rf"site: found {begin}\.\.{end}; expected"):
+        site_accessibility("ACGUACGUAC", begin, end)
+
+
+@pytest.mark.parametrize(("window", "span"), [(40, 80), (80, 0), (0, 0)])
+def test_impossible_windows_are_refused(window, span):
+    with pytest.raises(ValueError, match="expected 1 <= span <= window"):
+        site_accessibility("ACGUACGUAC", 1, 4, window, span)

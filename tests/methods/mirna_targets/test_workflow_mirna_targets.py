@@ -1,0 +1,241 @@
+"""``method: mirna_targets`` through its steps: miRanda's own text, chunking, bad records."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import random
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from pairtile.errors import InputError
+from pairtile.methods.mirna_targets import score as mirna_targets
+from pairtile.runtime.files import read_json
+from workflow_runs import Analysis, run, write_config
+
+pytest.importorskip("RNA", reason="needs the package ViennaRNA")
+
+OPTIONS = {
+    "-sc": ("score", float),
+    "-en": ("energy", float),
+    "-go": ("gap_open", float),
+    "-ge": ("gap_extend", float),
+    "-scale": ("scale", float),
+    "-trim": ("trim", int),
+}
+SWITCHES = {"-strict": ("strict", True), "-noenergy": ("energies", False)}
+
+COMMANDS = (
+    *(f"bantam_{form}" for form in ("default", "quiet", "keyval", "trim3000", "en-20")),
+    *(f"planted_{form}" for form in ("quiet", "keyval_noen", "strict", "sc120_en-15")),
+    "planted_go-4_ge-2",
+    "planted_scale1_sc60",
+    *(f"mplant_{form}" for form in ("quiet", "keyval_noen", "strict", "sc120_en-15", "verbose")),
+    "mplant_restrict",
+    "mplant_trim50",
+    *(f"rnd_{form}" for form in ("quiet", "keyval_noen", "strict")),
+    *(f"ts_{form}" for form in ("quiet", "keyval_noen", "strict")),
+    "long_quiet",
+    "crlf",
+    "nonewline_end",
+    "emptyfile",
+)
+"""The golden runs in which miRanda reads its whole input."""
+
+BAD = {
+    "bad_empty": "empty",
+    "bad_char": "letter",
+    "bad_nohdr": "",
+    "bad_noname": "name",
+    "bad_trunc": "",
+}
+
+
+def section(command: str, inputs: Path) -> dict[str, Any]:
+    """The configuration that says what a miRanda command line says."""
+    program, mirnas, transcripts, *arguments = command.split()
+    assert program == "miranda"
+    result: dict[str, Any] = {
+        "method": "mirna_targets",
+        "mirnas": str(inputs / mirnas),
+        "transcripts": str(inputs / transcripts),
+        "export": ["tsv"],
+    }
+    estimator: dict[str, Any] = {}
+    text = {"quiet": False, "keyval": False}
+    while arguments:
+        option = arguments.pop(0)
+        if option in OPTIONS:
+            name, kind = OPTIONS[option]
+            value = kind(arguments.pop(0))
+            estimator[name] = int(value) if value == int(value) else value
+        elif option in SWITCHES:
+            name, value = SWITCHES[option]
+            estimator[name] = value
+        elif option == "-restrict":
+            result["restrict"] = str(inputs / arguments.pop(0))
+        else:
+            text[option.removeprefix("-")] = True
+    return result | {"estimator": estimator, "miranda_text": text}
+
+
+def golden(shared: Path) -> dict[str, str]:
+    with (shared / "golden/mirna/commands.tsv").open() as lines:
+        return dict(csv.reader(lines, delimiter="\t"))
+
+
+def expected_text(shared: Path, name: str) -> bytes:
+    """What miRanda printed after the fourth rule line."""
+    with gzip.open(shared / f"golden/mirna/expected/{name}.txt.gz") as file:
+        lines = file.read().splitlines(keepends=True)
+    rules = [number for number, line in enumerate(lines) if b"=-=-" in line]
+    return b"".join(lines[rules[3] + 1 :])
+
+
+def write_fasta(path: Path, sequences: dict[str, str]) -> None:
+    path.write_text("".join(f">{name}\n{letters}\n" for name, letters in sequences.items()))
+
+
+def write_random(folder: Path, mirnas: int = 6, transcripts: int = 9) -> None:
+    """Random sequences, with a site of every miRNA planted into some transcript."""
+    draw = random.Random(3)
+    small = {f"mir-{k}": "".join(draw.choices("ACGU", k=22)) for k in range(mirnas)}
+    large = {}
+    for k in range(transcripts):
+        letters = "".join(draw.choices("ACGT", k=draw.randint(80, 400)))
+        site = small[f"mir-{k % mirnas}"][1:20]
+        site = site[::-1].translate(str.maketrans("ACGU", "TGCA"))
+        large[f"tr-{k}"] = letters[:40] + site + "A" + letters[40:]
+    write_fasta(folder / "mirnas.fa", small)
+    write_fasta(folder / "transcripts.fa", large)
+
+
+def plain(**changes: Any) -> dict[str, Any]:
+    base = {"method": "mirna_targets", "mirnas": "mirnas.fa", "transcripts": "transcripts.fa"}
+    return base | {"export": ["tsv"]} | changes
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_miranda_text_is_that_of_miranda(shared: Path, tmp_path: Path, name: str) -> None:
+    changes = section(golden(shared)[name], shared / "golden/mirna/inputs")
+    analysis = Analysis(tmp_path, changes).pairs().network().results()
+    assert (analysis.out / "miranda.txt").read_bytes() == expected_text(shared, name)
+
+
+def test_every_golden_command_is_tested(shared: Path) -> None:
+    assert set(golden(shared)) == {*COMMANDS, *BAD, "bad_query"}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_records_are_refused_before_any_work_or_left_out(
+    shared: Path, tmp_path: Path, name: str
+) -> None:
+    inputs = shared / "golden/mirna/inputs"
+    changes = section(golden(shared)[name], inputs)
+    with pytest.raises(InputError, match=rf"{name}\.fa.*line \d+.*{BAD[name]}"):
+        Analysis(tmp_path, changes).prepare()
+    analysis = Analysis(tmp_path, changes | {"on_bad_record": "skip"}, name="skip").all()
+    items = pd.read_parquet(analysis.out / "items.parquet")
+    assert (~items["kept"]).sum() >= 1
+    assert any("Left out" in text for text in read_json(analysis.out / "summary.json")["warnings"])
+
+
+def test_results_are_the_same_bytes_for_any_number_of_chunks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mirna_targets, "MIRNAS_OF_A_TILE", 2)
+    monkeypatch.setattr(mirna_targets, "TRANSCRIPTS_OF_A_TILE", 4)
+    write_random(tmp_path)
+    files = ("pairs.parquet", "miranda.txt", "hits.tsv", "targets.tsv", "hits.bed", "hits.gff3")
+    found = {}
+    for chunks in (1, 4):
+        analysis = Analysis(tmp_path, plain(chunks=chunks), name=f"n{chunks}").all()
+        assert (len(analysis.plan.tiles), len(analysis.plan.chunks)) == (9, chunks)
+        found[chunks] = [(analysis.out / name).read_bytes() for name in files]
+    monkeypatch.setattr(mirna_targets, "MIRNAS_OF_A_TILE", 512)
+    monkeypatch.setattr(mirna_targets, "TRANSCRIPTS_OF_A_TILE", 256)
+    whole = Analysis(tmp_path, plain(), name="whole").all()
+    assert len(whole.plan.tiles) == 1
+    assert [(whole.out / name).read_bytes() for name in files] == found[1] == found[4]
+    assert len(pd.read_csv(whole.out / "hits.tsv", sep="\t")) >= 9
+
+
+def test_planted_sites_are_8mers_and_make_edges(tmp_path: Path) -> None:
+    write_random(tmp_path)
+    analysis = Analysis(tmp_path, plain()).all()
+    hits = pd.read_csv(analysis.out / "hits.tsv", sep="\t")
+    edges = pd.read_csv(analysis.out / "network.tsv", sep="\t")
+    for k in range(9):
+        pair = (hits["mirna"] == f"mir-{k % 6}") & (hits["transcript"] == f"tr-{k}")
+        assert "8mer" in set(hits.loc[pair, "seed_class"])
+        assert ((edges["source"] == f"mir-{k % 6}") & (edges["target"] == f"tr-{k}")).any()
+    best = hits.groupby(["mirna", "transcript"])["score"].max()
+    found = edges.set_index(["source", "target"])["score"]
+    assert found.sort_index().to_dict() == best.sort_index().to_dict()
+
+
+def test_edges_point_to_genes_by_their_best_transcript(tmp_path: Path) -> None:
+    write_random(tmp_path)
+    rows = ["transcript\tgene", *(f"tr-{k}\tg{k % 6}" for k in range(8))]
+    (tmp_path / "genes.tsv").write_text("\n".join(rows) + "\n")
+    by_gene = Analysis(tmp_path, plain(genes="genes.tsv"), name="genes").all()
+    plainly = Analysis(tmp_path, plain(), name="plain").all()
+    for name in ("hits.tsv", "miranda.txt", "targets.tsv"):
+        assert (by_gene.out / name).read_bytes() == (plainly.out / name).read_bytes()
+    edges = pd.read_csv(by_gene.out / "network.tsv", sep="\t")
+    assert set(edges["target"]) <= {*(f"g{k}" for k in range(6)), "tr-8"}
+    before = pd.read_csv(plainly.out / "network.tsv", sep="\t")
+    gene = before["target"].map(lambda name: f"g{int(name[3:]) % 6}" if name != "tr-8" else name)
+    groups = before.assign(target=gene).groupby(["source", "target"])
+    found = edges.set_index(["source", "target"]).sort_index()
+    assert found["score"].to_dict() == groups["score"].max().to_dict()
+    assert found["n_transcripts"].to_dict() == groups.size().to_dict()
+    page = (by_gene.out / "report.html").read_text()
+    assert "Strongest miRNAs and genes" in page
+    assert "pairs of miRNA and gene with " in page
+    warnings = read_json(by_gene.out / "summary.json")["warnings"]
+    assert any("1 of 9 transcripts have no gene" in text for text in warnings)
+
+
+def test_gene_tables_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    write_random(tmp_path)
+    (tmp_path / "genes.tsv").write_text("other-1\tg1\n")
+    with pytest.raises(InputError, match=r"genes\.tsv.*none of the 9 transcripts"):
+        Analysis(tmp_path, plain(genes="genes.tsv")).prepare()
+    (tmp_path / "genes.tsv").write_text("tr-1\tg1\ntr-1\tg2\n")
+    with pytest.raises(InputError, match=r"genes\.tsv.*tr-1.*'g1' and 'g2'"):
+        Analysis(tmp_path, plain(genes="genes.tsv")).prepare()
+
+
+def test_a_restrict_list_bounds_the_search_in_every_tile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mirna_targets, "MIRNAS_OF_A_TILE", 2)
+    monkeypatch.setattr(mirna_targets, "TRANSCRIPTS_OF_A_TILE", 4)
+    write_random(tmp_path)
+    (tmp_path / "pairs.tsv").write_text("mir-1\ttr-1\nmir-5\ttr-5\nmir-0\ttr-3\n")
+    analysis = Analysis(tmp_path, plain(restrict="pairs.tsv")).all()
+    hits = pd.read_csv(analysis.out / "hits.tsv", sep="\t")
+    found = set(zip(hits["mirna"], hits["transcript"], strict=True))
+    assert {("mir-1", "tr-1"), ("mir-5", "tr-5")} <= found
+    assert found <= {("mir-1", "tr-1"), ("mir-5", "tr-5"), ("mir-0", "tr-3")}
+    assert read_json(analysis.out / "summary.json")["counts"]["pairs_scored"] == 3
+
+
+def test_the_whole_workflow_through_snakemake(tmp_path: Path) -> None:
+    write_random(tmp_path)
+    write_config(tmp_path, {"net": plain(export=["tsv", "graphml"])})
+    done = run(tmp_path)
+    assert done.code == 0, done.text
+    out = tmp_path / "results/net"
+    for name in ("hits.tsv", "hits.parquet", "miranda.txt", "hits.bed", "hits.gff3"):
+        assert (out / name).stat().st_size > 0
+    assert (out / "report.html").stat().st_size > 0
+    assert run(tmp_path).done_before
+    # The form of the text concerns the tables only.
+    write_config(tmp_path, {"net": plain(miranda_text={"keyval": True})})
+    planned = run(tmp_path, "-n")
+    assert "tables_mirna_targets" in planned.rules
+    assert not planned.rules & {"prepare", "plan", "chunk", "merge", "network"}

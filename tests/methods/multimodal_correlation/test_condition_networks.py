@@ -1,0 +1,100 @@
+"""Condition-specific networks: which modes belong to them, and how they are counted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from pairtile.methods.multimodal_correlation.condition_networks import condition_networks
+from pairtile.methods.multimodal_correlation.condition_tests import ConditionTest, ConditionTests
+
+NAN = float("nan")
+
+
+def made_up(
+    label: str, q: list[float], r_squared: list[float] | None = None, condition: str = "T"
+) -> ConditionTest:
+    kind = "enrichment" if r_squared is None else "regression"
+    n = np.full(len(q), 40, dtype=np.int32)
+    explained = None if r_squared is None else np.array(r_squared)
+    p = np.array(q) / 10.0
+    return ConditionTest(
+        f"{condition}_{label}", condition, label, kind, n, p, np.array(q), explained
+    )
+
+
+MODES = pd.DataFrame(
+    {
+        "source": ["a", "a", "a", "b", "c"],
+        "target": ["b", "b", "c", "c", "d"],
+        "cluster": [1, 2, 1, 1, 1],
+        "correlation": [0.9, -0.8, 0.7, -0.6, 0.5],
+        "other": 1.0,
+    }
+)
+HEAT = made_up("heat", [0.001, 0.5, 0.0, NAN, 0.0011])
+COLD = made_up("cold", [0.9, 0.0005, 1.0, 0.0001, NAN])
+NONE = made_up("none", [1.0, 1.0, NAN, NAN, 1.0])
+DOSE = made_up("", [1e-9, 1e-9, 1e-9, 0.2, NAN], [0.3, 0.29, 0.9, 0.9, NAN], "Dose")
+
+
+def networks(**limits: float) -> tuple[pd.DataFrame, pd.DataFrame]:
+    found = condition_networks(MODES, ConditionTests([HEAT, COLD, NONE, DOSE], {}), **limits)
+    return found.edges, found.counts
+
+
+def test_modes_within_the_limits_make_the_network_of_a_label() -> None:
+    edges, _ = networks()
+    assert list(edges.columns) == [
+        "condition", "label", "source", "target", "cluster", "correlation", "p_value", "q_value",
+        "r_squared", "direction", "unique", "mode",
+    ]  # fmt: skip
+    of = {key: part["mode"].tolist() for key, part in edges.groupby(["condition", "label"])}
+    # A mode at the limit belongs to it; NaN never does; a weak trend is left out.
+    assert of == {("T", "heat"): [0, 2], ("T", "cold"): [1, 3], ("Dose", ""): [0, 2]}
+    assert edges["direction"].tolist()[:4] == ["positive", "positive", "negative", "negative"]
+    assert edges["q_value"].tolist()[:2] == [0.001, 0.0]
+    assert edges["r_squared"].isna().tolist() == [True] * 4 + [False] * 2
+
+
+def test_a_pair_of_genes_in_two_networks_of_a_condition_is_unique_to_none() -> None:
+    edges, counts = networks()
+    # Genes a and b: one mode is enriched for heat, the other for cold. Dose is another condition.
+    assert edges["unique"].tolist() == [False, True, False, True, True, True]
+    table = counts.set_index(["condition", "label"])
+    assert table.loc[("T", "heat")].to_dict() == {
+        "modes": 2, "positive": 2, "negative": 0, "gene_pairs": 2, "unique_gene_pairs": 1,
+        "genes": 3,
+    }  # fmt: skip
+    assert table.loc[("T", "none")].tolist() == [0, 0, 0, 0, 0, 0]
+    assert table.loc[("Dose", ""), "unique_gene_pairs"] == 2
+
+
+def test_two_modes_of_a_pair_in_one_network_are_one_pair_of_genes() -> None:
+    both = ConditionTests([made_up("heat", [0.0, 0.0, 1.0, 1.0, 1.0])], {})
+    found = condition_networks(MODES, both)
+    assert found.edges["unique"].tolist() == [True, True]
+    assert found.counts.iloc[0][["modes", "gene_pairs", "unique_gene_pairs"]].tolist() == [2, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("limits", "n_edges"),
+    [
+        ({"q_value": 0.0}, 1),
+        ({"q_value": 1.0}, 14),
+        ({"r_squared": 0.0}, 7),
+        ({"q_value": -1.0}, 0),
+    ],
+)
+def test_limits_choose(limits: dict[str, float], n_edges: int) -> None:
+    edges, counts = networks(**limits)
+    assert len(edges) == n_edges == counts["modes"].sum()
+
+
+def test_without_tests_the_network_is_empty_and_has_its_columns() -> None:
+    found = condition_networks(
+        MODES.rename(columns={"source": "i", "target": "j"}), ConditionTests([], {})
+    )
+    assert len(found.edges) == len(found.counts) == 0
+    assert list(found.edges.columns[:4]) == ["condition", "label", "i", "j"]
+    assert list(found.counts.columns[:3]) == ["condition", "label", "modes"]

@@ -1,0 +1,427 @@
+"""The section of multimodal_correlation: its defaults, what it decides, what it refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from pairtile.config import Config, ConfigError, load_config
+from pairtile.config.describe import json_schema
+from pairtile.config.models import ConfigModel, models_in
+from pairtile.config.network import ExportFormat
+from pairtile.config.page import readme_text
+from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
+from paths import TESTS
+
+EXAMPLES = (
+    TESTS.parent / "config" / "examples" / "multimodal_correlation.yaml",
+    TESTS / "multimodal_correlation.yaml",
+)
+
+DEFAULTS: dict[str, Any] = {
+    "method": "multimodal_correlation",
+    "expression": "e.tsv",
+    "orientation": "genes_in_rows",
+    "layer": None,
+    "preprocess": {
+        "log2": "auto",
+        "pseudocount": 0.0,
+        "normalize": "none",
+        "min_samples": 20,
+        "drop_constant": False,
+    },
+    "gold_standard": None,
+    "compatibility": "none",
+    "estimator": {
+        "clustering": "gmm",
+        "correlation": "spearman",
+        "min_clusters": 1,
+        "max_clusters": 5,
+        "criterion": "icl",
+        "min_samples": 30,
+        "min_correlation": 0.5,
+        "max_correlation": 1.0,
+        "min_expression": None,
+        "max_expression": None,
+        "outliers_before": True,
+        "outliers_after": True,
+        "restarts": 3,
+    },
+    "threshold": {
+        "method": "rmt",
+        "score": None,
+        "start": 0.99,
+        "step": 0.001,
+        "stop": None,
+        "rule": "symmetric",
+        "min_eigenvalues": 50,
+        "fit": None,
+        "min_genes": None,
+    },
+    "power": {"alpha": 0.001, "power": 0.8},
+    "annotations": None,
+    "conditions": [],
+    "condition_networks": {"q_value": 0.001, "r_squared": 0.3},
+    "modules": {"method": "leiden", "resolution": 1.0},
+    "kinc_text": True,
+    "chunks": "auto",
+    "export": ["tsv", "graphml"],
+}
+
+CONTRACT = """
+analyses:
+  NAME:
+    method: multimodal_correlation
+    expression: e.tsv
+    compatibility: none
+    estimator: {clustering: gmm, correlation: spearman, min_clusters: 1, max_clusters: 5,
+      criterion: icl, min_samples: 30, min_correlation: 0.5, max_correlation: 1.0,
+      min_expression: null, max_expression: null, outliers_before: true, outliers_after: true,
+      restarts: 3}
+    threshold: {method: rmt}
+    power: {alpha: 0.001, power: 0.8}
+    annotations: samples.tsv
+    conditions: [Treatment, {name: Duration, kind: quantitative}]
+"""
+
+
+def config(**keys: Any) -> Any:
+    given = {"method": "multimodal_correlation", "expression": "e.tsv", **keys}
+    section = {key: value for key, value in given.items() if value != "left out"}
+    return load_config({"analyses": {"net": section}})
+
+
+def resolved(**keys: Any) -> dict[str, Any]:
+    section: dict[str, Any] = config(**keys).resolved("net")
+    return section
+
+
+def tables(**keys: Any) -> tuple[str, ...]:
+    found: tuple[str, ...] = config(**keys).analyses["net"].result_tables()
+    return found
+
+
+def test_every_default_is_that_of_the_contract() -> None:
+    assert resolved() == DEFAULTS
+    assert isinstance(config().analyses["net"], MultimodalCorrelationConfig)
+    entries = [
+        {"name": "Treatment", "kind": "auto", "levels": None},
+        {"name": "Duration", "kind": "quantitative", "levels": None},
+    ]
+    tested = {**DEFAULTS, "annotations": "samples.tsv", "conditions": entries}
+    assert load_config(yaml.safe_load(CONTRACT)).resolved("NAME") == tested
+
+
+def test_resolved_section_is_json_and_loads_to_itself() -> None:
+    ordinal = {"name": "Stage", "kind": "ordinal", "levels": ["low", 2, 3.5]}
+    for keys in (
+        {},
+        {"compatibility": "kinc", "power": False, "modules": False, "kinc_text": False},
+        {"threshold": {"method": "power_law", "stop": "6e-1"}},
+        {"threshold": {"method": "score", "score": 0.75}},
+        {"threshold": {"method": "none"}, "estimator": {"clustering": "none"}},
+        {"annotations": "s.tsv", "conditions": ["a", ordinal]},
+    ):
+        section = resolved(**keys)
+        assert json.loads(json.dumps(section, allow_nan=False)) == section
+        assert resolved(**section) == section
+
+
+def test_schema_accepts_the_example_and_every_default() -> None:
+    validator = jsonschema.Draft202012Validator(json_schema())
+    validator.check_schema(json_schema())
+    for section in (DEFAULTS, resolved(annotations="s.tsv", conditions=["a"])):
+        assert not list(validator.iter_errors({"analyses": {"a": section}}))
+    short = {"method": "multimodal_correlation", "expression": "e.tsv", "conditions": ["a", "b"]}
+    assert not list(validator.iter_errors({"analyses": {"a": short}}))
+    assert list(validator.iter_errors({"analyses": {"a": {**short, "power": True}}}))
+    defaults = {
+        key: schema["default"]
+        for key, schema in json_schema()["$defs"]["MultimodalCorrelationConfig"][
+            "properties"
+        ].items()
+        if "default" in schema
+    }
+    assert resolved(**{**defaults, "method": "multimodal_correlation"}) == DEFAULTS
+
+
+def test_page_describes_every_key() -> None:
+    text = readme_text()
+
+    def keys_of(section: type[ConfigModel]) -> Iterator[tuple[str, str]]:
+        for key, field in section.model_fields.items():
+            yield key, field.description or ""
+            for inner in models_in(field.annotation):
+                yield from keys_of(inner)
+
+    for key, description in keys_of(MultimodalCorrelationConfig):
+        assert f"\n| `{key}` | " in text
+        assert len(description) > 20, key
+        assert description.endswith("."), key
+    assert all(line.count(" | ") == 3 for line in text.splitlines() if line.startswith("| `"))
+
+
+def test_example_shows_every_key() -> None:
+    path = next(path for path in EXAMPLES if path.exists())
+    raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert set(raw) == set(Config.model_fields)
+    (section,) = raw["analyses"].values()
+
+    def complete(given: dict[str, Any], described: type[ConfigModel]) -> None:
+        assert set(given) == set(described.model_fields)
+        for key, field in described.model_fields.items():
+            for inner in models_in(field.annotation):
+                parts = given[key] if isinstance(given[key], list) else [given[key]]
+                for part in parts:
+                    complete(part, inner)
+
+    complete(section, MultimodalCorrelationConfig)
+    own = {"expression", "annotations", "conditions"}
+    loaded = load_config(path).resolved("my_modes")
+    assert {k: v for k, v in loaded.items() if k not in own} == {
+        k: v for k, v in DEFAULTS.items() if k not in own
+    }
+    formats = path.read_text(encoding="utf-8").rsplit("# ", 1)[1].split()
+    assert tuple(formats) == ExportFormat.__args__  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("method", "others"),
+    [
+        ("rmt", {"start": 0.99, "step": 0.001, "rule": "symmetric", "min_eigenvalues": 50}),
+        ("power_law", {"start": 0.99, "step": 0.01, "fit": 0.8, "min_genes": 50}),
+        ("none", {}),
+    ],
+)
+def test_keys_of_a_threshold_method_are_decided(method: str, others: dict[str, Any]) -> None:
+    unset = {**dict.fromkeys(DEFAULTS["threshold"]), "rule": "auto"}
+    assert resolved(threshold={"method": method})["threshold"] == {
+        **unset,
+        "method": method,
+        **others,
+    }
+
+
+def test_rule_of_the_threshold_follows_compatibility_unless_given() -> None:
+    def rule(compatibility: str, **threshold: Any) -> str:
+        section = resolved(compatibility=compatibility, threshold={"method": "rmt", **threshold})
+        return str(section["threshold"]["rule"])
+
+    assert rule("kinc") == "kinc"
+    assert rule("kinc", rule="symmetric") == "symmetric"
+    assert rule("none") == "symmetric"
+    assert rule("none", rule="kinc") == "kinc"
+
+
+def test_tables_are_those_that_the_analysis_asks_for() -> None:
+    every = config(annotations="s.tsv").analyses["net"]
+    assert every.result_tables() == every.tables
+    assert every.tables == (
+        "threshold.tsv",
+        "condition_tests.tsv",
+        "condition_networks.tsv",
+        "modules.tsv",
+        "kinc.txt",
+        "kinc_tidy.txt",
+        "kinc_minimal.txt",
+    )
+    texts = every.tables[-3:]
+    assert tables() == ("threshold.tsv", "modules.tsv", *texts)
+    assert tables(modules=False) == ("threshold.tsv", *texts)
+    assert tables(threshold={"method": "none"}) == ("modules.tsv", *texts)
+    assert tables(kinc_text=False) == ("threshold.tsv", "modules.tsv")
+
+
+def test_input_files_are_all_that_the_section_names() -> None:
+    files = {name: f"{name}.tsv" for name in ("expression", "annotations", "gold_standard")}
+    section = config(**files).analyses["net"]
+    assert section.input_files() == files
+    assert section.input_folders == ("expression",)
+    assert section.network_inputs == ("annotations",)
+    assert section.report_needs_state
+
+
+CHOOSING = ("threshold", "power", "annotations", "conditions", "condition_networks", "modules")
+
+
+def test_pairs_are_not_scored_again_for_what_only_chooses_among_them() -> None:
+    section = config(annotations="s.tsv", conditions=["a"]).analyses["net"]
+    for key in CHOOSING:
+        users = {step for step in STEPS if key in section.for_step(step)}
+        assert users == {"network", "tables"}, key
+
+
+STEPS = ("prepare", "plan", "score", "network", "evaluate", "tables")
+
+
+@pytest.mark.parametrize(
+    ("key", "users"),
+    [
+        ("expression", STEPS),
+        ("preprocess", STEPS),
+        ("estimator", ("plan", "score", "network", "tables")),
+        ("compatibility", ("plan", "score", "network", "tables")),
+        ("kinc_text", ("tables",)),
+        ("gold_standard", ("evaluate",)),
+        ("chunks", ("plan",)),
+        ("export", ()),
+    ],
+)
+def test_steps_see_the_keys_that_they_use(key: str, users: tuple[str, ...]) -> None:
+    section = config().analyses["net"]
+    assert tuple(step for step in STEPS if key in section.for_step(step)) == users
+
+
+def test_one_name_or_many_forms_of_conditions_mean_the_same() -> None:
+    full = [{"name": "Treatment", "kind": "auto", "levels": None}]
+    for given in (["Treatment"], [{"name": "Treatment"}], full):
+        assert resolved(annotations="s.tsv", conditions=given)["conditions"] == full
+    assert resolved(annotations="s.tsv", conditions=None)["conditions"] == []
+    numbers = [{"name": "a", "kind": "ordinal", "levels": [1, "2", 2.5]}]
+    assert resolved(annotations="s.tsv", conditions=numbers)["conditions"][0]["levels"] == [
+        "1",
+        "2",
+        "2.5",
+    ]
+
+
+S = {"annotations": "s.tsv"}
+BAD_KEYS: list[tuple[dict[str, Any], str]] = [
+    ({"expression": "left out"}, "expression: found no such key; expected a path (text)"),
+    ({"annotations": 5}, "annotations: found 5; expected a path (text) or null"),
+    ({"compatibility": "KINC"}, "compatibility: found 'KINC'; expected none or kinc (did you mea"),
+    ({"compatibility": True}, "compatibility: found true"),
+    ({"estimator": {"clustering": "kmeans"}}, "clustering: found 'kmeans'; expected gmm or none"),
+    ({"estimator": {"clustering": None}}, "clustering: found nothing (null); expected gmm or none"),
+    ({"estimator": {"correlation": "kendall"}}, "found 'kendall'; expected spearman or pearson"),
+    ({"estimator": {"criterion": "ICL"}}, "criterion: found 'ICL'; expected icl, bic or aic (did"),
+    ({"estimator": {"min_clusters": 0}}, "min_clusters: found 0; expected an integer between 1 an"),
+    ({"estimator": {"max_clusters": 6}}, "max_clusters: found 6; expected an integer between 1 an"),
+    ({"estimator": {"max_clusters": 2.5}}, "max_clusters: found 2.5; expected an integer"),
+    (
+        {"estimator": {"min_clusters": 3, "max_clusters": 2}},
+        "estimator.max_clusters: found 2; expected an integer between min_clusters (3) and 5",
+    ),
+    ({"estimator": {"min_samples": 2}}, "min_samples: found 2; expected an integer between 3 and"),
+    ({"estimator": {"min_correlation": -0.1}}, "found -0.1; expected a number of at least 0 and a"),
+    ({"estimator": {"max_correlation": 1.1}}, "found 1.1; expected a number of at least 0 and at"),
+    (
+        {"estimator": {"min_correlation": 0.9, "max_correlation": 0.8}},
+        "max_correlation: found 0.8; expected a number of at least min_correlation (0.9) and at mo",
+    ),
+    (
+        {"estimator": {"max_correlation": 0.3}},
+        "max_correlation: found 0.3; expected a number of at least min_correlation (0.5)",
+    ),
+    (
+        {"estimator": {"min_expression": 2, "max_expression": 1}},
+        "max_expression: found 1; expected a number greater than min_expression (2), or null",
+    ),
+    ({"estimator": {"min_expression": float("-inf")}}, "min_expression: found -inf; expected a n"),
+    ({"estimator": {"max_expression": "high"}}, "max_expression: found 'high'; expected a number"),
+    ({"estimator": {"outliers_before": "yes"}}, "outliers_before: found 'yes'; expected true or f"),
+    ({"estimator": {"restarts": 0}}, "restarts: found 0; expected an integer between 1 and 100"),
+    ({"estimator": {"bins": 10}}, "estimator.bins: found an unknown key; expected clustering, cor"),
+    ({"threshold": "rmt"}, "threshold: found 'rmt'; expected a mapping with keys method, score, s"),
+    ({"threshold": {"method": "RMT"}}, "found 'RMT'; expected rmt, power_law, score or none (did"),
+    (
+        {"threshold": {"method": "score"}},
+        "threshold.score: found nothing (null) (the default); expected a number of at least 0",
+    ),
+    ({"threshold": {"score": 0.8}}, "score: found 0.8; expected null, or method: score beside it"),
+    (
+        {"threshold": {"method": "none", "start": 0.9}},
+        "threshold.start: found 0.9; expected null, or method: rmt or method: power_law beside it",
+    ),
+    (
+        {"threshold": {"method": "power_law", "rule": "kinc"}},
+        "threshold.rule: found 'kinc'; expected auto, or method: rmt beside it",
+    ),
+    ({"threshold": {"fit": 0.9}}, "fit: found 0.9; expected null, or method: power_law beside it"),
+    (
+        {"threshold": {"stop": 0.99}},
+        "threshold.stop: found 0.99; expected a number of at least 0 and less than start (0.99), o",
+    ),
+    ({"threshold": {"step": 0}}, "threshold.step: found 0; expected a number of at least 0.0001 "),
+    ({"threshold": {"min_eigenvalues": 49}}, "found 49; expected an integer between 50 and 100000"),
+    (
+        {"threshold": {"method": "score", "score": 0.3}},
+        "threshold.score: found 0.3; expected a number of at least estimator.min_correlation (0.5)",
+    ),
+    (
+        {
+            "threshold": {"method": "score", "score": 0.95},
+            "estimator": {"max_correlation": 0.9},
+        },
+        "threshold.score: found 0.95; expected a number of at most estimator.max_correlation (0.9)",
+    ),
+    (
+        {"threshold": {"stop": 0.3}},
+        "threshold.stop: found 0.3; expected a number of at least estimator.min_correlation (0.5)",
+    ),
+    ({"estimator": {"min_correlation": 0.995}}, "threshold.start: found no such key; expected a n"),
+    (
+        {"power": True},
+        "power: found true (YAML reads bare yes, no, on and off so, too); expected f",
+    ),
+    ({"power": 0.8}, "power: found 0.8; expected false, or a mapping with keys alpha and power"),
+    ({"power": {"alpha": 0}}, "alpha: found 0; expected a number greater than 0 and less than 1"),
+    ({"power": {"power": 1}}, "power: found 1; expected a number greater than 0 and less than 1"),
+    ({"conditions": ["a"]}, "conditions: found ['a']; expected no conditions, or a table under an"),
+    ({**S, "conditions": "a"}, "conditions: found 'a'; expected a list of columns, each a name or"),
+    ({**S, "conditions": [5]}, "conditions: found [5]; expected a list of columns, each a name or"),
+    ({**S, "conditions": [""]}, "conditions.0: found ''; expected the name of a column (text)"),
+    ({**S, "conditions": ["a", {"name": "a"}]}, "expected each column once, but 'a' is there twi"),
+    ({**S, "conditions": [{}]}, "conditions.0.name: found no such key; expected the name of a c"),
+    (
+        {**S, "conditions": ["b", {"name": "a", "knd": 1}]},
+        "conditions.1.knd: found an unknown key; expected name, kind or levels (did you mean ki",
+    ),
+    (
+        {**S, "conditions": [{"name": "a", "kind": "ordnal"}]},
+        "conditions.0.kind: found 'ordnal'; expected auto, categorical, ordinal or quantitative (d",
+    ),
+    (
+        {**S, "conditions": [{"name": "a", "levels": ["x", "y"]}]},
+        "conditions.0.levels: found ['x', 'y']; expected null, or kind: ordinal beside it",
+    ),
+    (
+        {**S, "conditions": [{"name": "a", "kind": "ordinal", "levels": ["x", "x"]}]},
+        "conditions.0.levels: found ['x', 'x']; expected a list of two or more labels, each once",
+    ),
+    (
+        {**S, "conditions": [{"name": "a", "kind": "ordinal", "levels": [True, False]}]},
+        "conditions.0.levels: found [True, False]; expected a list of two or more labels",
+    ),
+    (
+        {"condition_networks": {"q_value": 2}},
+        "q_value: found 2; expected a number of at least 0 an",
+    ),
+    ({"condition_networks": {"r_squared": -1}}, "r_squared: found -1; expected a number of at le"),
+    (
+        {"modules": "leiden"},
+        "modules: found 'leiden'; expected false, or a mapping with keys metho",
+    ),
+    ({"modules": {"method": "louvain"}}, "found 'louvain'; expected leiden or link_communities"),
+    (
+        {"modules": {"resolution": 0}},
+        "resolution: found 0; expected a number greater than 0 and at",
+    ),
+    ({"kinc_text": "full"}, "kinc_text: found 'full'; expected true or false"),
+    ({"min_samples": 30}, "min_samples: found an unknown key"),
+    ({"dpi": False}, "dpi: found an unknown key"),
+]
+
+
+@pytest.mark.parametrize(("keys", "expected"), BAD_KEYS)
+def test_mistakes_are_refused_with_a_line_that_names_them(
+    keys: dict[str, Any], expected: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        config(**keys)
+    assert expected in str(caught.value)
+    assert all(line.startswith("config: analyses.net.") for line in str(caught.value).splitlines())

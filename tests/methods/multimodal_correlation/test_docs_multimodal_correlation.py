@@ -1,0 +1,168 @@
+"""What docs/multimodal_correlation.md says of settings, constants and files is so."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from pairtile.config.models import ConfigModel
+from pairtile.config.preprocess import ExpressionAnalysis
+from pairtile.methods.multimodal_correlation import mixture_settings
+from pairtile.methods.multimodal_correlation.config import (
+    MixtureEstimator,
+    MultimodalCorrelationConfig,
+)
+from pairtile.methods.multimodal_correlation.config_conditions import Condition, ConditionNetworks
+from pairtile.methods.multimodal_correlation.config_modules import Modules
+from pairtile.methods.multimodal_correlation.config_threshold import Power, Threshold
+from pairtile.methods.multimodal_correlation.kinc_text import (
+    MINIMAL_COLUMNS,
+    TEXT_COLUMNS,
+    TIDY_COLUMNS,
+)
+from pairtile.methods.multimodal_correlation.power_filter import correlation_power
+from pairtile.methods.multimodal_correlation.report_pictures import FIGURES
+from pairtile.runtime.files import read_json
+from paths import ROOT
+from test_docs import section_of_page
+from workflow_runs import Analysis, write_data
+
+PAGE = (ROOT / "docs" / "multimodal_correlation.md").read_text(encoding="utf-8")
+
+
+def part(heading: str) -> str:
+    """The text under a heading, up to the next of its rank or above."""
+    rank = heading.split(" ")[0]
+    rest = PAGE[PAGE.index(f"\n{heading}\n") + len(heading) + 2 :]
+    end = re.search(rf"^#{{1,{len(rank)}}} ", rest, re.MULTILINE)
+    return " ".join((rest[: end.start()] if end else rest).split())
+
+
+@pytest.mark.parametrize(
+    "section", [MixtureEstimator, Threshold, Power, ConditionNetworks, Condition, Modules]
+)
+def test_every_setting_is_explained(section: type[ConfigModel]) -> None:
+    for key in section.model_fields:
+        assert re.search(rf"\b{key}\b", PAGE), key
+
+
+def test_every_key_of_its_own_is_named() -> None:
+    for key in set(MultimodalCorrelationConfig.model_fields) - set(ExpressionAnalysis.model_fields):
+        if key not in ("chunks", "export", "gold_standard"):  # those of every method
+            assert f"`{key}" in PAGE, key
+
+
+def test_constants_of_the_fit_are_those_that_are_used() -> None:
+    text = part("## Mixture")
+    for words in (
+        f"ridge of {mixture_settings.RIDGE:g} is added",
+        f"fewer than {mixture_settings.LEAST_SAMPLES:g} samples (sum of its gamma)",
+        f"Every start gets {mixture_settings.SHORT_STEPS} EM steps",
+        f"less than {mixture_settings.TOLERANCE:.0e} bits".replace("e-0", "e-"),
+        f"or after {mixture_settings.LIMIT} steps",
+        f"1 - r² below {mixture_settings.DEGENERATE:.0e}".replace("e-0", "e-"),
+    ):
+        assert words in text, words
+    assert f"{mixture_settings.PRIOR_SCATTER:g} / K is added to a mode's sum of squares" in text
+    assert mixture_settings.PRIOR_SAMPLES == 0
+    assert f"{mixture_settings.KINC_LIMIT} steps" in part("## KINC's results and these")
+
+
+def test_table_of_power_is_that_of_the_filter() -> None:
+    rows = re.findall(
+        r"^\| (?:samples in the mode|least \\\|r\\\|) \| (.*) \|$", PAGE, re.MULTILINE
+    )
+    samples, least = ([float(cell) for cell in row.split(" | ")] for row in rows)
+    assert len(samples) == len(least) == 10
+    enough = correlation_power(np.array(least) + 0.005, np.array(samples))
+    short = correlation_power(np.array(least) - 0.005, np.array(samples))
+    assert (enough >= 0.8).all()
+    assert (short < 0.8).all()
+
+
+def test_every_table_is_described_and_no_other() -> None:
+    rows = re.findall(r"^\| `([\w.]+)` \|", PAGE[PAGE.index("\n### Tables\n") :], re.MULTILINE)
+    assert tuple(rows) == MultimodalCorrelationConfig.tables
+
+
+def test_columns_of_the_kinc_texts_are_named() -> None:
+    text = part("### Tables")
+    for column in {*TEXT_COLUMNS, *MINIMAL_COLUMNS, *TIDY_COLUMNS}:
+        assert f"`{column}`" in text, column
+
+
+def test_columns_of_the_modes_are_those_that_are_stored() -> None:
+    estimator = pytest.importorskip("pairtile.methods.multimodal_correlation.score")
+    section = {"estimator": {"clustering": "gmm"}}
+    state = {"values": np.zeros((2, 9))}
+    stored = estimator.MultimodalCorrelationConfig(section, state, None, "float32").schema().names
+    table = PAGE[
+        PAGE.index("\n### Modes: `pairs.parquet`\n") : PAGE.index("\n### Network of modes")
+    ]
+    cells = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
+    assert [name for cell in cells for name in re.findall(r"`(\w+)`", cell)] == stored
+
+
+CONDITIONS = {"Treatment": ["heat", "none"], "Hours": None}
+ANY_NAME = {
+    "Treatment_heat": "CONDITION_LABEL",
+    "Treatment_none": "CONDITION_LABEL",
+} | dict.fromkeys(CONDITIONS, "CONDITION")
+
+
+def as_described(name: str) -> str:
+    """A column with the words that the pages have for names of the user's."""
+    for own, word in ANY_NAME.items():
+        name = name.replace(own, word)
+    return re.sub(r"condition_\d_", "condition_K_", name)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
+    """An analysis with every table there is."""
+    folder = tmp_path_factory.mktemp("modes")
+    made = write_data(folder, genes=80, samples=60)
+    known = pd.DataFrame({"Sample": made.samples})
+    known["Treatment"] = ["heat" if k % 2 else "none" for k in range(len(known))]
+    known["Hours"] = np.arange(len(known))
+    known.to_csv(folder / "samples.tsv", sep="\t", index=False)
+    section = {
+        "method": "multimodal_correlation",
+        "expression": "expression.tsv",
+        "annotations": "samples.tsv",
+        "estimator": {"max_clusters": 2, "min_samples": 15, "min_correlation": 0.2},
+        "threshold": {"method": "power_law", "step": 0.05, "min_genes": 10},
+    }
+    return Analysis(folder, section).pairs().network().tables()
+
+
+def test_columns_that_are_written_are_described(run: Analysis) -> None:
+    network = part("### Network of modes") + part("### Modes: `pairs.parquet`")
+    columns = pd.read_parquet(run.out / "network.parquet").columns
+    assert "Treatment_heat_q_value" in columns
+    assert "Hours_r_squared" in columns
+    for column in columns:
+        assert f"`{as_described(column)}`" in network, column
+    tables = part("### Tables")
+    for file in ("threshold.tsv", "condition_tests.tsv", "condition_networks.tsv", "modules.tsv"):
+        [row] = re.findall(rf"\| `{file}` \|(.*?) \| `\w+\.", tables + " | `end.")
+        for column in pd.read_csv(run.out / file, sep="\t", nrows=0).columns:
+            assert f"`{column}`" in row, (file, column)
+
+
+def test_arrays_counts_and_figures_are_described(run: Analysis) -> None:
+    page = section_of_page("## Multimodal correlation")
+    page += section_of_page("## `summary.json`")
+    for name in np.load(run.out / "scores.npz").files:
+        described = re.sub(r"^(curve|spacings)_.*", r"\1_COLUMN", as_described(name))
+        assert f"`{described}`" in page, name
+    for path in (run.out / "state").glob("*.npy"):
+        assert f"`{path.name}`" in page, path.name
+    for step in ("prepare", "merge", "network", "tables"):
+        for name in read_json(run.record(step))["counts"]:
+            assert f"`{as_described(name)}`" in page, (step, name)
+    for figure in FIGURES:
+        name = re.sub(r"_\d$", "_1", figure)
+        assert f"`{name}`" in page, figure

@@ -1,0 +1,494 @@
+"""The report of ``multimodal_correlation``: answers, pairs, conditions, modules, cautions, size."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from pairtile.errors import StoreError
+from pairtile.methods.multimodal_correlation import mode_choice
+from pairtile.methods.multimodal_correlation import report_pictures as pictures_modes
+from pairtile.methods.multimodal_correlation.mode_choice import (
+    condition_pairs,
+    split_pairs,
+    spread,
+    strongest_pairs,
+)
+from pairtile.methods.multimodal_correlation.report_results import mode_results
+from pairtile.report.results import Results, read_results
+from pairtile.report.sections.findings import warnings
+from pairtile.runtime.files import read_json, write_json
+from pairtile.statistics.modules import leiden_modules
+from report_tables import edge_rows
+from test_report_page import page_of, part, read_page
+from test_report_results import AWKWARD, write_results
+from test_workflow_multimodal_correlation import SAMPLES, section
+from workflow_runs import Analysis
+
+PARTS = [
+    "findings", "figures", "conditions", "modules", "network", "edges", "cleaning", "files", "run",
+    "methods",
+]  # fmt: skip
+FIGURES = {
+    "strongest_pairs", "condition_pairs_1", "condition_edges", "modules", "modes",
+    "score_distribution", "degree_distribution",
+}  # fmt: skip
+
+
+def write_planted(folder: Path, genes: int = 14) -> None:
+    """Pairs g00 g01 and g04 g05 go together in treated samples, against each other in others; g02,
+    g03 and g06 always together; the rest is noise, and the last gene is hardly observed."""
+    random = np.random.default_rng(4)
+    values = random.normal(size=(genes, SAMPLES))
+    treated = np.arange(SAMPLES) < SAMPLES // 2
+    for first in (0, 4):
+        hidden = random.normal(size=SAMPLES)
+        values[first] = hidden + 0.2 * random.normal(size=SAMPLES) + 5.0 * treated
+        values[first + 1] = np.where(treated, hidden, -hidden) - 5.0 * treated
+        values[first + 1] += 0.2 * random.normal(size=SAMPLES)
+    values[3] = values[2] + 0.1 * random.normal(size=SAMPLES)
+    values[6] = values[2] - 0.3 * random.normal(size=SAMPLES)
+    values[-1, 5:] = np.nan
+    names = [f"s{k:02d}" for k in range(SAMPLES)]
+    table = pd.DataFrame(values.round(5), [f"g{k:02d}" for k in range(genes)], names)
+    table.to_csv(folder / "expression.tsv", sep="\t", index_label="gene")
+    annotations = {
+        "sample": names,
+        "Treatment": np.where(treated, "heat", "control"),
+        "Batch": random.choice(["one", "two", "three"], SAMPLES),
+        "Hours": (values[2] * 10).round(1),
+    }
+    pd.DataFrame(annotations).to_csv(folder / "samples.tsv", sep="\t", index=False)
+
+
+def analysis(folder: Path, **changes: Any) -> Path:
+    """Run an analysis of the planted pairs step by step; its folder, the report written."""
+    write_planted(folder)
+    return Analysis(folder, section(**({"annotations": "samples.tsv"} | changes))).all().out
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the planted pairs' report."""
+    return analysis(tmp_path_factory.mktemp("modes"))
+
+
+@pytest.fixture
+def copy(demo: Path, tmp_path: Path) -> Path:
+    """A copy of it, to change."""
+    shutil.copytree(demo, tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+def table_of(folder: Path, name: str) -> pd.DataFrame:
+    return pd.read_csv(folder / name, sep="\t", keep_default_na=False)
+
+
+def warnings_of(folder: Path) -> str:
+    found = read_page(folder).xpath("//*[@class='warnings']")
+    return found[0].text_content() if found else ""
+
+
+def tiles_of(folder: Path) -> dict[str, list[str]]:
+    return {
+        div.xpath("dt")[0].text_content(): [dd.text_content() for dd in div.xpath("dd")]
+        for div in read_page(folder).xpath("//*[@class='tiles']/div")
+    }
+
+
+def changed(folder: Path, **changes: Any) -> str:
+    """The warnings after parts of the summary were replaced (``counts__fits=1`` and the like)."""
+    summary = read_json(folder / "summary.json")
+    for key, value in changes.items():
+        *path, last = key.split("__")
+        place = summary
+        for name in path:
+            place = place[name]
+        place[last] = value
+    write_json(folder / "summary.json", summary)
+    return told(folder)
+
+
+def told(folder: Path) -> str:
+    """What stands under "Please note"."""
+    return "\n".join(warnings(read_results(folder)))
+
+
+def test_page_has_the_parts_of_this_method_and_others_have_not(demo: Path, tmp_path: Path) -> None:
+    page = read_page(demo)
+    assert [found.get("id") for found in page.xpath("//main/section")] == PARTS
+    assert {path.stem for path in (demo / "figures").glob("*.svg")} >= FIGURES
+    assert {path.stem for path in (demo / "figures").glob("*.png")} >= FIGURES
+    other = write_results(tmp_path / "other")
+    for name in ("condition_networks.tsv", "modules.tsv"):
+        (other / name).write_bytes((demo / name).read_bytes())
+    ids = [found.get("id") for found in page_of(other).xpath("//main/section")]
+    assert not {"conditions", "modules"} & set(ids)
+
+
+def test_findings_agree_with_the_tables(demo: Path) -> None:
+    network = pd.read_parquet(demo / "network.parquet")
+    genes = np.union1d(network["source"], network["target"])
+    networks, modules = table_of(demo, "condition_networks.tsv"), table_of(demo, "modules.tsv")
+    keys = ["source", "target", "cluster"]
+    specific = len(networks[keys].drop_duplicates())
+    pairs = len(network[["source", "target"]].drop_duplicates())
+    summary = read_json(demo / "summary.json")
+    modes = np.load(demo / "scores.npz")["pairs_by_modes"]
+    assert tiles_of(demo) == {
+        "edges (modes)": [str(len(network)), f"{pairs} pairs of genes, of 78 pairs"],
+        "genes in the network": [str(len(genes)), "of 13 analysed"],
+        "threshold of |r|": ["0.6", "as configured"],
+        "pairs with two or more modes": [
+            str(modes[2:].sum()),
+            f"{100 * modes[2:].sum() / modes[1:].sum():.0f}% of 78 with any",
+        ],
+        "modules": [
+            str(modules["module"].nunique()),
+            f"the largest of {modules['module'].value_counts().max()} genes",
+        ],
+        "condition-specific edges": [
+            str(specific),
+            f"in {len(networks[['condition', 'label']].drop_duplicates())} condition networks",
+        ],
+    }
+    page = read_page(demo)
+    headline = page.xpath("//*[@class='headline']")[0].text
+    assert headline == (
+        f"{len(network)} edges between {len(genes)} genes, |r| ≥ 0.6, in "
+        f"{modules['module'].nunique()} modules; {specific} go with a condition"
+    )
+    text = part(page, "findings")
+    assert f"Of 78 pairs of genes, {modes[1]} have one mode" in text
+    assert "2 pairs have edges of both signs" in text
+    assert "No edge goes with Batch" in text
+    assert f"{summary['counts']['modes_below']} with |r| below 0.5" in text
+    assert "1 of 14 genes left out: too few samples." in text
+
+
+def test_the_planted_pairs_are_drawn_with_their_modes(demo: Path) -> None:
+    results = read_results(demo)
+    found = results.cached(mode_results)
+    assert found is not None
+    strongest = strongest_pairs(found)
+    assert set(strongest) == set(zip(found.pairs["source"], found.pairs["target"], strict=True))
+    assert strongest[0] == ("g02", "g03")
+    heat = np.arange(SAMPLES) < SAMPLES // 2
+    drawn = found.pair_modes([("g00", "g01"), ("g02", "g03")])
+    both = drawn["g00", "g01"]
+    assert len(both.members) == 2
+    for member, r in zip(both.members, both.correlation, strict=True):
+        assert heat[member].all() if r > 0 else not heat[member].any()
+    assert len(drawn["g02", "g03"].members) == 1
+    assert found.pair_modes([("g00", "nobody")]) == {}
+    by_name = {each.name: each for each in found.conditions}
+    assert set(condition_pairs(found, by_name["Treatment"])) >= {("g00", "g01"), ("g04", "g05")}
+    # Nothing goes with the batch: then the strongest pairs are shown.
+    assert condition_pairs(found, by_name["Batch"])[0] == strongest[0]
+
+
+def test_each_gene_is_drawn_once_while_there_are_others() -> None:
+    pairs = [("a", "b"), ("a", "c"), ("d", "e"), ("a", "b"), ("b", "f"), ("g", "h")]
+    assert spread(pairs, 3) == [("a", "b"), ("d", "e"), ("g", "h")]
+    assert spread(pairs, 5) == [("a", "b"), ("d", "e"), ("g", "h"), ("a", "c"), ("b", "f")]
+    assert spread([], 3) == []
+
+
+def test_split_pairs_are_those_that_are_not_drawn_yet(
+    demo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = read_results(demo)
+    found = results.cached(mode_results)
+    assert found is not None
+    assert split_pairs(found) == []
+    monkeypatch.setattr(mode_choice, "MAX_PAIRS", 2)
+    assert set(split_pairs(found)) == {("g00", "g01"), ("g04", "g05")} - set(strongest_pairs(found))
+    made = pictures_modes.FIGURES["split_pairs"](results)
+    assert made is not None
+    assert "those with edges of both signs first" in made[2]
+
+
+def test_condition_counts_are_those_of_the_table(demo: Path) -> None:
+    networks = table_of(demo, "condition_networks.tsv")
+    rows = read_page(demo).xpath("//*[@class='data condition-counts']/tbody/tr")
+    shown = [[cell.text_content() for cell in row] for row in rows]
+    assert [row[:2] for row in shown] == [
+        ["Treatment", "control"], ["Treatment", "heat"], ["Batch", "one"], ["Batch", "three"],
+        ["Batch", "two"], ["Hours", "(quantitative)"],
+    ]  # fmt: skip
+    for condition, label, _, edges, positive, negative, pairs, _, genes in shown:
+        label = "" if label.startswith("(") else label
+        chosen = networks[(networks["condition"] == condition) & (networks["label"] == label)]
+        assert int(edges) == len(chosen)
+        assert int(positive) == (chosen["direction"] == "positive").sum()
+        assert int(negative) == (chosen["direction"] == "negative").sum()
+        assert int(pairs) == len(chosen[["source", "target"]].drop_duplicates())
+        assert int(genes) == len(np.union1d(chosen["source"], chosen["target"]))
+    assert int(shown[1][3]) == 2
+    assert int(shown[5][3]) >= 1
+    clear = read_page(demo).xpath("//*[@id='conditions']//details")
+    assert [each.xpath("summary")[0].text_content().split(":")[0] for each in clear] == (
+        ["Hours", "Treatment", "Treatment"]
+    )
+
+
+def test_modules_have_their_genes_and_conditions(demo: Path) -> None:
+    modules = table_of(demo, "modules.tsv")
+    rows = read_page(demo).xpath("//*[@class='data modules']/tbody/tr")
+    assert len(rows) == modules["module"].nunique()
+    for row in rows:
+        cells = [cell.text_content() for cell in row]
+        genes = modules.loc[modules["module"] == int(cells[0]), "gene"].tolist()
+        assert cells[-1] == ", ".join(genes)  # none has so many that some are folded away
+        assert int(cells[1]) == len(genes)
+        if set(genes) == {"g00", "g01"}:
+            assert cells[6] == "Treatment: control (50%), Treatment: heat (50%)"
+            assert cells[2:6] == ["1", "100%", "0", cells[5]]
+
+
+def test_edges_name_the_conditions_that_they_go_with(demo: Path) -> None:
+    network = pd.read_parquet(demo / "network.parquet")
+    page = read_page(demo)
+    headings = [th.text_content() for th in page.xpath("//*[@id='edges-table']/thead//th")]
+    assert headings == [
+        "#", "gene 1", "gene 2", "correlation", "samples", "mode", "modes of the pair",
+        "p-value", "differs in", "goes with",
+    ]  # fmt: skip
+    rows = edge_rows(page)
+    assert len(rows) == len(network)
+    sizes = [abs(row[2]) for row in rows]
+    assert sizes == sorted(sizes, reverse=True)
+    heat = {row[8] for row in rows if row[:2] == ["g00", "g01"]}
+    assert heat == {"Treatment heat", "Treatment control"}
+    assert {row[7] for row in rows if row[:2] == ["g00", "g01"]} == {"both"}
+    assert any("Hours" in row[8] for row in rows if row[:2] == ["g02", "g03"])
+
+
+def test_the_methods_paragraph_says_what_was_done(demo: Path) -> None:
+    page = read_page(demo)
+    text = " ".join(part(page, "methods").split())
+    for words in (
+        "Gaussian mixture models of 1 to 3 components (Shealy et al. 2019)",
+        "from the best of 3 k-means++ starts; the number of components was chosen by the "
+        "integrated completed likelihood (Biernacki et al. 2000)",
+        "Spearman's rank correlation was computed within each mode of at least 20 samples",
+        "Modes with |r| ≥ 0.6 made the edges.",
+        "less than 0.8 power at a significance level of 0.001 (Cohen 1988)",
+        "for each label of Treatment and Batch by the hypergeometric test",
+        "for Hours by the F-test of a linear regression",
+        "q ≤ 0.001 and R² ≥ 0.3 (R² for regressions)",
+        "the Leiden algorithm, edges weighted by |r| (Traag et al. 2019, igraph",
+    ):
+        assert words in text
+    assert "outliers (values of either gene" not in text
+    links = page.xpath("//*[@id='methods-references']//a/@href")
+    assert len(links) == 6
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"threshold": {"method": "power_law", "min_genes": 10}}, "fit of a power law"),
+        ({"threshold": {"method": "rmt"}}, "random matrix theory (Luo et al. 2007), and none was"),
+        ({"threshold": {"method": "none"}}, "Every mode with |r| ≥ 0.5 made an edge"),
+        ({"modules": {"method": "link_communities"}}, "the line graph (Evans and Lambiotte"),
+        (
+            {"estimator": {"clustering": "none", "correlation": "pearson", "min_samples": 20}},
+            "Pearson's correlation was computed for pairs with at least 20 samples",
+        ),
+        ({"compatibility": "kinc"}, "fitted as KINC 3.4.2 does it"),
+        ({"power": False, "modules": False, "annotations": None}, "made the edges"),
+    ],
+)
+def test_every_kind_of_analysis_has_a_page(
+    tmp_path: Path, changes: dict[str, Any], words: str
+) -> None:
+    out = analysis(tmp_path, **changes)
+    page = read_page(out)
+    assert words in " ".join(part(page, "methods").split())
+    ids = {found.get("id") for found in page.xpath("//main/section")}
+    asked = read_json(out / "summary.json")["parameters"]
+    network = pd.read_parquet(out / "network.parquet")
+    assert ("conditions" in ids) == (asked["annotations"] is not None)
+    assert ("modules" in ids) == (bool(asked["modules"]) and len(network) > 0)
+    drawn = {path.stem for path in (out / "figures").glob("*.svg")}
+    assert ("modes" in drawn) == (asked["estimator"]["clustering"] == "gmm")
+    assert ("threshold" in drawn) == (asked["threshold"]["method"] in ("rmt", "power_law"))
+    if asked["threshold"]["method"] == "rmt":
+        assert page.xpath("//*[@class='headline']")[0].text.startswith("No edges")
+        assert "The network is empty: no threshold found" in warnings_of(out)
+        assert "takes a threshold of your own" in warnings_of(out)
+
+
+def test_nothing_is_warned_of_without_a_cause(demo: Path) -> None:
+    found = read_page(demo).xpath("//*[@class='warnings']//li")
+    assert [item.text_content() for item in found] == [
+        "1 of 14 genes were dropped: too few samples."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"counts__too_few_samples": 30}, "38% of the pairs share fewer than 20 samples"),
+        ({"parameters__threshold": {"method": "none"}}, "No threshold was set"),
+        ({"parameters__estimator__min_samples": 45}, "of 80, no two groups can have the 45"),
+        (
+            {"parameters__estimator__min_samples": 36},
+            "since a mode needs 36 samples: Batch one (",
+        ),
+        ({"counts__fits": 100, "counts__fits_unfinished": 20}, "20% of 100 fits had not settled"),
+        ({"counts__failed": 2}, "Of 2 pairs every fit failed"),
+        (
+            {"parameters__compatibility": "kinc", "counts__samples": 188},
+            "With 188 samples two of KINC's starting points are the same sample",
+        ),
+        ({"parameters__estimator__min_clusters": 2}, "Every pair was split into 2 modes or more"),
+        (
+            {
+                "parameters__estimator__outliers_before": True,
+                "parameters__estimator__min_samples": 10,
+                "counts__samples": 200,
+            },
+            "a group of fewer than a quarter of the samples (50)",
+        ),
+    ],
+)
+def test_cautions_come_with_their_cause(copy: Path, changes: dict[str, Any], words: str) -> None:
+    assert words not in told(copy)
+    assert words in changed(copy, **changes)
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        ("source_welch_p_value", r"In 4 of \d condition-specific edges the mode differs"),
+        ("missing_by_Treatment_p_value", "In 4 of 4 edges that go with Treatment, values are"),
+    ],
+)
+def test_signs_of_bias_are_told(copy: Path, column: str, words: str) -> None:
+    assert not re.search(words, told(copy))
+    network = pd.read_parquet(copy / "network.parquet")
+    split = network["n_modes"] == 2
+    network.loc[split, column] = 0.5 if column.endswith("welch_p_value") else 1e-9
+    network.to_parquet(copy / "network.parquet")
+    assert re.search(words, told(copy))
+
+
+def test_a_missing_table_is_named_and_a_missing_state_costs_the_scatter_plots(copy: Path) -> None:
+    shutil.rmtree(copy / "state")
+    page = page_of(copy)
+    assert [found.get("id") for found in page.xpath("//main/section")] == PARTS
+    drawn = {path.stem for path in (copy / "figures").glob("*.svg")}
+    assert FIGURES - drawn == {"strongest_pairs", "condition_pairs_1"}
+    networks = table_of(copy, "condition_networks.tsv")
+    networks.drop(columns="label").to_csv(copy / "condition_networks.tsv", sep="\t", index=False)
+    with pytest.raises(StoreError, match=r"condition_networks\.tsv.*expected label"):
+        page_of(copy)
+    (copy / "condition_networks.tsv").unlink()
+    with pytest.raises(StoreError, match=r"condition_networks\.tsv: found no such file"):
+        page_of(copy)
+
+
+def test_tables_of_an_earlier_run_are_not_shown(copy: Path) -> None:
+    changed(copy, parameters__annotations=None, parameters__modules=False)
+    found = read_results(copy).modes
+    assert found is not None
+    assert found.networks.empty
+    assert found.modules.empty
+
+
+def test_awkward_names_stay_names(copy: Path) -> None:
+    renamed = dict(zip(["g00", "g01", "g02", "g03", "g04"], AWKWARD, strict=True))
+    renamed |= {"g05": "NA", "g06": "nan"}
+    for name in ("condition_networks.tsv", "modules.tsv"):
+        frame = pd.read_csv(copy / name, sep="\t", dtype=str, keep_default_na=False)
+        frame.replace(renamed).to_csv(copy / name, sep="\t", index=False)
+    for name in ("items.parquet", "network.parquet"):
+        pd.read_parquet(copy / name).replace(renamed).to_parquet(copy / name)
+    page = page_of(copy)
+    text = (copy / "report.html").read_text(encoding="utf-8")
+    assert "<script>alert" not in text
+    cells = {name for row in edge_rows(page) for name in row[:2]}
+    assert set(renamed.values()) <= cells
+    assert {path.stem for path in (copy / "figures").glob("*.svg")} >= FIGURES
+
+
+def test_five_thousand_edges_make_a_page_under_five_megabytes(demo: Path, tmp_path: Path) -> None:
+    out = tmp_path / "large"
+    out.mkdir()
+    random = np.random.default_rng(5)
+    genes, labels = 2500, [f"label {k}" for k in range(12)]
+    names = [f"LOC_Os{k:02d}g{random.integers(1e5):05d}_{k}" for k in range(genes)]
+    i, j = np.triu_indices(genes, k=1)
+    chosen = np.sort(random.choice(len(i), 5000, replace=False))
+    edges = pd.DataFrame(
+        {
+            "source": np.array(names)[i[chosen]],
+            "target": np.array(names)[j[chosen]],
+            "cluster": 1,
+            "n_clusters": 2,
+            "n_samples": random.integers(30, 100, 5000),
+            "correlation": random.choice([-1, 1], 5000) * random.uniform(0.8, 1, 5000),
+            "p_value": random.random(5000),
+            "power": 1.0,
+            **{f"Where_{label.replace(' ', '_')}_p_value": random.random(5000) for label in labels},
+            "source_welch_p_value": random.random(5000) ** 8,
+            "target_welch_p_value": random.random(5000) ** 8,
+            "n_modes": 2,
+            "weight": random.random(5000),
+        }
+    )
+    edges = edges.sort_values("correlation", key=np.abs, ascending=False, ignore_index=True)
+    edges.to_parquet(out / "network.parquet")
+    items = pd.DataFrame({"name": names, "kept": True, "reason": "", "n_observed": 100})
+    items.to_parquet(out / "items.parquet")
+    tests = edges.head(4000)
+    pd.DataFrame(
+        {
+            "condition": "Where",
+            "label": random.choice(labels, 4000),
+            **{name: tests[name] for name in ("source", "target", "cluster", "correlation")},
+            "p_value": 1e-9,
+            "q_value": 1e-7,
+            "r_squared": np.nan,
+            "direction": np.where(tests["correlation"] > 0, "positive", "negative"),
+            "unique": True,
+        }
+    ).to_csv(out / "condition_networks.tsv", sep="\t", index=False)
+    ends = [pd.Index(names).get_indexer(edges[end]) for end in ("source", "target")]
+    module = leiden_modules(*ends, edges["correlation"], genes, runs=1)
+    table = pd.DataFrame({"gene": names, "module": module, "degree": 4, "degree_in_module": 2})
+    table[table["module"] > 0].sort_values("module").to_csv(
+        out / "modules.tsv", sep="\t", index=False
+    )
+    write_json(out / "summary.json", read_json(demo / "summary.json"))
+    shutil.copy(demo / "scores.npz", out / "scores.npz")
+    page = page_of(out)
+    assert (out / "report.html").stat().st_size < 5_000_000
+    assert len(edge_rows(page)) == 5000
+    assert len(page.xpath("//*[@class='data modules']/tbody/tr")) == min(module.max(), 100)
+    assert page.xpath("//*[@class='data modules']//details")
+    assert len(page.xpath("//*[@id='conditions']//details")) == 12
+
+
+def test_same_input_gives_the_same_bytes(demo: Path) -> None:
+    before = (demo / "report.html").read_bytes()
+    figures = [path.read_bytes() for path in sorted((demo / "figures").iterdir())]
+    page_of(demo)
+    assert (demo / "report.html").read_bytes() == before
+    assert [path.read_bytes() for path in sorted((demo / "figures").iterdir())] == figures
+
+
+def test_negative_edges_are_as_strong_as_positive_ones(demo: Path) -> None:
+    results = read_results(demo)
+    assert isinstance(results, Results)
+    strongest = results.strongest(len(results.network))
+    size = strongest["correlation"].abs()
+    assert (strongest["correlation"] < 0).any()
+    assert size.is_monotonic_decreasing

@@ -1,0 +1,272 @@
+"""The figures of modes, thresholds, conditions and modules: what they show and what they refuse."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.patches import Ellipse
+from pairtile.io.annotations import Condition
+from pairtile.methods.multimodal_correlation.figures_conditions import (
+    condition_edges,
+    condition_scatter,
+    label_groups,
+)
+from pairtile.methods.multimodal_correlation.figures_modes import (
+    MANY_POINTS,
+    correlation_distribution,
+    mode_number_distribution,
+    pair_scatter,
+)
+from pairtile.methods.multimodal_correlation.figures_modules import module_heat_map, module_sizes
+from pairtile.methods.multimodal_correlation.figures_thresholds import (
+    power_law_curve,
+    rmt_curve,
+    spacing_distribution,
+)
+from pairtile.methods.multimodal_correlation.pair_modes import PairModes
+from pairtile.methods.multimodal_correlation.random_matrix import random_matrix_threshold
+from pairtile.report.style import save_figure
+from scipy import stats
+
+
+def packed(samples: list[int], n: int) -> bytes:
+    mask = np.zeros(n, dtype=bool)
+    mask[samples] = True
+    return np.packbits(mask).tobytes()
+
+
+def rows_of_pair(n: int = 60) -> pd.DataFrame:
+    """Two modes, of the first 30 and the next 20 samples; two outliers; the rest in no mode."""
+    return pd.DataFrame(
+        {
+            "cluster": [1, 2],
+            "n_samples": [30, 20],
+            "correlation": [0.9, -0.8],
+            "samples": [packed(list(range(30)), n), packed(list(range(30, 50)), n)],
+            "outliers": [packed([50], n), packed([51], n)],
+            "mean_i": [0.0, 5.0],
+            "mean_j": [0.0, 5.0],
+            "variance_i": [1.0, 4.0],
+            "covariance": [0.5, 0.0],
+            "variance_j": [1.0, 1.0],
+        }
+    )
+
+
+def pair(n: int = 60, names: tuple[str, str] = ("a", "b")) -> PairModes:
+    random = np.random.default_rng(1)
+    x, y = random.normal(size=(2, n))
+    x[n - 1] = np.nan
+    return PairModes.of(rows_of_pair(n), x, y, names)
+
+
+def labels_of(figure: Figure) -> list[str]:
+    legends = [*figure.legends, *(axes.get_legend() for axes in figure.axes)]
+    return [text.get_text() for legend in legends if legend for text in legend.get_texts()]
+
+
+def test_masks_part_the_samples_of_a_pair() -> None:
+    modes = pair()
+    parts = [*modes.members, modes.outliers, modes.others]
+    assert [int(part.sum()) for part in parts] == [30, 20, 2, 7]
+    # The last sample is not observed in both genes, and in no part.
+    assert np.sum(parts, axis=0).tolist() == [1] * 59 + [0]
+    with pytest.raises(ValueError, match="no mode of a and b"):
+        PairModes.of(rows_of_pair().iloc[:0], modes.x, modes.y, ("a", "b"))
+
+
+def test_each_mode_has_its_samples_its_correlation_and_its_ellipse() -> None:
+    figure = pair_scatter([pair(), pair()], columns=3)
+    assert len(figure.axes) == 2
+    panel = figure.axes[0]
+    sizes = [len(drawn.get_offsets()) for drawn in panel.collections]
+    assert sorted(sizes) == [2, 7, 20, 30]
+    legend = panel.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["r = 0.90 (30)", "r = −0.80 (20)"]
+    assert [panel.get_xlabel(), panel.get_ylabel()] == ["a", "b"]
+    assert len([p for p in panel.patches if isinstance(p, Ellipse)]) == 2
+    without = pair_scatter([pair()], ellipses=False)
+    assert not without.axes[0].patches
+    with pytest.raises(ValueError, match="found 0 panels"):
+        pair_scatter([])
+
+
+def test_the_ellipse_holds_95_percent_of_its_component() -> None:
+    panel = pair_scatter([pair()]).axes[0]
+    first, second = (p for p in panel.patches if isinstance(p, Ellipse))
+    assert second.get_width() == pytest.approx(2 * np.sqrt(4 * stats.chi2.isf(0.05, 2)), rel=1e-4)
+    assert second.get_height() == pytest.approx(2 * np.sqrt(stats.chi2.isf(0.05, 2)), rel=1e-4)
+    assert abs(second.angle) % 180 == pytest.approx(0.0, abs=1e-6)
+    assert first.angle % 180 == pytest.approx(45.0)
+    draws = np.random.default_rng(3).multivariate_normal([0, 0], [[1, 0.5], [0.5, 1]], 20_000)
+    inside = first.get_path().contains_points(
+        first.get_patch_transform().inverted().transform(draws)
+    )
+    assert inside.mean() == pytest.approx(0.95, abs=0.01)
+
+
+def test_names_are_drawn_as_they_are(tmp_path: Path) -> None:
+    figure = pair_scatter([pair(names=("$x_1$", "a" * 50))])
+    svg = save_figure(figure, tmp_path, "pair").decode()
+    assert "$x_1$" in svg
+    assert "a" * 23 + "…" in svg
+    assert "a" * 24 not in svg
+
+
+def test_many_samples_are_an_image(tmp_path: Path) -> None:
+    few = save_figure(pair_scatter([pair()]), tmp_path, "few")
+    many = save_figure(pair_scatter([pair(4 * MANY_POINTS)] * 6), tmp_path, "many")
+    assert b"<image" not in few
+    assert b"<image" in many
+    assert len(many) < 500_000
+
+
+def categorical(labels: list[str], codes: list[int]) -> Condition:
+    return Condition(
+        "Treatment", "categorical", tuple(labels), np.array(codes, np.int32), np.full(60, np.nan)
+    )
+
+
+def test_labels_are_drawn_below_the_modes() -> None:
+    condition = categorical(["heat", "cold"], [0] * 30 + [1] * 25 + [-1] * 5)
+    figure = condition_scatter([pair(), pair()], condition)
+    assert len(figure.axes) == 4
+    legend = figure.legends[0]
+    assert [text.get_text() for text in legend.get_texts()] == ["heat", "cold", "not known"]
+    assert legend.get_title().get_text() == "Treatment"
+    below = figure.axes[2]
+    drawn = sum(len(points.get_offsets()) for points in below.collections)
+    assert drawn == 59
+    assert below.get_xlim() == figure.axes[0].get_xlim()
+    assert len(condition_scatter([pair()], condition, modes=False).axes) == 1
+
+
+def test_rare_labels_share_one_colour() -> None:
+    codes = [k for k in range(9) for _ in range(6)][:54] + [8] * 6
+    condition = categorical([f"l{k}" for k in range(9)], codes)
+    groups = label_groups(condition)
+    assert [name for name, _ in groups][-1] == "other labels (3)"
+    assert len(groups) == 7
+    assert sum(int(samples.sum()) for _, samples in groups) == 60
+    assert "l8" in [name for name, _ in groups]
+
+
+@pytest.mark.parametrize("labels", [(), ("low", "middle", "high")])
+def test_numbers_have_a_colour_bar(labels: tuple[str, ...]) -> None:
+    values = np.arange(60) % 3 + 1.0
+    values[3] = np.nan
+    kind = "ordinal" if labels else "quantitative"
+    codes = np.where(np.isnan(values), -1, values - 1).astype(np.int32)
+    figure = condition_scatter([pair()], Condition("Stage", kind, labels, codes, values))
+    bar = figure.axes[-1]
+    assert bar.get_xlabel() == "Stage"
+    ticks = [text.get_text() for text in bar.get_xticklabels()]
+    assert ticks == list(labels) if labels else len(ticks) > 2
+
+
+def test_edges_by_condition_have_a_bar_for_each_label() -> None:
+    counts = pd.DataFrame(
+        {
+            "condition": ["Treatment", "Treatment", "Hours"],
+            "label": ["heat", "cold", ""],
+            "positive": [5, 0, 2],
+            "negative": [1, 0, 0],
+        }
+    )
+    axes = condition_edges(counts).axes[0]
+    assert [text.get_text() for text in axes.get_yticklabels()] == [
+        "Treatment heat", "Treatment cold", "Hours",
+    ]  # fmt: skip
+    assert [bar.get_width() for bar in axes.patches] == [5, 0, 2, 1, 0, 0]
+    many = pd.concat([counts] * 20)
+    assert len(condition_edges(many).axes[0].get_yticklabels()) == 24
+
+
+def test_numbers_of_modes_are_bars_up_to_the_largest() -> None:
+    axes = mode_number_distribution([10, 80, 9, 1, 0, 0]).axes[0]
+    assert [bar.get_height() for bar in axes.patches] == [10, 80, 9, 1]
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["none", "1", "2", "3"]
+    assert "9\n9.00%" in [text.get_text() for text in axes.texts]
+    assert len(mode_number_distribution([0, 0, 0, 0, 0, 0]).axes[0].patches) == 2
+
+
+def test_correlations_have_the_threshold_on_both_sides() -> None:
+    edges, counts = np.linspace(-1, 1, 201), np.arange(200)
+    figure = correlation_distribution(edges, counts, 0.8371, stored_from=0.5)
+    axes = figure.axes[0]
+    assert [line.get_xdata()[0] for line in axes.get_lines()] == [-0.8371, 0.8371]
+    everything, stored = (patch.get_data().values for patch in axes.patches[:2])
+    assert everything.sum() == counts.sum()
+    middle = (edges[1:] + edges[:-1]) / 2
+    np.testing.assert_array_equal(stored, np.where(np.abs(middle) >= 0.5, counts, 0))
+    assert "threshold ±0.8371" in labels_of(figure)
+    assert not correlation_distribution(edges, counts, None).axes[0].get_lines()
+    with pytest.raises(ValueError, match="one edge more"):
+        correlation_distribution(edges, counts[:-1])
+
+
+def walk() -> tuple[pd.DataFrame, pd.DataFrame, float | None]:
+    random = np.random.default_rng(1)
+    values = np.repeat(random.normal(size=(80, 20)), 5, axis=0)
+    r = np.corrcoef(values + 0.6 * random.normal(size=values.shape))
+    i, j = np.triu_indices(len(r), k=1)
+    found = random_matrix_threshold(i, j, np.clip(r[i, j], -1, 1), len(r), step=0.02, stop=0.5)
+    return found.curve, found.spacings, found.threshold
+
+
+def test_the_walk_of_random_matrix_theory_is_drawn_from_high_to_low() -> None:
+    curve, spacings, threshold = walk()
+    assert threshold is not None
+    figure = rmt_curve(curve["threshold"], curve["chi_square"], curve["genes"], threshold)
+    axes, genes = figure.axes
+    low, high = axes.get_xlim()
+    assert low > high
+    np.testing.assert_array_equal(axes.get_lines()[0].get_ydata(), curve["chi_square"])
+    np.testing.assert_array_equal(genes.get_lines()[0].get_ydata(), curve["genes"])
+    assert {99.607, 200.0} <= {line.get_ydata()[0] for line in axes.get_lines()}
+    assert f"threshold {threshold:g}" in labels_of(figure)
+    panels = spacing_distribution(spacings).axes
+    titles = [float(panel.get_title().split()[1]) for panel in panels]
+    assert titles == sorted(spacings["threshold"].unique(), reverse=True)
+    with pytest.raises(ValueError, match="found 0 panels"):
+        spacing_distribution(spacings.iloc[:0])
+
+
+def test_a_walk_without_a_single_test_is_drawn_too() -> None:
+    figure = rmt_curve([0.99, 0.98], [np.nan, np.nan], [0, 3], np.nan)
+    assert not any("threshold" in label for label in labels_of(figure))
+    assert rmt_curve([], [], [], None).axes
+    assert power_law_curve([0.9], [np.nan], [4]).axes
+
+
+def test_the_walk_of_the_power_law_has_its_least_fit() -> None:
+    figure = power_law_curve([0.9, 0.8, 0.7], [-0.2, 0.7, 0.9], [60, 80, 90], 0.7, least_fit=0.85)
+    axes = figure.axes[0]
+    assert 0.85 in [line.get_ydata()[0] for line in axes.get_lines()]
+    low, high = axes.get_ylim()
+    assert low < -0.2
+    assert high > 0.9
+    assert "threshold 0.7" in labels_of(figure)
+
+
+def test_modules_are_framed_in_their_order() -> None:
+    matrix = np.zeros((5, 5))
+    matrix[0, 1] = matrix[1, 0] = 0.9
+    matrix[3, 4] = matrix[4, 3] = -0.8
+    axes = module_heat_map(matrix, [1, 1, 1, 2, 2]).axes[0]
+    frames = [(p.get_x(), p.get_width()) for p in axes.patches]
+    assert frames == [(-0.5, 3), (2.5, 2)]
+    shown = axes.get_images()[0].get_array()
+    assert shown is not None
+    assert shown.count() == 4
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["1", "2"]
+    with pytest.raises(ValueError, match="out of order"):
+        module_heat_map(matrix, [2, 1, 1, 1, 1])
+    with pytest.raises(ValueError, match="shape"):
+        module_heat_map(matrix, [1, 1])
+    assert [bar.get_height() for bar in module_sizes([5, 3, 2]).axes[0].patches] == [5, 3, 2]

@@ -1,0 +1,256 @@
+"""``pairtile.infer_network``: the workflow's network without the workflow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import anndata
+import numpy as np
+import pandas as pd
+import pytest
+from pairtile import (
+    InputError,
+    data_processing_inequality,
+    evaluate,
+    export_network,
+    infer_network,
+    prepare_expression,
+    read_expression,
+    read_gold_standard,
+    read_regulators,
+    simulate_kinetic,
+)
+from pairtile.config import load_config
+from pairtile.steps.chunk import chunk
+from pairtile.steps.merge import merge
+from pairtile.steps.network import network
+from pairtile.steps.null import null
+from pairtile.steps.plan import plan, read_plan
+from pairtile.steps.prepare import prepare
+
+DEMO = Path(__file__).resolve().parents[3] / "config" / "demo"
+EXPRESSION = DEMO / "expression.tsv.gz"
+REGULATORS = DEMO / "regulators.txt"
+
+
+def by_the_workflow(section: dict[str, Any], seed: int, folder: Path) -> pd.DataFrame:
+    """The network table that the workflow's steps make of a section, in their order."""
+    given = {"method": "mutual_information", "expression": str(EXPRESSION), **section}
+    config = load_config({"seed": seed, "backend": "cpu", "analyses": {"demo": given}})
+    section = config.analyses["demo"].resolved()
+    items, state, plan_file = folder / "items.parquet", folder / "state", folder / "plan.json"
+    null_file, record = folder / "null.npz", folder / "record.json"
+    inputs = config.analyses["demo"].input_files()
+    prepare(section, seed, inputs, items, state, record)
+    plan(section, "cpu", seed, state, plan_file, record)
+    null(section, plan_file, state, null_file, record)
+    scan: Path | None = None
+    pairs, summaries = folder / "pairs.parquet", folder / "summaries.npz"
+    planned = read_plan(plan_file)
+    for stage in ("scan", "chunks") if planned.scan else ("chunks",):
+        files = []
+        for part in planned.chunks:
+            files.append(folder / stage / f"{part.name}.parquet")
+            chunk(section, plan_file, state, null_file, scan, stage, part.name, files[-1])
+        if stage == "scan":
+            scan = folder / "scan.npz"
+            merge(section, plan_file, state, None, files, stage, None, scan, record)
+        else:
+            merge(section, plan_file, state, null_file, files, stage, pairs, summaries, record)
+    out, scores = folder / "network.parquet", folder / "scores.npz"
+    network(
+        section, plan_file, state, items, null_file, pairs, summaries, scan, [], out, scores, record
+    )
+    return pd.read_parquet(out)
+
+
+@pytest.mark.parametrize(
+    ("section", "seed"),
+    [
+        pytest.param({"score": "target_z", "keep": {"fdr": 0.01}}, 1, id="demo"),
+        pytest.param({"keep": {"p_value": 1e-4}, "dpi": {"tolerance": 0.1}}, 7, id="aracne"),
+        pytest.param(
+            {
+                "score": "clr",
+                "keep": {"top_edges": 300},
+                "dpi": {"tolerance": 0.01, "rule": "additive"},
+                "regulators": None,
+                "preprocess": {"log2": False, "min_samples": 30},
+                "estimator": {"bins": 7, "order": 2, "transform": "none"},
+                "null": {"permutations": 20_000},
+            },
+            1,
+            id="clr",
+        ),
+        pytest.param({"score": "target_z", "keep": {"score": 3.0}}, 1, id="score"),
+    ],
+)
+def test_network_is_that_of_the_workflow(
+    section: dict[str, Any], seed: int, tmp_path: Path
+) -> None:
+    section = {"regulators": str(REGULATORS), "dpi": False, **section}
+    expected = by_the_workflow({**section, "chunks": 3}, seed, tmp_path)
+    listed = section["regulators"]
+    found = infer_network(
+        read_expression(EXPRESSION),
+        None if listed is None else read_regulators(listed),
+        score=section.get("score", "mi"),
+        keep=section["keep"],
+        dpi=section["dpi"],
+        preprocess=section.get("preprocess"),
+        permutations=section.get("null", {}).get("permutations", "auto"),
+        seed=seed,
+        backend="cpu",
+        **section.get("estimator", {}),
+    )
+    assert len(found) > 50
+    assert list(found.columns) == list(expected.columns)
+    for column in found:
+        assert found[column].tolist() == expected[column].tolist(), column
+
+
+def test_gold_standard_of_the_demo_is_found_again() -> None:
+    """What docs/library.md shows: the defaults are the recommended settings."""
+    expression = read_expression(EXPRESSION)
+    regulators = read_regulators(REGULATORS)
+    edges = infer_network(expression, regulators, keep="all")
+    judged = evaluate(
+        edges.rename(columns={"target_z": "score"}),
+        read_gold_standard(DEMO / "gold_standard.tsv"),
+        genes=expression.genes,
+        regulators=regulators,
+    )
+    assert judged["aupr"] > 0.6  # a random ranking has .095
+
+
+@pytest.fixture(scope="module")
+def simulated() -> Any:
+    return simulate_kinetic(n_genes=25, n_samples=80, n_regulators=4)
+
+
+def test_every_kind_of_input_gives_the_same_network(simulated: Any) -> None:
+    options: dict[str, Any] = {"keep": {"top_edges": 40}, "backend": "cpu"}
+    regulators = simulated.regulators
+    expected = infer_network(simulated, regulators, **options)
+    frame = pd.DataFrame(simulated.values, index=simulated.genes, columns=simulated.samples)
+    for expression in (frame, anndata.AnnData(frame.T), prepare_expression(frame)):
+        pd.testing.assert_frame_equal(infer_network(expression, regulators, **options), expected)
+    turned = infer_network(frame.T, regulators, orientation="samples_in_rows", **options)
+    pd.testing.assert_frame_equal(turned, expected)
+    numbers = frame.index.get_indexer(pd.Index(regulators))
+    plain = infer_network(simulated.values, numbers, **options)
+    for end in ("source", "target"):
+        assert plain[end].dtype.kind == "i"
+        assert frame.index[plain[end]].tolist() == expected[end].tolist()
+
+
+def test_genes_that_preparation_drops_leave_the_numbers_of_the_others(simulated: Any) -> None:
+    values = simulated.values.copy()
+    values[0, 5:] = np.nan
+    with pytest.warns(UserWarning, match="1 of 25 genes were dropped: too few samples"):
+        found = infer_network(values, keep={"top_edges": 30}, score="mi")
+    expected = infer_network(values[1:], keep={"top_edges": 30}, score="mi")
+    assert (found["source"] - 1).tolist() == expected["source"].tolist()
+    assert (found["target"] - 1).tolist() == expected["target"].tolist()
+
+
+def test_regulators_that_preparation_drops_are_told(simulated: Any) -> None:
+    values = simulated.values.copy()
+    values[0, 5:] = np.nan
+    with (
+        pytest.warns(UserWarning, match="genes were dropped"),
+        pytest.warns(UserWarning, match="1 of 2 regulators were dropped by preparation"),
+    ):
+        found = infer_network(values, [0, 3], keep="all")
+    assert set(found["source"]) == {3}
+    with (
+        pytest.warns(UserWarning, match="genes were dropped"),
+        pytest.raises(ValueError, match="found all 1 dropped by preparation"),
+    ):
+        infer_network(values, [0])
+
+
+def test_dpi_of_the_network_is_dpi_on_its_table(simulated: Any) -> None:
+    options: dict[str, Any] = {"keep": {"p_value": 0.001}, "score": "mi"}
+    edges = infer_network(simulated, **options)
+    pruned = infer_network(simulated, dpi={"tolerance": 0.05}, **options)
+    kept = edges[data_processing_inequality(edges, tolerance=0.05)].reset_index(drop=True)
+    assert 0 < len(pruned) < len(edges)
+    pd.testing.assert_frame_equal(pruned, kept)
+    assert len(infer_network(simulated, dpi=True, **options)) <= len(pruned)
+
+
+def test_attributes_tell_how_the_network_came_about(simulated: Any, tmp_path: Path) -> None:
+    edges = infer_network(simulated, simulated.regulators, keep={"top_edges": 10}, seed=5)
+    attributes = edges.attrs
+    assert attributes["directed"]
+    assert attributes["counts"]["edges"] == 10
+    assert attributes["counts"]["pairs"] == 4 * 24 - 6
+    assert attributes["settings"]["seed"] == 5
+    assert attributes["settings"]["preprocess"]["log2"] is True
+    assert attributes["threshold_bits"] == edges["mi_bits"].min()
+    edges.to_parquet(tmp_path / "network.parquet")  # attributes are plain, so this goes
+    assert pd.read_parquet(tmp_path / "network.parquet").attrs == attributes
+
+
+@pytest.mark.parametrize("format", ["tsv", "graphml", "h5ad"])
+def test_network_can_be_exported(simulated: Any, format: str, tmp_path: Path) -> None:
+    prepared = prepare_expression(simulated)
+    edges = infer_network(prepared, simulated.regulators, keep={"top_edges": 10})
+    export_network(
+        edges,
+        prepared.items,
+        format,
+        tmp_path / "out",
+        directed=edges.attrs["directed"],
+        name="test",
+        metadata={},
+    )
+    assert (tmp_path / "out").stat().st_size > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"score": "pearson"}, "score: found 'pearson'; expected mi, clr or target_z"),
+        ({"keep": {"fdr": 2}}, "keep.fdr: found 2; expected a number greater than 0"),
+        ({"keep": "best"}, "keep: found 'best'; expected"),
+        ({"dpi": {"tolerance": 3}}, "dpi.tolerance: found 3"),
+        ({"permutations": 5}, "permutations: found 5"),
+        ({"preprocess": {"log": True}}, "preprocess.log: found an unknown key"),
+        ({"regulators": ["nobody"]}, "regulators: found none of the 1 names"),
+        ({"bins": 4, "order": 9, "seed": -3}, r"(?s)seed: found -3.*order: found 9"),
+    ],
+)
+def test_impossible_settings_are_refused(
+    simulated: Any, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        infer_network(simulated, **options)
+
+
+def test_prepared_values_are_not_prepared_again(simulated: Any) -> None:
+    prepared = prepare_expression(simulated)
+    with pytest.raises(ValueError, match="preprocess: found it beside prepared values"):
+        infer_network(prepared, preprocess={"log2": True})
+
+
+def test_names_that_are_written_alike_are_refused() -> None:
+    frame = pd.DataFrame(np.ones((2, 30)), index=pd.Index([1, "1"], dtype=object))
+    with pytest.raises(ValueError, match="two genes that are written '1'"):
+        infer_network(frame)
+
+
+def test_values_that_do_not_go_with_the_settings_are_refused(simulated: Any) -> None:
+    with pytest.raises(InputError, match="negative"):
+        infer_network(-simulated.values, preprocess={"log2": True})
+
+
+@pytest.mark.gpu
+def test_network_of_the_gpu_is_that_of_the_cpu(simulated: Any) -> None:
+    options: dict[str, Any] = {"keep": {"top_edges": 60}, "precision": "float64"}
+    on_cpu = infer_network(simulated, simulated.regulators, backend="cpu", **options)
+    on_gpu = infer_network(simulated, simulated.regulators, backend="cuda", **options)
+    # Nulls of the two backends may differ in the last place of a draw.
+    pd.testing.assert_frame_equal(on_gpu, on_cpu, rtol=1e-6)

@@ -1,0 +1,246 @@
+"""``pairtile.mutual_information``: one answer for arrays, DataFrames, AnnData and all the rest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import anndata
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive import naive_mi_matrix
+from pairtile import mutual_information, prepare_expression, read_expression, simulate_kinetic
+
+
+@pytest.fixture(autouse=True)
+def _on_the_cpu(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``backend: auto`` is the CPU here: scores of the GPU in mixed precision are rounded."""
+    if not request.node.get_closest_marker("gpu"):
+        monkeypatch.setattr("pairtile.gpu.device._cuda_problem", lambda: "not in this test")
+
+
+GENES = [f"gene{k}" for k in range(7)]
+SAMPLES = [f"sample{k}" for k in range(40)]
+
+
+@pytest.fixture
+def values() -> np.ndarray:
+    random = np.random.default_rng(3)
+    values = random.normal(size=(7, 40))
+    values[1] += 2 * values[0]
+    values[5] = 4.0  # constant
+    return values
+
+
+@pytest.fixture
+def holed(values: np.ndarray) -> np.ndarray:
+    """With missing values: gene 2 shares 15 samples with gene 3, gene 6 has none."""
+    values[2, :15] = np.nan
+    values[3, 30:] = np.nan
+    values[6] = np.nan
+    return values
+
+
+@pytest.mark.parametrize(("bins", "order", "knots"), [(10, 3, "clamped"), (6, 2, "uniform")])
+def test_matrix_is_the_definition_of_mutual_information(
+    values: np.ndarray, bins: int, order: int, knots: str
+) -> None:
+    found = mutual_information(
+        values, bins=bins, order=order, knots=knots, transform="none", backend="cpu"
+    )
+    expected = naive_mi_matrix(values, bins, order, knots == "uniform")
+    off_diagonal = ~np.eye(7, dtype=bool)
+    np.testing.assert_allclose(found[off_diagonal], expected[off_diagonal], atol=1e-10)
+    assert np.isnan(np.diag(found)).all()
+
+
+def test_matrix_agrees_with_the_golden_results_on_dream4(shared: Path) -> None:
+    golden = np.load(shared / "golden/mutual_information/dream4_net1.npz")
+    table = read_expression(next((shared / "data/dream4/net1").glob("expression.tsv*")))
+    found = mutual_information(table, transform="none", backend="cpu").to_numpy()
+    expected = next(golden[k] for k in golden.files if golden[k].shape == found.shape)
+    off_diagonal = ~np.eye(len(found), dtype=bool)
+    np.testing.assert_allclose(found[off_diagonal], expected[off_diagonal], atol=1e-10)
+
+
+def test_every_kind_of_input_gives_the_same_scores(holed: np.ndarray) -> None:
+    frame = pd.DataFrame(holed, index=GENES, columns=SAMPLES)
+    adata = anndata.AnnData(frame.T, layers={"twice": 2 * frame.T})
+    plain = mutual_information(holed)
+    assert isinstance(plain, np.ndarray)
+    for named in (
+        mutual_information(frame),
+        mutual_information(frame.T, orientation="samples_in_rows"),
+        mutual_information(frame.astype("Float64")),
+        mutual_information(adata),
+        mutual_information(adata, layer="twice"),
+    ):
+        assert list(named.index) == list(named.columns) == GENES
+        np.testing.assert_array_equal(named, plain)
+    masked = np.ma.masked_invalid(holed)
+    np.testing.assert_array_equal(mutual_information(masked), plain)
+    np.testing.assert_array_equal(mutual_information(holed.tolist()), plain)
+    np.testing.assert_array_equal(mutual_information(np.asfortranarray(holed)), plain)
+
+
+def test_sparse_zeros_are_values_not_gaps(values: np.ndarray) -> None:
+    counts = np.where(values > 0.5, values, 0.0)
+    expected = mutual_information(counts)
+    np.testing.assert_array_equal(mutual_information(scipy.sparse.csr_array(counts)), expected)
+    adata = anndata.AnnData(scipy.sparse.csr_matrix(counts.T))
+    np.testing.assert_array_equal(mutual_information(adata), expected)
+
+
+def test_results_of_readers_and_simulation_are_taken_as_they_are() -> None:
+    simulated = simulate_kinetic(n_genes=12, n_samples=60)
+    found = mutual_information(simulated)
+    assert list(found.index) == simulated.genes
+    prepared = prepare_expression(simulated, log2=True)
+    # A logarithm changes no rank.
+    pd.testing.assert_frame_equal(mutual_information(prepared), found)
+
+
+def test_result_is_stored_in_varp_of_an_anndata(values: np.ndarray) -> None:
+    adata = anndata.AnnData(values.T)
+    assert mutual_information(adata, bins=6, key_added="mi") is None
+    np.testing.assert_array_equal(adata.varp["mi"], mutual_information(values, bins=6))
+    assert adata.uns["mi"]["params"]["bins"] == 6
+
+
+def test_stored_result_survives_a_file(values: np.ndarray, tmp_path: Path) -> None:
+    adata = anndata.AnnData(values.T)
+    mutual_information(adata, key_added="mi")
+    adata.write_h5ad(tmp_path / "with_mi.h5ad")
+    again = anndata.read_h5ad(tmp_path / "with_mi.h5ad")
+    np.testing.assert_array_equal(again.varp["mi"], adata.varp["mi"])
+
+
+def test_regulators_give_their_rows_in_the_order_given(holed: np.ndarray) -> None:
+    every = mutual_information(holed)
+    np.testing.assert_allclose(mutual_information(holed, regulators=[4, 0]), every[[4, 0]])
+    mask = np.isin(np.arange(7), [0, 4])
+    np.testing.assert_allclose(mutual_information(holed, regulators=mask), every[[0, 4]])
+    frame = pd.DataFrame(holed, index=GENES)
+    named = mutual_information(frame, regulators=["gene4", "gene0"])
+    assert list(named.index) == ["gene4", "gene0"]
+    np.testing.assert_allclose(named, every[[4, 0]])
+
+
+def test_regulators_that_are_not_there_are_left_out_with_a_warning(values: np.ndarray) -> None:
+    frame = pd.DataFrame(values, index=GENES)
+    with pytest.warns(UserWarning, match="1 of 2 regulators are not among the genes: nobody"):
+        found = mutual_information(frame, regulators=["gene1", "nobody"])
+    assert list(found.index) == ["gene1"]
+
+
+def test_two_tables_of_the_same_samples_are_scored_against_each_other(values: np.ndarray) -> None:
+    every = mutual_information(values)
+    np.testing.assert_allclose(mutual_information(values[:3], other=values[3:]), every[:3, 3:])
+    frame = pd.DataFrame(values, index=GENES, columns=SAMPLES)
+    named = mutual_information(frame.iloc[:3], other=frame.iloc[3:])
+    assert (list(named.index), list(named.columns)) == (GENES[:3], GENES[3:])
+
+
+def test_pairs_of_too_few_common_samples_have_no_score(holed: np.ndarray) -> None:
+    found = mutual_information(holed, min_samples=16)
+    assert np.isnan(found[2, 3])  # 15 samples in common
+    assert np.isnan(found[6]).all()
+    assert not np.isnan(found[2, [0, 1, 4, 5]]).any()
+    assert not np.isnan(mutual_information(holed, min_samples=15)[2, 3])
+
+
+def test_scores_do_not_depend_on_where_tiles_end() -> None:
+    random = np.random.default_rng(1)
+    values = random.normal(size=(1100, 24)).round(1)  # more than one tile each way
+    values[random.random(values.shape) < 0.02] = np.nan
+    every = mutual_information(values, min_samples=10)
+    np.testing.assert_array_equal(every, every.T)
+    some = np.array([3, 1023, 1024, 1099])
+    np.testing.assert_allclose(
+        every[np.ix_(some, some)], mutual_information(values[some], min_samples=10), atol=1e-12
+    )
+    np.testing.assert_allclose(
+        every[some], mutual_information(values, regulators=some, min_samples=10), atol=1e-12
+    )
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 1000), bins=st.integers(1, 8), order=st.integers(1, 4))
+def test_scores_are_symmetric_bounded_and_blind_to_monotone_changes(
+    seed: int, bins: int, order: int
+) -> None:
+    order = min(order, bins)
+    values = np.random.default_rng(seed).normal(size=(4, 25))
+    found = mutual_information(values, bins=bins, order=order, backend="cpu")
+    scores = found[~np.isnan(found)]
+    np.testing.assert_array_equal(found, found.T)
+    assert (scores >= 0).all()
+    assert (scores <= np.log2(bins) + 1e-9).all()
+    changed = mutual_information(np.exp(values), bins=bins, order=order, backend="cpu")
+    np.testing.assert_array_equal(changed, found)
+
+
+def test_input_is_not_changed(holed: np.ndarray) -> None:
+    before = holed.copy()
+    mutual_information(holed, transform="none")
+    np.testing.assert_array_equal(holed, before)
+
+
+TABLE = np.random.default_rng(0).normal(size=(4, 30))
+FRAME = pd.DataFrame(TABLE, index=list("abcd"))
+
+
+@pytest.mark.parametrize(
+    ("expression", "arguments", "message"),
+    [
+        (TABLE[0], {}, r"expression: found shape \(30,\); expected \(genes, samples\)"),
+        (TABLE[None], {}, "expression: found shape"),
+        ([["a", "b"], ["c", "d"]], {}, "expression: found no table of numbers"),
+        ("expression.tsv", {}, r"expression: found a path; .* \(read_expression reads files\)"),
+        (TABLE + 1j, {}, "complex numbers"),
+        (TABLE[:1], {}, "found 1 genes and 30 samples; expected at least 2 genes and 3 samples"),
+        (TABLE[:, :2], {}, "is it the other way round"),
+        (TABLE[:, :10], {}, r"found 10 samples; expected at least min_samples \(20\)"),
+        (np.where(TABLE[1, 2] == TABLE, np.inf, TABLE), {}, "gene 1, sample 2: found inf"),
+        (FRAME.iloc[[0, 1, 1]], {}, "found gene 'b' more than once"),
+        (FRAME, {"regulators": ["x", "y"]}, r"found none of the 2 names \(x, y\) among the 4 gen"),
+        (FRAME, {"regulators": "a"}, "found the string 'a'; expected a list"),
+        (FRAME, {"regulators": []}, "regulators: found none; expected at least one"),
+        (TABLE, {"regulators": [4]}, "found gene 4; expected numbers from 0 to 3"),
+        (TABLE, {"regulators": [-1]}, "found gene -1"),
+        (TABLE, {"regulators": ["a"]}, "expected gene numbers, since the genes have no names"),
+        (TABLE, {"regulators": [True, False]}, "found a mask of 2; expected one of 4 genes"),
+        (TABLE, {"other": TABLE[:, :25]}, "other: found 25 samples; expected the 30"),
+        (FRAME, {"other": FRAME.iloc[:, ::-1]}, "other: sample 0: found 29; expected 0"),
+        (TABLE, {"other": TABLE, "regulators": [0]}, "regulators: found them beside other"),
+        (TABLE, {"bins": 4, "order": 5}, r"order: found 5; expected an integer between 1 and bins"),
+        (TABLE, {"bins": 0}, "bins: found 0; expected an integer between 1 and 64"),
+        (TABLE, {"knots": "none"}, "knots: found 'none'; expected clamped or uniform"),
+        (TABLE, {"transform": "log"}, "transform: found 'log'; expected rank or none"),
+        (TABLE, {"precision": "half"}, "precision: found 'half'"),
+        (TABLE, {"min_samples": 2}, "min_samples: found 2; expected an integer between 3"),
+        (TABLE, {"backend": "gpu"}, "backend: found 'gpu'; expected auto, cpu or cuda"),
+        (TABLE, {"orientation": "up"}, "orientation: found 'up'; expected genes_in_rows or"),
+        (TABLE, {"layer": "raw"}, "layer: found 'raw'; expected None, since expression is no AnnD"),
+        (anndata.AnnData(TABLE.T), {"layer": "raw"}, r"layer: found 'raw'; expected one of its la"),
+        (TABLE, {"key_added": "mi"}, "key_added: found 'mi'; expected it only with an AnnData"),
+    ],
+)
+def test_what_cannot_be_scored_is_refused_in_clear_words(
+    expression: Any, arguments: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        mutual_information(expression, **arguments)
+
+
+@pytest.mark.gpu
+def test_gpu_agrees_with_cpu(holed: np.ndarray) -> None:
+    on_cpu = mutual_information(holed, backend="cpu")
+    exact = mutual_information(holed, backend="cuda", precision="float64")
+    np.testing.assert_allclose(exact, on_cpu, atol=1e-10)
+    mixed = mutual_information(holed, backend="cuda", precision="mixed")
+    np.testing.assert_allclose(mixed, on_cpu, atol=1e-4)

@@ -1,0 +1,229 @@
+"""Tiles of the MI estimator: every pair once, exact sums, the rows that the rules keep."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from naive import naive_mi_matrix
+from pairtile.engine.chunk_file import PASSED, RANK_SCORE, add_summaries
+from pairtile.engine.selection import BestSoFar, Selection
+from pairtile.gpu.device import choose
+from pairtile.methods.mutual_information.block_scores import better_direction
+from pairtile.methods.mutual_information.clr_scores import clr, moments_from_pairs, target_z
+from pairtile.methods.mutual_information.moments import ExactMoments
+from pairtile.methods.mutual_information.prepare import spline_settings
+from pairtile.methods.mutual_information.score import MutualInformation
+from pairtile.splines.values import marginal_entropies, scaled
+
+BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+GENES, SAMPLES, EDGE = 23, 60, 7
+REGULATORS = np.array([2, 3, 11, 20], dtype=np.int32)
+
+
+def table(missing=True, seed=0):
+    random = np.random.default_rng(seed)
+    values = random.normal(size=(GENES, SAMPLES))
+    values[5] = values[2] + 0.3 * random.normal(size=SAMPLES)
+    values[11] = -values[3] + 0.5 * random.normal(size=SAMPLES)
+    if missing:
+        values[random.random(values.shape) < 0.15] = np.nan
+        values[7, 25:] = np.nan
+        values[8, :35] = np.nan
+    return values
+
+
+def opened(values, *, regulators=(), backend="cpu", precision="float64", **changes):
+    section = {
+        "estimator": {"bins": 6, "order": 3, "knots": "clamped", "transform": "none"},
+        "preprocess": {"min_samples": 20},
+        "null": {"permutations": 1000},
+        "keep": "all",
+        "score": "mi",
+        "gold_standard": None,
+    } | changes
+    spline = spline_settings(section, precision)
+    z = scaled(values, spline, "none")
+    state = {
+        "z": z,
+        "entropy_bits": marginal_entropies(z, spline),
+        "regulators": np.asarray(regulators, dtype=np.int32),
+    }
+    return MutualInformation(section, state, choose(backend), precision)
+
+
+def tiles(estimator):
+    return estimator.space(estimator.state).tiles(EDGE)
+
+
+def all_rows(estimator, selection=None, scan=None, cut=-np.inf):
+    """Rows and summaries of all tiles."""
+    parts, sums = [], {}
+    for tile in tiles(estimator):
+        rows, summary = estimator.compute_tile(
+            tile, selection or Selection(everything=True), scan, cut
+        )
+        add_summaries(sums, summary)
+        parts.append(rows)
+    return {k: np.concatenate([p[k] for p in parts]) for k in parts[0]}, sums
+
+
+def wanted_pairs(regulators=()):
+    """Every unordered pair once; with regulators, those that have one."""
+    pairs = set()
+    for a in range(GENES):
+        for b in range(a + 1, GENES):
+            if not len(regulators) or a in regulators or b in regulators:
+                first = a if not len(regulators) or a in regulators else b
+                pairs.add((first, a + b - first))
+    return pairs
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("regulators", [(), REGULATORS])
+@pytest.mark.parametrize("missing", [False, True])
+def test_every_pair_with_enough_samples_is_scored_once(backend, regulators, missing):
+    values = table(missing)
+    rows, sums = all_rows(opened(values, regulators=regulators, backend=backend))
+    observed = (~np.isnan(values)).astype(int)
+    common = observed @ observed.T
+    wanted = wanted_pairs(regulators)
+    enough = {(a, b) for a, b in wanted if common[a, b] >= 20}
+    found = list(zip(rows["i"].tolist(), rows["j"].tolist(), strict=True))
+    assert len(found) == len(set(found))
+    assert set(found) == enough
+    assert sums["pairs"].sum() == len(wanted)
+    assert sums["pairs_scored"].sum() == len(enough) == sums["histogram"].sum()
+    assert sums["statistic_histogram"].sum() == len(enough)
+    np.testing.assert_array_equal(rows["n_samples"], common[rows["i"], rows["j"]])
+    assert (len(enough) < len(wanted)) is missing
+    expected = naive_mi_matrix(values, 6, 3)
+    np.testing.assert_allclose(rows["mi_bits"], expected[rows["i"], rows["j"]], atol=1e-10)
+
+
+@pytest.mark.parametrize("regulators", [(), REGULATORS])
+def test_number_of_pairs_is_the_number_of_pairs(regulators):
+    assert opened(table(), regulators=regulators).n_pairs() == len(wanted_pairs(regulators))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("regulators", [(), REGULATORS])
+def test_sums_of_the_first_pass_are_those_of_all_scored_pairs(backend, regulators):
+    estimator = opened(table(), regulators=regulators, backend=backend, score="target_z")
+    sums = {}
+    for tile in tiles(estimator):
+        add_summaries(sums, estimator.scan_tile(tile))
+    rows, _ = all_rows(estimator)
+    flags = estimator.is_regulator
+    expected = moments_from_pairs(rows["i"], rows["j"], rows["mi_bits"], GENES, flags)
+    found = ExactMoments.from_summaries(sums)
+    np.testing.assert_array_equal(found.sums["target_count"], expected.as_target.count)
+    np.testing.assert_array_equal(found.sums["source_count"], expected.as_source.count)
+    for role in ("source", "target"):
+        for a, b in zip(found.mean_sd(role), expected.mean_sd(role), strict=True):
+            np.testing.assert_allclose(a, b, atol=1e-9)
+
+
+def test_sums_do_not_depend_on_tiles():
+    estimator = opened(table(), score="clr")
+    totals = []
+    for edge in (3, 7, 50):
+        sums = {}
+        for tile in estimator.space(estimator.state).tiles(edge):
+            estimator._cache.clear()
+            add_summaries(sums, estimator.scan_tile(tile))
+        totals.append(sums)
+    for other in totals[1:]:
+        assert all(np.array_equal(totals[0][k], other[k]) for k in totals[0])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("score", ["clr", "target_z"])
+@pytest.mark.parametrize("regulators", [(), REGULATORS])
+def test_ranking_of_a_tile_is_the_better_direction_of_the_list_scores(backend, score, regulators):
+    estimator = opened(table(), regulators=regulators, score=score)
+    rows, _ = all_rows(estimator)
+    flags = estimator.is_regulator
+    moments = moments_from_pairs(rows["i"], rows["j"], rows["mi_bits"], GENES, flags)
+    function = {"clr": clr, "target_z": target_z}[score]
+    forward, backward = function(rows["i"], rows["j"], rows["mi_bits"], moments, flags)
+    dense = np.zeros((GENES, GENES))
+    dense[rows["i"], rows["j"]] = rows["mi_bits"]
+    xp = choose(backend).xp
+    genes = np.arange(GENES)
+    found = choose(backend).to_host(
+        better_direction(score, xp, xp.asarray(dense), genes, genes, moments, flags)
+    )
+    np.testing.assert_allclose(found[rows["i"], rows["j"]], np.fmax(forward, backward), atol=1e-12)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_best_rows_survive_with_their_scores(backend):
+    estimator = opened(table(), backend=backend)
+    every, _ = all_rows(estimator)
+    rows, _ = all_rows(estimator, Selection(top=10))
+    best = BestSoFar(10)
+    best.add(rows[RANK_SCORE])
+    kept = best.prune(rows)
+    limit = np.sort(every["mi_bits"])[-10]
+    assert not kept[PASSED].any()
+    np.testing.assert_allclose(np.sort(kept["mi_bits"]), np.sort(every["mi_bits"])[-10:])
+    assert best.cut == pytest.approx(limit)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_rows_pass_by_the_limit_of_their_classes(backend):
+    estimator = opened(table(False), backend=backend)
+    every, _ = all_rows(estimator)
+    limit = 0.3 * SAMPLES
+    rows, _ = all_rows(estimator, Selection(min_statistic=np.array([[limit]])))
+    assert rows["i"].size == (every["mi_bits"] * SAMPLES >= limit).sum() > 0
+    estimator.classes = (np.arange(GENES) % 2).astype(np.int8)
+    limits = np.array([[limit, 1e9], [1e9, 0.0]])
+    rows, _ = all_rows(estimator, Selection(min_statistic=limits))
+    a, b = every["i"] % 2, every["j"] % 2
+    strong = every["mi_bits"] * SAMPLES >= limit
+    assert rows["i"].size == ((a + b == 0) & strong).sum() + ((a + b) == 2).sum()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("precision", "tolerance"), [("float64", 1e-12), ("mixed", 1e-5)])
+def test_both_backends_give_the_same_table(precision, tolerance):
+    values = table()
+    a, sums_a = all_rows(opened(values, backend="cpu", precision=precision))
+    b, sums_b = all_rows(opened(values, backend="cuda", precision=precision))
+    assert np.array_equal(a["i"], b["i"])
+    assert np.array_equal(a["j"], b["j"])
+    assert np.array_equal(a["n_samples"], b["n_samples"])
+    np.testing.assert_allclose(a["mi_bits"], b["mi_bits"], atol=tolerance)
+    assert sums_a["pairs_scored"] == sums_b["pairs_scored"]
+
+
+def test_scores_of_a_list_of_pairs_are_those_of_the_tiles():
+    estimator = opened(table())
+    rows, _ = all_rows(estimator)
+    pick = np.random.default_rng(0).permutation(rows["i"].size)[:50]
+    bits, n_samples = estimator.score_pairs(rows["i"][pick], rows["j"][pick])
+    np.testing.assert_allclose(bits, rows["mi_bits"][pick], atol=1e-12)
+    assert np.array_equal(n_samples, rows["n_samples"][pick])
+
+
+def test_bootstrap_of_all_samples_once_is_the_analysis_itself():
+    estimator = opened(table())
+    again = estimator.resampled(np.arange(SAMPLES))
+    assert np.array_equal(again.state["z"], estimator.state["z"], equal_nan=True)
+    assert np.array_equal(again.null(3)["statistic"], estimator.null(3)["statistic"])
+
+
+def test_repeated_samples_raise_scores_and_null_alike():
+    random = np.random.default_rng(1)
+    estimator = opened(random.normal(size=(150, 100)), null={"permutations": 20_000})
+    replicate = estimator.resampled(random.integers(0, 100, size=100))
+
+    def mean_statistic(of):
+        weights = of.scorer.weights(of.state["z"])
+        return of.scorer.scores(weights, weights)[0][np.triu_indices(150, 1)].mean() * 100
+
+    plain, resampled = (of.null(1)["statistic"].mean() for of in (estimator, replicate))
+    assert mean_statistic(estimator) == pytest.approx(plain, rel=0.03)
+    assert mean_statistic(replicate) == pytest.approx(resampled, rel=0.05)
+    assert resampled > 1.5 * plain

@@ -1,0 +1,188 @@
+"""From scored pairs to edges: q-values, every keep rule, directions, DPI."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pairtile.methods.mutual_information.build import (
+    Pairs,
+    build_network,
+    directed_edges,
+    p_values,
+    q_values,
+)
+from pairtile.methods.mutual_information.clr_scores import moments_from_pairs
+from pairtile.methods.mutual_information.significance import Null
+from scipy.stats import false_discovery_control
+
+GENES, SAMPLES, TOP_BITS, BINS = 40, 100, 3.0, 2048
+
+
+def example(seed=0, regulators=None):
+    """Scored pairs of 40 genes: mostly null, some strong; and a null of 20,000 draws."""
+    random = np.random.default_rng(seed)
+    i, j = np.triu_indices(GENES, 1)
+    if regulators is not None:
+        keep = regulators[i] | regulators[j]
+        i, j = i[keep], j[keep]
+        swap = ~regulators[i]
+        i, j = np.where(swap, j, i), np.where(swap, i, j)
+    mi = random.gamma(3.0, 0.02, size=i.size)
+    strong = random.random(i.size) < 0.1
+    mi[strong] += random.uniform(0.1, 0.8, strong.sum())
+    samples = np.full(i.size, SAMPLES, dtype=np.int32)
+    pairs = Pairs(i.astype(np.int32), j.astype(np.int32), mi, samples)
+    draws = np.sort(random.gamma(3.0, 0.02, size=20_000) * SAMPLES).astype(np.float32)
+    return pairs, Null([draws], np.zeros(GENES, dtype=np.int8))
+
+
+def histogram(pairs):
+    return np.histogram(pairs.mi_bits, bins=BINS, range=(0, TOP_BITS))[0][None, :]
+
+
+def built(pairs, null, keep, **options):
+    p, extrapolated = p_values(pairs, null)
+    q = q_values(p, pairs.i.size, null, histogram(pairs), SAMPLES, TOP_BITS)
+    defaults = {"score": "mi", "moments": None, "dpi": None, "is_regulator": None}
+    return build_network(
+        pairs, p, q, extrapolated, n_genes=GENES, keep=keep, **(defaults | options)
+    )
+
+
+def test_q_values_of_all_pairs_are_benjamini_hochberg():
+    pairs, null = example()
+    p, _ = p_values(pairs, null)
+    q = q_values(p, p.size, null, histogram(pairs), SAMPLES, TOP_BITS)
+    np.testing.assert_allclose(q, false_discovery_control(p), rtol=1e-12)
+
+
+@pytest.mark.parametrize("part", [0.02, 0.1, 0.5])
+def test_q_values_of_a_part_are_never_too_small_and_close(part):
+    pairs, null = example(1)
+    p, _ = p_values(pairs, null)
+    exact = false_discovery_control(p)
+    few = np.argsort(p, kind="stable")[: int(part * p.size)]
+    q = q_values(p[few], p.size, null, histogram(pairs), SAMPLES, TOP_BITS)
+    assert (q >= exact[few] * (1 - 1e-9)).all()
+    assert (q <= exact[few] * 1.15 + 1e-12).all()
+
+
+def test_q_values_of_scattered_pairs_use_the_histogram():
+    """Rows kept for their score, not their p, must not be judged by their number alone."""
+    pairs, null = example(2)
+    p, _ = p_values(pairs, null)
+    exact = false_discovery_control(p)
+    scattered = np.arange(0, p.size, 7)
+    q = q_values(p[scattered], p.size, null, histogram(pairs), SAMPLES, TOP_BITS)
+    assert (q >= exact[scattered] * (1 - 1e-9)).all()
+    assert (q <= np.maximum(exact[scattered] * 1.5, 1e-9)).mean() > 0.95
+
+
+def test_keep_by_p_value():
+    pairs, null = example()
+    p, _ = p_values(pairs, null)
+    network = built(pairs, null, {"p_value": 0.001})
+    assert network.counts["edges"] == (p <= 0.001).sum() > 0
+    assert (network.edges["p_value"] <= 0.001).all()
+
+
+def test_keep_by_false_discovery_rate():
+    pairs, null = example()
+    p, _ = p_values(pairs, null)
+    network = built(pairs, null, {"fdr": 0.05})
+    assert network.counts["edges"] == (false_discovery_control(p) <= 0.05).sum() > 0
+
+
+def test_keep_by_score_all_and_top_edges():
+    pairs, null = example()
+    assert built(pairs, null, {"score": 0.3}).counts["edges"] == (pairs.mi_bits >= 0.3).sum()
+    assert built(pairs, null, "all").counts["edges"] == pairs.i.size
+    top = built(pairs, null, {"top_edges": 17})
+    assert top.counts["edges"] == 17
+    np.testing.assert_array_equal(
+        top.edges["mi_bits"], np.sort(pairs.mi_bits)[::-1][:17], strict=False
+    )
+
+
+def test_edges_are_sorted_best_first_with_a_fixed_order_of_ties():
+    pairs, null = example()
+    tied = Pairs(pairs.i, pairs.j, np.round(pairs.mi_bits, 1), pairs.n_samples)
+    shuffled = tied.take(np.random.default_rng(0).permutation(pairs.i.size))
+    a, b = built(tied, null, "all").edges, built(shuffled, null, "all").edges
+    assert a.equals(b)
+    assert a["mi_bits"].is_monotonic_decreasing
+
+
+def test_mi_and_clr_without_regulators_list_each_pair_once_and_target_z_twice():
+    pairs, null = example()
+    moments = moments_from_pairs(pairs.i, pairs.j, pairs.mi_bits, GENES)
+    for score, times, directed in (("mi", 1, False), ("clr", 1, False), ("target_z", 2, True)):
+        network = built(pairs, null, "all", score=score, moments=moments)
+        assert network.counts["edges"] == times * pairs.i.size
+        assert network.directed is directed
+        assert (score in network.edges.columns) is (score != "mi")
+
+
+@pytest.mark.parametrize("score", ["mi", "clr", "target_z"])
+def test_with_regulators_every_source_is_one(score):
+    regulators = np.zeros(GENES, dtype=bool)
+    regulators[[3, 17, 30]] = True
+    pairs, null = example(regulators=regulators)
+    moments = moments_from_pairs(pairs.i, pairs.j, pairs.mi_bits, GENES, regulators)
+    network = built(pairs, null, "all", score=score, moments=moments, is_regulator=regulators)
+    assert regulators[network.edges["source"]].all()
+    both = (regulators[pairs.i] & regulators[pairs.j]).sum()
+    assert both == 3
+    assert network.counts["edges"] == pairs.i.size + (0 if score == "mi" else both)
+
+
+def test_dpi_removes_both_directions_of_a_pair():
+    pairs, null = example()
+    moments = moments_from_pairs(pairs.i, pairs.j, pairs.mi_bits, GENES)
+    options = {"dpi": {"tolerance": 0.0, "rule": "relative"}, "score": "target_z"}
+    edges = built(pairs, null, "all", moments=moments, **options).edges
+    ends = set(zip(edges["source"], edges["target"], strict=True))
+    assert all((b, a) in ends for a, b in ends)
+    plain = built(pairs, null, "all", dpi=options["dpi"]).edges
+    assert len(edges) == 2 * len(plain)
+
+
+def test_extrapolated_p_values_are_flagged_and_counted():
+    pairs, null = example()
+    network = built(pairs, null, "all")
+    flagged = network.edges["p_method"] == "extrapolated"
+    assert network.counts["edges_with_extrapolated_p"] == flagged.sum() > 0
+    strongest = null.statistic[0][-10] / SAMPLES
+    assert (network.edges["mi_bits"][flagged] >= strongest * (1 - 1e-6)).all()
+
+
+def test_no_pairs_give_an_empty_network_with_its_columns():
+    pairs, _ = example()
+    none = pairs.take(np.empty(0, dtype=int))
+    empty = build_network(
+        none,
+        np.empty(0),
+        np.empty(0),
+        np.empty(0, dtype=bool),
+        n_genes=GENES,
+        keep={"fdr": 0.01},
+        score="mi",
+        moments=None,
+        dpi={"tolerance": 0.0, "rule": "relative"},
+        is_regulator=None,
+    )
+    assert empty.edges.columns.tolist() == [
+        "source",
+        "target",
+        "mi_bits",
+        "p_value",
+        "q_value",
+        "p_method",
+    ]
+    assert empty.threshold_bits is None
+
+
+def test_scores_beside_mi_need_moments():
+    pairs, _ = example()
+    with pytest.raises(ValueError, match="moments"):
+        directed_edges(pairs, "clr", None, None)

@@ -1,0 +1,213 @@
+"""The permutation null: calibrated, reproducible, and honest about what it cannot resolve."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pairtile.gpu.device import choose
+from pairtile.methods.mutual_information.kernels.permuted_rows import permuted_rows
+from pairtile.methods.mutual_information.prepare import spline_settings
+from pairtile.methods.mutual_information.score import MutualInformation
+from pairtile.methods.mutual_information.significance import (
+    RESOLVED,
+    Null,
+    class_pair_number,
+    class_pairs,
+    entropy_classes,
+    permutations_needed,
+)
+from pairtile.splines.values import marginal_entropies, scaled
+from scipy.stats import kstest
+
+BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+
+
+def opened(values, transform="rank", permutations=40_000, backend="cpu", **changes):
+    """The estimator on a table, as a chunk would open it."""
+    section = {
+        "estimator": {"bins": 10, "order": 3, "knots": "clamped", "transform": transform},
+        "preprocess": {"min_samples": 20},
+        "null": {"permutations": permutations},
+        "keep": {"p_value": 1e-3},
+        "score": "mi",
+        "gold_standard": None,
+    } | changes
+    spline = spline_settings(section, "float64")
+    z = scaled(values, spline, transform)
+    state = {
+        "z": z,
+        "entropy_bits": marginal_entropies(z, spline),
+        "regulators": np.empty(0, dtype=np.int32),
+    }
+    return MutualInformation(section, state, choose(backend), "float64")
+
+
+def independent_pairs(estimator):
+    """Statistic and classes of all pairs of a table whose genes are independent."""
+    bits, n_samples = estimator.scorer.scores(*[estimator.scorer.weights(estimator.state["z"])] * 2)
+    samples = estimator.state["z"].shape[1] if n_samples is None else n_samples
+    i, j = np.triu_indices(len(bits), 1)
+    statistic = (bits * samples)[i, j]
+    return statistic, estimator.classes[i], estimator.classes[j]
+
+
+def simple_null(values):
+    return Null([np.sort(np.asarray(values, dtype=np.float32))], np.zeros(1, dtype=np.int8))
+
+
+def p_of(null, x):
+    zeros = np.zeros(np.size(x), dtype=np.int8)
+    return null.p_value(np.atleast_1d(np.asarray(x, dtype=float)), zeros, zeros)
+
+
+def test_p_value_is_one_plus_exceedances_over_one_plus_draws():
+    null = simple_null(np.arange(1, 101))
+    p, extrapolated = p_of(null, [0.0, 1.0, 50.0, 91.0])
+    np.testing.assert_allclose(p, [101 / 101, 101 / 101, 52 / 101, 11 / 101])
+    assert not extrapolated.any()
+
+
+def test_fewer_than_ten_exceedances_are_extrapolated_and_flagged():
+    null = simple_null(np.arange(1, 101))
+    p, extrapolated = p_of(null, [91.0, 91.5, 100.0, 200.0])
+    assert extrapolated.tolist() == [False, True, True, True]
+    assert (np.diff(p) < 0).all()
+
+
+def test_extrapolation_follows_an_exponential_tail():
+    draws = np.random.default_rng(0).exponential(size=400_000)
+    p, _ = p_of(simple_null(draws), [12.0, 16.0, 20.0])
+    np.testing.assert_allclose(np.log(p), [-12, -16, -20], rtol=0.08)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.floats(1e-8, 0.9))
+def test_threshold_is_the_least_statistic_with_that_p_value(seed, wanted):
+    null = simple_null(np.random.default_rng(seed).gamma(3.0, size=5000))
+    limit = null.thresholds(wanted)[0, 0]
+    p, _ = p_of(null, [limit * (1 + 1e-6), limit * (1 - 1e-5)])
+    assert p[0] <= wanted * (1 + 1e-4)
+    assert p[1] >= wanted * (1 - 1e-3)
+
+
+def test_null_of_constant_genes_is_zero_and_gives_p_one():
+    values = np.ones((5, 50))
+    estimator = opened(values)
+    null = Null.from_arrays(estimator.null(1))
+    assert all((s == 0).all() for s in null.statistic)
+    assert p_of(null, [0.0])[0] == 1.0
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_p_values_of_independent_genes_are_uniform(backend):
+    estimator = opened(np.random.default_rng(3).normal(size=(120, 80)), backend=backend)
+    null = Null.from_arrays(estimator.null(1))
+    statistic, a, b = independent_pairs(opened(np.random.default_rng(3).normal(size=(120, 80))))
+    p, _ = null.p_value(statistic, a, b)
+    assert kstest(p, "uniform").statistic < 0.03
+
+
+def test_p_values_stay_uniform_with_missing_values():
+    random = np.random.default_rng(4)
+    values = random.normal(size=(100, 150))
+    for gene in range(100):
+        values[gene, random.random(150) < gene / 200] = np.nan
+    estimator = opened(values)
+    null = Null.from_arrays(estimator.null(1))
+    p, _ = null.p_value(*independent_pairs(estimator))
+    assert kstest(p, "uniform").statistic < 0.04
+    assert abs((p < 0.01).mean() - 0.01) < 0.006
+
+
+def test_raw_values_with_outliers_get_a_null_for_each_entropy_class():
+    random = np.random.default_rng(5)
+    values = random.normal(size=(120, 150))
+    values[::2] = random.lognormal(sigma=2.0, size=(60, 150))
+    estimator = opened(values, transform="none")
+    null = Null.from_arrays(estimator.null(1))
+    assert null.n_classes == 4
+    statistic, a, b = independent_pairs(estimator)
+    p, _ = null.p_value(statistic, a, b)
+    by_class = kstest(p, "uniform").statistic
+    pooled = Null([np.sort(np.concatenate(null.statistic))], null.class_of * 0)
+    p_pooled, _ = pooled.p_value(statistic, a * 0, b * 0)
+    # Within each class pair the classes' own null is near uniform, the pooled one is not.
+    heavy = (a == 0) & (b == 0)
+    assert kstest(p[heavy], "uniform").statistic < 0.12
+    assert kstest(p[heavy], "uniform").statistic < kstest(p_pooled[heavy], "uniform").statistic / 2
+    assert by_class < 0.06
+
+
+def test_ranks_without_ties_share_one_null():
+    estimator = opened(np.random.default_rng(0).lognormal(sigma=3, size=(50, 60)))
+    assert Null.from_arrays(estimator.null(1)).n_classes == 1
+
+
+def test_null_depends_on_the_seed_alone():
+    values = np.random.default_rng(0).normal(size=(40, 60))
+    first = opened(values, permutations=2000).null(7)
+    again = opened(values, permutations=2000).null(7)
+    other = opened(values, permutations=2000).null(8)
+    assert np.array_equal(first["statistic"], again["statistic"])
+    assert not np.array_equal(first["statistic"], other["statistic"])
+
+
+def test_draw_number_d_does_not_depend_on_how_many_there_are():
+    values = np.random.default_rng(0).normal(size=(10, 30))
+    genes = np.array([3, 1, 4, 1, 5, 9])
+    many = permuted_rows(values, genes, 1, 0, 0)
+    few = permuted_rows(values, genes[:2], 1, 0, 0)
+    assert np.array_equal(many[:2], few)
+    assert not np.array_equal(permuted_rows(values, genes, 1, 1, 0), many)
+    np.testing.assert_array_equal(np.sort(many, axis=1), np.sort(values[genes], axis=1))
+
+
+@pytest.mark.gpu
+def test_null_is_the_same_on_both_backends():
+    values = np.random.default_rng(0).normal(size=(40, 60))
+    on_cpu = opened(values, permutations=20_000).null(7)["statistic"]
+    on_gpu = opened(values, permutations=20_000, backend="cuda").null(7)["statistic"]
+    np.testing.assert_allclose(on_gpu, on_cpu, atol=1e-5)
+
+
+def test_class_pairs_are_numbered_in_their_order():
+    for n in range(1, 5):
+        for number, (a, b) in enumerate(class_pairs(n)):
+            for x, y in ((a, b), (b, a)):
+                assert class_pair_number(np.array([x]), np.array([y]), n)[0] == number
+
+
+def test_null_survives_storage():
+    null = Null([np.arange(k + 1, dtype=np.float32) for k in range(6)], np.array([0, 1, 2], "i1"))
+    back = Null.from_arrays(null.arrays())
+    assert back.n_classes == 3
+    for a, b in zip(null.statistic, back.statistic, strict=True):
+        assert np.array_equal(a, b)
+
+
+def test_entropy_classes_are_few_and_ordered():
+    random = np.random.default_rng(0)
+    entropy = np.concatenate([[0.0], random.uniform(1, 3, 400)])
+    classes = entropy_classes(entropy)
+    assert set(classes) == {0, 1, 2, 3}
+    assert (np.diff(classes[np.argsort(entropy)]) >= 0).all()
+    assert (entropy_classes(np.full(50, 3.2)) == 0).all()
+    assert (entropy_classes(np.zeros(3)) == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("asked", "keep", "pairs", "expected"),
+    [
+        (12345, {"p_value": 1e-9}, 10, 12345),
+        ("auto", {"p_value": 1e-5}, 10, RESOLVED * 100_000),
+        ("auto", {"p_value": 0.5}, 10, 100_000),
+        ("auto", {"p_value": 1e-12}, 10, 100_000_000),
+        ("auto", {"fdr": 0.01}, 10**9, 10_000_000),
+        ("auto", "all", 10, 1_000_000),
+        ("auto", {"top_edges": 5}, 10, 1_000_000),
+    ],
+)
+def test_enough_permutations_for_the_p_value_asked_for(asked, keep, pairs, expected):
+    assert permutations_needed(asked, keep, pairs) == expected

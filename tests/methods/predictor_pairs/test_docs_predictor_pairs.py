@@ -1,0 +1,134 @@
+"""The pages on predictor pairs say what the method really writes, and what was measured."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from pairtile.methods.predictor_pairs.quantize import _LEVELS_OF_RULE
+from pairtile.methods.predictor_pairs.state import SLOW, kept_levels
+from pairtile.simulate import simulate_boolean
+from paths import ROOT
+from workflow_runs import Analysis
+
+RESULTS_PAGE = ROOT / "docs" / "results.md"
+METHOD_PAGE = ROOT / "docs" / "predictor_pairs.md"
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small analysis with every optional input, and threes."""
+    folder = tmp_path_factory.mktemp("predictors")
+    made = simulate_boolean(12, 10, 4, seed=1)
+    table = pd.DataFrame(made.levels, index=pd.Index(made.genes, name="gene"), columns=made.samples)
+    table.to_csv(folder / "levels.tsv", sep="\t")
+    pd.DataFrame({"sample": made.samples, "series": made.series}).to_csv(
+        folder / "series.tsv", sep="\t", index=False
+    )
+    (folder / "genes.txt").write_text("\n".join(made.genes) + "\n")
+    section = {
+        "method": "predictor_pairs",
+        "levels": "levels.tsv",
+        "series": "series.tsv",
+        "regulators": "genes.txt",
+        "targets": "genes.txt",
+        "gold_standard": None,
+        "estimator": {"cardinality": 3, "top": 3},
+        "null": {"permutations": 9},
+        "export": ["tsv"],
+    }
+    return Analysis(folder, section).all().out
+
+
+def section_of_page(heading: str) -> str:
+    text = RESULTS_PAGE.read_text(encoding="utf-8")
+    begin = text.index(f"\n{heading}\n") + len(heading)
+    rank = heading.split(" ")[0]
+    end = re.search(rf"^#{{2,{len(rank)}}} ", text[begin + 2 :], re.MULTILINE)
+    return text[begin : begin + 2 + end.start()] if end else text[begin:]
+
+
+def first_column(text: str) -> list[str]:
+    rows = re.findall(r"^\| (`.*?) \|", text, re.MULTILINE)
+    return [name for row in rows for name in re.findall(r"`([^`]+)`", row)]
+
+
+def columns_of(path: Path) -> list[str]:
+    return list(pd.read_csv(path, sep="\t", nrows=0).columns)
+
+
+def test_columns_of_the_tables_are_described(out: Path) -> None:
+    described = first_column(section_of_page("### Sets: `predictors.tsv`"))
+    columns = columns_of(out / "predictors.tsv")
+    assert described == columns
+    assert columns_of(out / "hyperedges.tsv") == ["hyperedge", *columns]
+
+
+def test_columns_of_the_network_are_described(out: Path) -> None:
+    described = first_column(section_of_page("### Network of predictors"))
+    assert set(described) == set(columns_of(out / "network.tsv"))
+
+
+def test_columns_beyond_those_of_other_methods_are_described(out: Path) -> None:
+    page = section_of_page("### Other tables of predictor pairs")
+    common = first_column(section_of_page("### `items.parquet`"))
+    items = list(pd.read_parquet(out / "items.parquet").columns)
+    for column in set(items) - set(common):
+        assert f"`{column}`" in page, column
+    for column in pd.read_parquet(out / "pairs.parquet").columns:
+        assert f"`{column}`" in page, column
+
+
+def test_counts_and_threshold_of_the_summary_are_described(out: Path) -> None:
+    page = section_of_page("### Other tables of predictor pairs") + section_of_page(
+        "## `summary.json`"
+    )
+    summary = json.loads((out / "summary.json").read_text())
+    for name in [*summary["counts"], *summary["threshold"]]:
+        assert f"`{name}`" in page, name
+
+
+def test_the_table_of_rules_names_them_all() -> None:
+    page = METHOD_PAGE.read_text(encoding="utf-8")
+    for rule in _LEVELS_OF_RULE:
+        assert f"| `{rule}` |" in page
+
+
+def test_figures_quoted_for_recovery_are_those_that_were_measured() -> None:
+    page = METHOD_PAGE.read_text(encoding="utf-8")
+    [file] = sorted((ROOT / "benchmarks" / "results").glob("recovery.*.json"))[:1]
+    results = json.loads(file.read_text())["results"]
+    for label, of_samples in results["by_samples"].items():
+        noise = label.rsplit(" ", 1)[1]
+        cells = [
+            f"{100 * v['best_is_true'] / v['targets']:.0f} / "
+            f"{100 * v['true_in_top'] / v['targets']:.0f}"
+            for v in of_samples.values()
+        ]
+        assert f"| {noise} | {' | '.join(cells)} |" in page, label
+    for label, value in results["by_setting"].items():
+        shares = [value[key] for key in ("best_is_true", "true_in_top", "one_or_two_right")]
+        cells = [f"{100 * share / value['targets']:.0f}" for share in shares]
+        if label != "three levels, `penalty: none`":
+            assert f"| {' | '.join(cells)} | " in page, label
+    shares = results["by_chance"]["stay 0.85, 200 samples"]
+    assert f"{100 * shares['permutation']:.0f} %**" in page
+
+
+def test_slow_genes_are_those_that_permutation_misjudges() -> None:
+    """The warning comes where the page's table says that permutation fails, and not before."""
+    random = np.random.default_rng(1)
+    series = np.zeros(200, dtype=int)
+    excess = {}
+    for stay in (0.5, 0.7, 0.85):
+        steps = random.random((60, 200)) >= stay
+        targets = (np.cumsum(steps, axis=1) % 2).astype(np.int8)
+        kept, chance = kept_levels(targets, series, 2)
+        excess[stay] = kept - chance
+    assert excess[0.5] < SLOW / 2
+    assert excess[0.7] > 1.5 * SLOW
+    assert excess[0.85] > 3 * SLOW

@@ -1,0 +1,97 @@
+"""The searched null of predictor sets: compositions, permutations, shifts, p-values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pairtile.methods.predictor_pairs.null import (
+    CONSTANT,
+    compositions,
+    permutations_for,
+    permuted_targets,
+    search_p_values,
+    shifted_targets,
+)
+
+TARGETS = np.array(
+    [
+        [0, 0, 1, 1, 1, 0],  # three and three
+        [1, 0, 1, 0, 1, 0],  # the same composition
+        [1, 1, 1, 1, 0, 0],  # four and two
+        [0, 0, 0, 0, 1, 1],  # the same with the levels' names exchanged
+        [2, 2, 2, 2, 2, 2],  # constant
+        [0, 0, 1, 1, 0, -1],  # three, two, and one missing
+    ],
+    dtype=np.int8,
+)
+
+
+def test_targets_of_one_composition_share_a_class_whatever_their_levels_are_called() -> None:
+    table, of_target = compositions(TARGETS, 3)
+    assert of_target[0] == of_target[1]
+    assert of_target[2] == of_target[3] != of_target[0]
+    assert of_target[4] == CONSTANT
+    assert table[of_target[5]].tolist() == [3, 2, 0, 1]
+    assert len(table) == 3
+
+
+def test_permuted_targets_have_the_composition_of_their_class() -> None:
+    null = permuted_targets(TARGETS, 3, 7, sets=10, seed=1)
+    table, _ = compositions(TARGETS, 3)
+    assert len(null.levels) == 21
+    for row, number in zip(null.levels, null.of_class, strict=True):
+        found = sorted((np.sum(row == level) for level in range(3)), reverse=True)
+        assert [*found, np.sum(row < 0)] == table[number].tolist()
+    assert (null.exclude == -1).all()
+    assert len(np.unique(null.levels, axis=0)) > 10
+
+
+def test_draws_depend_on_seed_and_composition_not_on_other_targets() -> None:
+    everything = permuted_targets(TARGETS, 3, 5, sets=10, seed=4)
+    alone = permuted_targets(TARGETS[2:3], 3, 5, sets=10, seed=4)
+    number = everything.target_class[2]
+    np.testing.assert_array_equal(alone.levels, everything.levels[everything.of_class == number])
+    other = permuted_targets(TARGETS[2:3], 3, 5, sets=10, seed=5)
+    assert not np.array_equal(alone.levels, other.levels)
+
+
+@pytest.mark.parametrize(
+    ("classes", "targets", "sets", "expected"),
+    [
+        (26, 60, 1770, 1000),  # cheap: as many as are ever drawn
+        (44, 5188, 13_000_000, 117),  # as dear as the search itself
+        (500, 600, 10_000_000, 100),  # the least
+        (0, 5, 10, 0),
+    ],
+)
+def test_auto_draws_as_many_as_are_affordable(classes, targets, sets, expected) -> None:
+    assert permutations_for(classes, targets, sets) == expected
+
+
+def test_shifts_are_all_of_one_series_and_keep_its_order() -> None:
+    target = np.array([[0, 0, 1, 2, 1, 0]], dtype=np.int8)
+    null = shifted_targets(target, np.zeros(6, dtype=np.int32), None, seed=1)
+    expected = {tuple(np.roll(target[0], k)) for k in range(1, 6)}
+    assert {tuple(row) for row in null.levels} == expected
+    assert null.exclude.tolist() == [0] * 5
+
+
+def test_shifts_never_cross_a_join_and_are_distinct() -> None:
+    target = np.array([[0, 1, 0, 0, 1, 1, 1], [0, 0, 0, 0, 0, 0, 0]], dtype=np.int8)
+    series = np.array([0, 0, 0, 1, 1, 1, 1], dtype=np.int32)
+    null = shifted_targets(target, series, 11, seed=3)
+    assert len(null.levels) == 11  # 3 x 4 - 1; the constant target has none
+    assert null.target_class.tolist() == [0, CONSTANT]
+    for row in null.levels:
+        assert row[:3].sum() == 1
+        assert row[3:].sum() == 3
+
+
+def test_p_values_count_the_draws_that_are_as_good() -> None:
+    null_keys = np.array([10, 20, 30, 40, 5, 5])
+    null_class = np.array([0, 0, 0, 0, 1, 1], dtype=np.int32)
+    keys = np.array([9, 10, 35, 99, 5, 4, 0, 0])
+    key_class = np.array([0, 0, 0, 0, 1, 1, CONSTANT, 2], dtype=np.int32)
+    p = search_p_values(keys, key_class, null_keys, null_class)
+    expected = [1 / 5, 2 / 5, 4 / 5, 5 / 5, 3 / 3, 1 / 3, 1.0, np.nan]
+    np.testing.assert_allclose(p, expected)

@@ -1,0 +1,110 @@
+"""From prepared levels to the state: how triples are searched, what notes and warnings say."""
+
+from __future__ import annotations
+
+from math import comb
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from pairtile.config import load_config
+from pairtile.engine.estimator import PreparedInput
+from pairtile.io.expression import Expression
+from pairtile.methods.predictor_pairs import state as predictor_state
+from pairtile.methods.predictor_pairs.prepare import prepare_predictor_input
+from pairtile.methods.predictor_pairs.prepare_input import PredictorInput
+from pairtile.methods.predictor_pairs.read_levels import levels_of
+from pairtile.methods.predictor_pairs.read_series import Series
+from pairtile.methods.predictor_pairs.state import kept_levels, search_input
+
+
+def state_of(levels: np.ndarray, series: list[int] | None = None, **changes: Any) -> PreparedInput:
+    section = {"method": "predictor_pairs", "levels": "levels", **changes}
+    section["series"] = None if series is None else "series"
+    complete = load_config({"analyses": {"a": section}}).resolved("a")
+    names = [f"g{k}" for k in range(len(levels))]
+    samples = [f"s{k}" for k in range(levels.shape[1])]
+    table = levels_of(Expression(levels.astype(float), names, samples, "levels", []))
+    courses = None
+    if series is not None:
+        numbers, found = pd.factorize(np.array(series))
+        courses = Series(numbers.astype(np.int32), [str(name) for name in found], 0)
+    prepared = prepare_predictor_input(complete, PredictorInput(table, courses))
+    return search_input(complete, prepared, seed=1)
+
+
+def random_levels(genes: int = 8, samples: int = 40) -> np.ndarray:
+    return np.random.default_rng(2).integers(0, 2, (genes, samples))
+
+
+def slow_levels(genes: int = 8, samples: int = 40) -> np.ndarray:
+    """Genes that keep their level for about six samples."""
+    changes = np.random.default_rng(3).random((genes, samples)) < 1 / 6
+    return np.cumsum(changes, axis=1) % 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "limit", "search", "words"),
+    [
+        ("auto", 10**9, "exhaustive", "Every one of 448 triples"),
+        ("auto", 447, "sffs", "448 triples of predictors times targets are too many to score all"),
+        ("exhaustive", 1, "exhaustive", "Every one of 448 triples"),
+        ("sffs", 10**9, "sffs", "are not all scored, as asked: triples are grown"),
+    ],
+)
+def test_triples_are_searched_as_asked_or_as_can_be_afforded(
+    monkeypatch: pytest.MonkeyPatch, asked: str, limit: int, search: str, words: str
+) -> None:
+    assert comb(8, 3) * 8 == 448
+    monkeypatch.setattr(predictor_state, "EXHAUSTIVE_TRIPLES", limit)
+    estimator = {"cardinality": 3, "search": asked}
+    found = state_of(random_levels(), estimator=estimator, null={"permutations": 0})
+    assert found.parameters["estimator"]["search"] == search
+    assert found.state["cardinality"].tolist() == [3 if search == "exhaustive" else 2]
+    assert any(words in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "warned"),
+    [
+        ({}, True),
+        ({"null": {"permutations": 9}}, True),
+        ({"null": {"permutations": 0}}, False),
+        ({"null": {"kind": "circular_shift"}}, False),
+        ({"lag": 0}, False),
+        ({"lag": 0, "series": [0] * 20 + [1] * 20}, True),
+    ],
+)
+def test_permutation_of_slow_levels_is_warned_of(changes: dict[str, Any], warned: bool) -> None:
+    slow = state_of(slow_levels(), **changes).warnings
+    assert any("Levels change slowly" in text for text in slow) is warned
+    assert not any(
+        "change slowly" in text for text in state_of(random_levels(), **changes).warnings
+    )
+
+
+def test_kept_levels_are_counted_within_series_where_both_samples_are_there() -> None:
+    targets = np.array(
+        [
+            [0, 0, 1, 1, 0, 0],  # keeps 0-0 and 1-1 and 0-0, of the steps within a series
+            [0, 1, 0, -1, 1, 1],  # 0-1 no, 0-? left out, 1-1 yes
+            [1, 1, 1, 1, 1, 1],  # constant: not counted
+        ],
+        dtype=np.int8,
+    )
+    series = np.array([0, 0, 1, 1, 2, 2])
+    kept, chance = kept_levels(targets, series, 2)
+    assert kept == pytest.approx((1.0 + 0.5) / 2)
+    assert chance == pytest.approx(((4 / 6) ** 2 + (2 / 6) ** 2 + (2 / 5) ** 2 + (3 / 5) ** 2) / 2)
+    assert kept_levels(targets[2:], series, 2) == (0.0, 0.0)
+
+
+def test_notes_say_how_small_a_p_value_can_get() -> None:
+    permuted = state_of(random_levels(), null={"permutations": 49}).notes
+    assert any(note.startswith("49 permutations for each of ") for note in permuted)
+    assert any("no p-value is below 0.02." in note for note in permuted)
+    shifted = state_of(
+        random_levels(), [k // 10 for k in range(40)], null={"kind": "circular_shift"}
+    ).notes
+    assert "99 circular shifts of each of 8 targets: no p-value is below 0.01." in shifted

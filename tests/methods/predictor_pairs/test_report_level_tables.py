@@ -1,0 +1,200 @@
+"""Levels of predictors against levels of their target: counts, memory, rules; and the figures."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+from pairtile.methods.predictor_pairs import figures
+from pairtile.methods.predictor_pairs.report_level_tables import (
+    RULES,
+    Levels,
+    level_counts,
+    persistence,
+    rule_of_two,
+)
+from pairtile.report.style import LEVEL_COLOURS, save_figure
+
+
+@given(
+    q=st.integers(2, 4),
+    c=st.integers(1, 3),
+    samples=st.integers(0, 30),
+    seed=st.integers(0, 10_000),
+)
+def test_level_counts_are_those_of_a_plain_loop(q: int, c: int, samples: int, seed: int) -> None:
+    levels = np.random.default_rng(seed).integers(-1, q, (c + 1, samples)).astype(np.int8)
+    expected = np.zeros((q,) * (c + 1), dtype=np.int64)
+    for sample in levels.T:
+        if (sample >= 0).all():
+            expected[tuple(sample)] += 1
+    found = level_counts(levels[:-1], levels[-1], q)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_named_genes_are_counted_over_the_transitions() -> None:
+    values = np.array([[0, 1, 0, 1], [1, 1, 0, 0], [0, 0, 1, 1]], dtype=np.int8)
+    levels = Levels(values, 2, np.array([0, 1]), np.array([1, 3]), {"a": 0, "b": 1, "c": 2})
+    # Transitions 0 -> 1 and 1 -> 3: a 0, 1; b 1, 1; target c 0, 1.
+    expected = np.zeros((2, 2, 2), dtype=np.int64)
+    expected[0, 1, 0] = expected[1, 1, 1] = 1
+    np.testing.assert_array_equal(levels.table(["a", "b"], "c"), expected)
+
+
+def test_persistence_tells_memory_from_chance() -> None:
+    slow = np.repeat(np.array([[0, 1, 0, 1]]), 25, axis=1)
+    stays, chance = persistence(slow[:, :-1], slow[:, 1:], 2)
+    assert stays == pytest.approx(96 / 99)
+    assert chance == pytest.approx(0.5, abs=0.01)
+    noise = np.random.default_rng(1).integers(0, 2, (200, 100))
+    stays, chance = persistence(noise[:, :-1], noise[:, 1:], 2)
+    assert stays == pytest.approx(chance, abs=0.02)
+
+
+def test_persistence_leaves_out_missing_levels_and_constant_genes() -> None:
+    earlier = np.array([[0, 0, -1, 1], [2, 2, 2, 2]])
+    later = np.array([[0, 1, 1, -1], [2, 2, 2, 2]])
+    # Of the first gene two transitions count: 0 -> 0 and 0 -> 1.
+    assert persistence(earlier, later, 3) == (0.5, 0.5)
+    assert np.isnan(persistence(earlier[1:], later[1:], 3)).all()
+
+
+WHEN = {
+    "AND": lambda a, b: a and b,
+    "OR": lambda a, b: a or b,
+    "XOR": lambda a, b: a != b,
+    "XNOR": lambda a, b: a == b,
+    "NAND": lambda a, b: not (a and b),
+    "NOR": lambda a, b: not (a or b),
+    "{0} is 1 and {1} is 0": lambda a, b: a and not b,
+    "{1} is 1 and {0} is 0": lambda a, b: b and not a,
+    "{0} is 1 or {1} is 0": lambda a, b: a or not b,
+    "{1} is 1 or {0} is 0": lambda a, b: b or not a,
+}
+
+
+@pytest.mark.parametrize("table", ["".join(bits) for bits in product("01", repeat=4)])
+def test_a_rule_is_named_only_where_both_predictors_have_a_part(table: str) -> None:
+    counts = np.zeros((2, 2, 2), dtype=np.int64)
+    for place, (a, b) in enumerate(product((0, 1), repeat=2)):
+        counts[a, b, int(table[place])] = 3
+        counts[a, b, 1 - int(table[place])] = 1
+    found = rule_of_two(counts, ["first", "second"])
+    outcomes = {(a, b): int(table[2 * a + b]) for a, b in product((0, 1), repeat=2)}
+    first_matters = any(outcomes[0, b] != outcomes[1, b] for b in (0, 1))
+    second_matters = any(outcomes[a, 0] != outcomes[a, 1] for a in (0, 1))
+    assert bool(found) == (first_matters and second_matters)
+    if not found:
+        return
+    words = RULES[table]
+    [rule] = [rule for name, rule in WHEN.items() if f"({name})" in words or name == words]
+    assert {places: int(bool(rule(*places))) for places in outcomes} == outcomes
+    assert found == words.format("first", "second")
+
+
+def test_no_rule_without_a_majority_everywhere_or_for_other_levels() -> None:
+    counts = np.array([[[3, 0], [0, 3]], [[0, 3], [2, 2]]])
+    assert rule_of_two(counts, ["a", "b"]) == ""
+    counts[1, 1] = 0
+    assert rule_of_two(counts, ["a", "b"]) == ""
+    assert rule_of_two(np.ones((3, 3, 3), dtype=np.int64), ["a", "b"]) == ""
+    assert rule_of_two(np.ones((2, 2), dtype=np.int64), ["a"]) == ""
+
+
+# --- figures --------------------------------------------------------------------------------------
+
+
+def labels(figure: Figure) -> list[str]:
+    legend = figure.axes[0].get_legend()
+    return [text.get_text() for text in legend.get_texts()] if legend else []
+
+
+def test_best_sets_and_the_null_are_shares_of_their_own() -> None:
+    counts, null = np.zeros(200), np.zeros(200)
+    counts[[0, 3, 7]] = 10, 20, 30
+    null[[100, 150]] = 1000, 3000
+    figure = figures.best_set_distribution(np.linspace(0, 1, 201), counts, null)
+    filled, _, line = (patch.get_data().values for patch in figure.axes[0].patches)
+    assert len(filled) <= figures.MAX_BARS
+    assert filled.sum() == pytest.approx(1.0)
+    assert filled[:2].tolist() == pytest.approx([0.5, 0.5])
+    assert line.sum() == pytest.approx(1.0)
+    assert labels(figure) == ["targets", "shuffled targets"]
+    assert labels(figures.best_set_distribution([0, 1], [0])) == ["targets"]
+    with pytest.raises(ValueError, match="one edge more than counts"):
+        figures.best_set_distribution([0, 1], [1, 2])
+
+
+def test_p_values_on_a_border_count_with_those_below() -> None:
+    p = [0.05, 0.15, 0.15, 1.0, 1 / 1001, float("nan")]
+    figure = figures.p_value_distribution(p)
+    heights = figure.axes[0].patches[0].get_data().values
+    assert heights.sum() == 5
+    assert heights[[0, 2, 19]].tolist() == [2, 2, 1]
+    assert "p = 0.05 (2 targets at most)" in labels(figure)
+
+
+def test_ties_are_counted_in_doubling_bins() -> None:
+    figure = figures.tie_distribution([1, 1, 1, 2, 3, 4, 7, 8, 192_016])
+    axes = figure.axes[0]
+    names = [label.get_text() for label in axes.get_xticklabels()]
+    heights = [bar.get_height() for bar in axes.patches]
+    assert dict(zip(names, heights, strict=True)) | {"1": 3, "2–3": 2, "4–7": 2, "8–15": 1} == dict(
+        zip(names, heights, strict=True)
+    )
+    assert names[-1] == "131,072–262,143"
+    assert (sum(heights), heights[-1]) == (9, 1)
+
+
+def test_joint_prediction_names_only_sets_without_ties_that_have_room() -> None:
+    mi = np.array([1.0, 1.0, 1.0, 0.8, 0.5])
+    imp = np.array([0.9, 0.89, 0.6, 0.7, 0.0])
+    tied = np.array([False, False, True, False, False])
+    figure = figures.imp_against_mi(mi, imp, tied, ["$a$", "b", "c", "d", "e"])
+    assert [text.get_text() for text in figure.axes[0].texts] == ["$a$", "d"]
+    assert labels(figure)[1:] == [
+        "one of several that score the same (1)",
+        "the only best set (4)",
+    ]
+
+
+@pytest.mark.parametrize("q", [2, 3, 4])
+@pytest.mark.parametrize("c", [1, 2, 3])
+def test_a_level_table_shows_every_cell_and_hatches_unseen_ones(q: int, c: int) -> None:
+    counts = np.random.default_rng(q).integers(0, 9, (q,) * (c + 1))
+    counts.reshape(-1, q)[0] = 0
+    figure = figures.level_table(counts, ["a", "$b$", "c"][:c], "target")
+    axes = figure.axes[0]
+    assert len(axes.patches) == q**c
+    assert [bool(patch.get_hatch()) for patch in axes.patches].count(True) == 1
+    assert [text.get_text() for text in axes.texts] == [
+        "  ".join(map(str, cell)) for cell in counts.reshape(-1, q)[1:]
+    ]
+    with pytest.raises(ValueError, match="one axis for each and one for the target"):
+        figures.level_table(counts, ["a"] * (c + 1), "target")
+
+
+@pytest.mark.parametrize(
+    ("cell", "level", "strength"),
+    [((8, 0), 0, 0.55), ((0, 8), 1, 0.55), ((5, 3), 0, 0.2275), ((4, 4), None, 0.0),
+     ((0, 0), None, 0.0), ((0, 1, 1), None, 0.0), ((1, 2, 1), 1, 0.2275)],
+)  # fmt: skip
+def test_colour_is_the_leading_level_and_paler_where_it_leads_less(
+    cell: tuple[int, ...], level: int | None, strength: float
+) -> None:
+    colour, found = figures.cell_colour(cell)
+    assert found == pytest.approx(strength)
+    if level is not None:
+        assert colour == LEVEL_COLOURS[len(cell)][level]
+
+
+def test_thousands_of_points_stay_a_small_file(tmp_path: Path) -> None:
+    random = np.random.default_rng(2)
+    mi = random.random(20_000)
+    figure = figures.imp_against_mi(mi, mi * random.random(20_000), random.random(20_000) < 0.5)
+    assert len(save_figure(figure, tmp_path, "many")) < 400_000

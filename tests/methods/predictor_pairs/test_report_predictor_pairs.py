@@ -1,0 +1,270 @@
+"""The report of ``predictor_pairs``: answers, ties, tables of levels, names, size."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from pairtile.errors import StoreError
+from pairtile.methods.predictor_pairs.report_predictors import MAX_ROWS, shown_sets
+from pairtile.report.results import read_results
+from pairtile.runtime.files import read_json, write_json
+from test_report_page import page_of, part, read_page
+from test_report_results import AWKWARD, write_results
+from test_workflow_predictor_pairs import random_levels, section, write_levels
+from workflow_runs import Analysis
+
+PARTS = [
+    "findings", "figures", "levels", "predictors", "network", "edges", "cleaning", "files", "run",
+    "methods",
+]  # fmt: skip
+
+
+def planted_levels(samples: int = 41, levels: int = 2) -> np.ndarray:
+    """Fourteen genes: g000 follows g001 and g002 by exclusive or, g003 and g004 are the same,
+    g005 never changes."""
+    table = random_levels(14, samples, levels)
+    table[0, 1:] = (table[1, :-1] + table[2, :-1]) % levels
+    table[3] = table[4]
+    table[5] = 1
+    return table
+
+
+def analysis(folder: Path, levels: np.ndarray | None = None, **changes: Any) -> Path:
+    """Run an analysis of ``levels`` step by step; its folder, the report written."""
+    write_levels(folder, planted_levels() if levels is None else levels)
+    asked = section(**({"null": {"permutations": 99}} | changes))
+    return Analysis(folder, asked).all().out
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the planted genes' report."""
+    return analysis(tmp_path_factory.mktemp("predictors"))
+
+
+def sets_of(folder: Path) -> pd.DataFrame:
+    return pd.read_csv(folder / "predictors.tsv", sep="\t", keep_default_na=False)
+
+
+def varied_best(folder: Path) -> pd.DataFrame:
+    table = sets_of(folder)
+    return table[(table["rank"] == 1) & (table["target_entropy_bits"] > 0)]
+
+
+def warnings_of(folder: Path) -> str:
+    found = read_page(folder).xpath("//*[@class='warnings']")
+    return found[0].text_content() if found else ""
+
+
+def test_page_has_the_parts_of_this_method_and_others_have_not(demo: Path, tmp_path: Path) -> None:
+    page = read_page(demo)
+    assert [found.get("id") for found in page.xpath("//main/section")] == PARTS
+    drawn = {path.stem for path in (demo / "figures").glob("*.svg")}
+    assert drawn >= {"score_distribution", "p_values", "ties", "joint_prediction"}
+    # A table that an analysis of the same name left before is not taken for this one's.
+    other = write_results(tmp_path / "other")
+    (other / "predictors.tsv").write_bytes((demo / "predictors.tsv").read_bytes())
+    ids = [found.get("id") for found in page_of(other).xpath("//main/section")]
+    assert not {"levels", "predictors"} & set(ids)
+
+
+def tiles_of(folder: Path) -> dict[str, list[str]]:
+    """The numbers at the top: what it is -> value and what it is set against."""
+    return {
+        div.xpath("dt")[0].text_content(): [dd.text_content() for dd in div.xpath("dd")]
+        for div in read_page(folder).xpath("//*[@class='tiles']/div")
+    }
+
+
+def test_findings_agree_with_the_tables(demo: Path) -> None:
+    page, best = read_page(demo), varied_best(demo)
+    network = pd.read_parquet(demo / "network.parquet")
+    tied = int((best["n_ties"] > 1).sum())
+    assert 0 < tied < len(best)
+    p, q = best["p_value"].astype(float), best["q_value"].astype(float)
+    assert tiles_of(demo) == {
+        "edges": [str(len(network)), f"from {len(best)} pairs"],
+        "targets with predictors": [str(network["target"].nunique()), "of 14 searched"],
+        "targets with p ≤ 0.05": [str((p <= 0.05).sum()), f"q ≤ 0.05: {(q <= 0.05).sum()}"],
+        "targets with one best pair": [str(len(best) - tied), f"tied: {tied}"],
+    }
+    headline = page.xpath("//*[@class='headline']")[0].text
+    assert headline.endswith(
+        f"predictors of 13 of 14 targets, one best pair for {len(best) - tied}"
+    )
+    assert "g000 (" in part(page, "findings")
+    assert "bits, from g001 and g002)" in part(page, "findings")
+
+
+def test_p_and_q_are_counted_apart_where_they_differ(tmp_path: Path) -> None:
+    out = analysis(tmp_path, random_levels(14, 41))
+    best = varied_best(out)
+    p, q = best["p_value"].astype(float), best["q_value"].astype(float)
+    assert (q <= 0.05).sum() < (p <= 0.1).sum()
+    small = [str((p <= 0.05).sum()), f"q ≤ 0.05: {(q <= 0.05).sum()}"]
+    assert tiles_of(out)["targets with p ≤ 0.05"] == small
+
+
+def test_ties_are_said_at_the_top_and_for_each_target(demo: Path) -> None:
+    best = varied_best(demo)
+    assert f"For {(best['n_ties'] > 1).sum()} of {len(best)} targets the best pair is one of" in (
+        warnings_of(demo)
+    )
+    page, sets = read_page(demo), sets_of(demo)
+    rows = page.xpath("//*[@id='predictors-table']/tbody/tr")
+    assert len(rows) == len(sets)
+    headings = [th.text_content() for th in page.xpath("//*[@id='predictors-table']/thead//th")]
+    shown = pd.DataFrame(
+        [[td.text_content().replace("\u00a0", " ") for td in row] for row in rows], columns=headings
+    )
+    shown = shown.merge(
+        sets.astype({"rank": str})[["target", "rank", "predictor_1", "predictor_2", "n_ties"]],
+        on=["target", "rank"],
+    )
+    assert len(shown) == len(sets)
+    assert (shown["predictor 1"] == shown["predictor_1"]).all()
+    assert (shown["predictor 2"] == shown["predictor_2"]).all()
+    expected = ["alone" if n == 1 else f"1 of {n}: arbitrary" for n in shown["n_ties"]]
+    assert shown["equal sets"].tolist() == expected
+    assert 0 < expected.count("alone") < len(expected)
+
+
+def test_level_tables_hold_the_counts_of_the_clearest_targets(demo: Path) -> None:
+    levels, page = planted_levels(), read_page(demo)
+    cards = page.xpath("//*[@class='level-cards']/article")
+    best = varied_best(demo).set_index("target")
+    shown = [card.xpath("h3")[0].text_content() for card in cards]
+    assert shown[0] == "g000"
+    assert (best.loc[shown, "n_ties"] == 1).all()
+    information = (best["target_entropy_bits"] - best["mce_bits"])[shown]
+    assert information.is_monotonic_decreasing
+    for card, name in zip(cards, shown, strict=True):
+        first, second = (int(best.loc[name, f"predictor_{k}"][1:]) for k in (1, 2))
+        counts = np.zeros((2, 2, 2), dtype=int)
+        for t in range(40):
+            counts[levels[first, t], levels[second, t], levels[int(name[1:]), t + 1]] += 1
+        cells = [" ".join(td.text_content().split()) for td in card.xpath(".//tbody//td")]
+        assert cells == [
+            " | ".join(map(str, counts[a, b])) if counts[a, b].sum() else "not seen"
+            for a, b in product((0, 1), repeat=2)
+        ]
+    assert "Mostly 1 where exactly one is 1 (XOR)." in cards[0].text_content()
+    assert f"tells {best.loc['g000', 'mi_bits']:.3f}" in cards[0].text_content().replace(
+        "\u00a0", " "
+    )
+
+
+def test_unseen_combinations_are_marked(tmp_path: Path) -> None:
+    levels = random_levels(8, 13, 3)
+    page = read_page(analysis(tmp_path, levels))
+    cells = page.xpath("//*[@class='level-cards']//tbody//td")
+    unseen = [td for td in cells if td.get("class") == "unseen"]
+    assert 0 < len(unseen) < len(cells)
+    assert all(td.text_content() == "not seen" and td.get("style") is None for td in unseen)
+    assert all(
+        sum(map(int, re.findall(r"\d+", td.text_content()))) for td in cells if td not in unseen
+    )
+
+
+def test_without_a_best_set_of_its_own_no_target_gets_a_table(tmp_path: Path) -> None:
+    levels = np.repeat(random_levels(3, 30), 3, axis=0)
+    page = read_page(analysis(tmp_path, levels, estimator={"penalty": "none"}))
+    assert not page.xpath("//*[@class='level-cards']")
+    assert "No target has a best pair of its own" in part(page, "levels")
+
+
+def test_the_same_set_of_many_targets_is_shown_once(tmp_path: Path) -> None:
+    levels = planted_levels()
+    levels[[6, 7]] = levels[0]
+    page = read_page(analysis(tmp_path, levels))
+    cards = [card.text_content() for card in page.xpath("//*[@class='level-cards']/article")]
+    [card] = [text for text in cards if "rows: g001" in text and "columns: g002" in text]
+    assert "Also the one best pair of 2 other targets." in card
+
+
+def test_a_missing_table_is_named_and_a_missing_state_costs_the_level_tables(
+    tmp_path: Path,
+) -> None:
+    out = analysis(tmp_path, null={"permutations": 0})
+    (out / "state" / "state.json").unlink()
+    page = page_of(out)
+    ids = [found.get("id") for found in page.xpath("//main/section")]
+    assert ids == [name for name in PARTS if name != "levels"]
+    sets_of(out).drop(columns="n_ties").to_csv(out / "predictors.tsv", sep="\t", index=False)
+    with pytest.raises(StoreError, match=r"predictors\.tsv.*expected n_ties"):
+        page_of(out)
+    (out / "predictors.tsv").unlink()
+    with pytest.raises(StoreError, match=r"predictors\.tsv: found no such file"):
+        page_of(out)
+
+
+def test_awkward_names_stay_names(tmp_path: Path) -> None:
+    names = [*AWKWARD, "NA", "1e5", "", "nan"]
+    names[7] = "tab"
+    out = analysis(tmp_path)
+    renamed = {f"g{k:03d}": name for k, name in enumerate(names)}
+    for table in ("predictors.tsv", "hyperedges.tsv"):
+        frame = pd.read_csv(out / table, sep="\t", dtype=str, keep_default_na=False)
+        frame.replace(renamed).to_csv(out / table, sep="\t", index=False)
+    for table in ("items.parquet", "network.parquet"):
+        pd.read_parquet(out / table).replace(renamed).to_parquet(out / table)
+    page = page_of(out)
+    text = (out / "report.html").read_text(encoding="utf-8")
+    assert "<script>alert" not in text
+    cells = {
+        td.text_content() for td in page.xpath("//*[@id='predictors-table']//td[position()<5]")
+    }
+    assert {name for name in names if name != "tab"} <= cells
+    assert page.xpath("//*[@class='level-cards']/article/h3")[0].text_content() == AWKWARD[0]
+
+
+def test_a_genome_wide_search_makes_a_page_under_five_megabytes(demo: Path, tmp_path: Path) -> None:
+    out = tmp_path / "large"
+    out.mkdir()
+    genes = [f"PF3D7_{k:07d}" for k in range(5188)]
+    random = np.random.default_rng(5)
+    n = 10 * len(genes)
+    rank = np.tile(np.arange(1, 11), len(genes))
+    sets = pd.DataFrame({"target": np.repeat(genes, 10), "rank": rank})
+    for k in (1, 2):
+        sets[f"predictor_{k}"] = random.choice(genes, n)
+    for column in ("mce_bits", "imp_bits", "p_value", "q_value", "mi_bits", "gain_1", "gain_2"):
+        sets[column] = random.random(n)
+    sets["target_entropy_bits"], sets["n_samples"] = 1.5, 20
+    sets["n_ties"] = random.integers(1, 200_000, n)
+    sets.to_csv(out / "predictors.tsv", sep="\t", index=False)
+    best = sets[sets["rank"] == 1]
+    best.to_csv(out / "hyperedges.tsv", sep="\t", index=False)
+    items = pd.DataFrame({"name": genes, "kept": True, "reason": ""})
+    items.to_parquet(out / "items.parquet")
+    edges = pd.DataFrame({"source": best["predictor_1"], "target": best["target"]})
+    edges.assign(mi_bits=best["mi_bits"], mce_bits=0.1).to_parquet(out / "network.parquet")
+    write_json(out / "summary.json", read_json(demo / "summary.json"))
+    page = page_of(out)
+    assert (out / "report.html").stat().st_size < 5_000_000
+    rows = page.xpath("//*[@id='predictors-table']/tbody/tr")
+    assert len(rows) == len(genes) <= MAX_ROWS
+    assert "Up to 1 pair for each of 5,188 targets" in part(page, "predictors")
+    assert shown_sets(read_results(out).predictors.sets)["rank"].max() == 1
+
+
+def test_same_input_gives_the_same_bytes(demo: Path) -> None:
+    before = (demo / "report.html").read_bytes()
+    figures = [path.read_bytes() for path in sorted((demo / "figures").iterdir())]
+    page_of(demo)
+    assert (demo / "report.html").read_bytes() == before
+    assert [path.read_bytes() for path in sorted((demo / "figures").iterdir())] == figures
+
+
+def test_an_empty_network_says_what_to_do(tmp_path: Path) -> None:
+    out = analysis(tmp_path, random_levels(8, 41), keep={"p_value": 0.0001})
+    page = read_page(out)
+    assert page.xpath("//*[@class='headline']")[0].text.startswith("No edges")
+    assert "no set of predictors passed the keep rule" in warnings_of(out)
+    assert page.get_element_by_id("predictors-table") is not None

@@ -1,0 +1,357 @@
+"""The section of trajectory_correlation: its defaults, what it decides, what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pairtile.config import load_config
+from pairtile.errors import ConfigError
+from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
+from pairtile.methods.trajectory_correlation.config_estimator import PRESETS
+from paths import ROOT
+from pydantic import ValidationError
+
+ESTIMATOR: dict[str, Any] = {
+    "preset": "none",
+    "kind": "ksg",
+    "neighbours": 6,
+    "variant": 1,
+    "norm": "euclidean",
+    "scale": "raw",
+    "theiler": "auto",
+    "corrected": False,
+    "bins": 10,
+    "order": 3,
+    "transform": "rank",
+    "surrogates": 20,
+}
+DEFAULTS: dict[str, Any] = {
+    "method": "trajectory_correlation",
+    "topology": "system.psf",
+    "trajectories": ["run1.dcd", "run2.xtc"],
+    "time_series": [],
+    "table": {"dimensions": 1, "angles": "none", "time": "auto"},
+    "fit": "protein and name CA",
+    "reference": "first",
+    "select": "protein and name CA",
+    "positions": "atom",
+    "frames": {"start": 0, "stop": None, "step": 1},
+    "estimator": ESTIMATOR,
+    "variables": "positions",
+    "dihedrals": ["phi", "psi", "chi1"],
+    "distances": {},
+    "domains": {},
+    "contacts": False,
+    "keep": {"p_value": 0.05},
+    "communities": ["leiden"],
+    "paths": [],
+    "suboptimal_paths": 20,
+    "compare": None,
+    "draw_strongest": 50,
+    "g_correlation_text": False,
+    "chunks": "auto",
+    "export": ["tsv", "graphml"],
+}
+CONTRACT = """
+method: trajectory_correlation
+topology: system.psf
+trajectories: [run1.dcd, run2.xtc]
+fit: protein and name CA
+select: protein and name CA
+frames: {start: 0, stop: null, step: 1}
+estimator: {kind: ksg, neighbours: 6, norm: euclidean, theiler: auto, surrogates: 20, preset: none}
+"""
+
+
+def resolved(**keys: Any) -> dict[str, Any]:
+    given = {
+        "method": "trajectory_correlation",
+        "topology": "system.psf",
+        "trajectories": ["run1.dcd", "run2.xtc"],
+        **keys,
+    }
+    section = {key: value for key, value in given.items() if value != "left out"}
+    return TrajectoryCorrelationConfig.model_validate(section).resolved()
+
+
+def tables(**keys: Any) -> dict[str, Any]:
+    given = {"topology": "left out", "trajectories": "left out", "time_series": "a.tsv"}
+    return resolved(**{**given, **keys})
+
+
+def test_every_default_is_that_of_the_contract() -> None:
+    assert resolved() == DEFAULTS
+    contract = TrajectoryCorrelationConfig.model_validate(yaml.safe_load(CONTRACT))
+    assert contract.resolved() == DEFAULTS
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {},
+        {"estimator": {"preset": "dynetan"}},
+        {"estimator": {"kind": "dihedral"}},
+        {"fit": False, "contacts": {"cutoff": 5.0}, "keep": "all"},
+        {"variables": "distances", "distances": {"lid": ["resid 1", "resid 2"]}},
+        {"trajectories": ["a.dcd", ["b1.dcd", "b2.dcd"]], "paths": [["A:LYS13", "A:ASP84"]]},
+    ],
+    ids=["defaults", "preset", "dihedral", "contacts", "distances", "parts"],
+)
+def test_resolved_section_is_json_and_loads_to_itself(keys: dict[str, Any]) -> None:
+    section = resolved(**keys)
+    again = json.loads(json.dumps(section))
+    assert TrajectoryCorrelationConfig.model_validate(again).resolved() == section
+
+
+@pytest.mark.parametrize("preset", [name for name in PRESETS if name != "none"])
+def test_a_preset_decides_its_keys_and_no_other(preset: str) -> None:
+    estimator = resolved(
+        estimator={"preset": preset, "neighbours": 9, "norm": "euclidean", "surrogates": 7}
+    )["estimator"]
+    expected = {**ESTIMATOR, "neighbours": 9, "surrogates": 7, "preset": preset, **PRESETS[preset]}
+    assert estimator == expected
+    assert (estimator["norm"], estimator["theiler"]) == ("max", 0)
+
+
+def test_presets_are_those_of_the_tools() -> None:
+    found = {
+        name: tuple(preset.get(key) for key in ("variant", "neighbours", "scale"))
+        for name, preset in PRESETS.items()
+        if preset
+    }
+    assert found == {
+        "mdigest": (1, 5, "raw"),
+        "normi": (1, 5, "std"),
+        "dynetan": (2, 7, "std"),
+        "netsci": (2, None, "raw"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "variables", "bins"),
+    [
+        ("ksg", "positions", 10),
+        ("gaussian", "positions", 10),
+        ("dcc", "positions", 10),
+        ("bspline", "displacements", 10),
+        ("dihedral", "dihedrals", 12),
+    ],
+)
+def test_the_kind_decides_variables_and_bins(kind: str, variables: str, bins: int) -> None:
+    section = resolved(estimator={"kind": kind})
+    assert section["variables"] == variables
+    assert section["estimator"]["bins"] == bins
+    assert resolved(estimator={"kind": kind, "bins": 9})["estimator"]["bins"] == 9
+
+
+def test_without_surrogates_there_are_no_p_values_to_keep_by() -> None:
+    assert resolved(estimator={"surrogates": 0})["keep"] == "all"
+    kept = resolved(estimator={"surrogates": 0}, keep={"correlation": 0.4})["keep"]
+    assert kept == {"correlation": 0.4}
+
+
+def test_one_path_stands_for_a_list_of_one() -> None:
+    assert resolved(trajectories="a.dcd")["trajectories"] == ["a.dcd"]
+    assert tables()["time_series"] == ["a.tsv"]
+    assert tables()["variables"] == "columns"
+
+
+def test_each_file_is_an_input_of_its_own() -> None:
+    section = TrajectoryCorrelationConfig.model_validate(resolved(trajectories=["a", ["b", "c"]]))
+    assert section.input_files() == {
+        "topology": "system.psf",
+        "trajectories.0": "a",
+        "trajectories.1.0": "b",
+        "trajectories.1.1": "c",
+    }
+    assert TrajectoryCorrelationConfig.model_validate(tables()).input_files() == {
+        "time_series.0": "a.tsv"
+    }
+
+
+def test_what_is_drawn_or_kept_runs_no_scores_again() -> None:
+    section = TrajectoryCorrelationConfig.model_validate(resolved())
+    for step in ("prepare", "score"):
+        keys = section.for_step(step)
+        for key in ("keep", "communities", "paths", "compare", "export", "chunks"):
+            assert key not in keys
+        assert "contacts" not in keys
+    assert "contacts" in section.for_step("contacts")
+    assert {"keep", "contacts"} <= set(section.for_step("network"))
+
+
+@pytest.mark.parametrize(
+    ("contacts", "needed"), [(False, False), ({}, True), ({"cutoff": 6}, True)]
+)
+def test_only_an_analysis_with_contacts_looks_for_them(contacts: Any, needed: bool) -> None:
+    section = TrajectoryCorrelationConfig.model_validate(resolved() | {"contacts": contacts})
+    assert section.needs_contacts is needed
+
+
+BAD: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
+    ({"topology": None}, (), "the path of a topology here, or tables under time_series"),
+    ({"trajectories": []}, (), "at least one trajectory of the topology"),
+    ({"trajectories": ["a", "a"]}, ("trajectories",), "each file once, but 'a' is there twice"),
+    ({"trajectories": ["a", ["a"]]}, ("trajectories",), "each file once"),
+    ({"trajectories": [3]}, ("trajectories",), "a list of paths, one trajectory each"),
+    ({"trajectories": [[]]}, ("trajectories",), "a list of paths"),
+    ({"trajectories": {"a": "b"}}, ("trajectories",), "a list of paths"),
+    ({"time_series": "a.tsv"}, (), "none beside time_series"),
+    ({"fit": True}, ("fit",), "a selection of atoms (text) or false"),
+    ({"fit": 0}, ("fit",), "a selection of atoms (text) or false"),
+    ({"fit": ""}, ("fit",), "a selection of atoms (text) or false"),
+    ({"select": None}, ("select",), "a selection of atoms (text)"),
+    ({"select": ["name CA"]}, ("select",), "a selection of atoms (text)"),
+    ({"reference": "last"}, ("reference",), "first or average"),
+    ({"positions": "cb"}, ("positions",), "atom, ca or center_of_mass"),
+    ({"frames": {"start": 1.5}}, ("frames", "start"), "a frame number"),
+    ({"frames": {"step": 0}}, ("frames", "step"), "an integer between 1 and 1000000"),
+    ({"frames": {"step": -1}}, ("frames", "step"), "an integer between 1 and 1000000"),
+    ({"frames": {"stop": "end"}}, ("frames", "stop"), "a frame number"),
+    ({"frames": 5}, ("frames",), ""),
+    ({"estimator": {"kind": "mi"}}, ("estimator", "kind"), "ksg, gaussian, dcc, bspline or di"),
+    ({"estimator": {"neighbours": 0}}, ("estimator", "neighbours"), "between 1 and 64"),
+    ({"estimator": {"variant": 3}}, ("estimator", "variant"), "between 1 and 2"),
+    ({"estimator": {"theiler": -1}}, ("estimator", "theiler"), "auto or an integer between 0"),
+    ({"estimator": {"surrogates": True}}, ("estimator", "surrogates"), "an integer between 0"),
+    ({"estimator": {"surrogates": 1}}, ("estimator", "surrogates"), "0 (no p-values), or 2 to"),
+    ({"estimator": {"bins": 4, "order": 5}}, ("estimator", "order"), "between 1 and bins (4)"),
+    ({"estimator": {"preset": "netsci", "kind": "dcc"}}, ("estimator",), "none beside kind: dcc"),
+    ({"estimator": {"preset": "wordom"}}, ("estimator", "preset"), "none, mdigest, normi"),
+    ({"estimator": {"neighbors": 3}}, ("estimator", "neighbors"), ""),
+    ({"variables": "dihedrals"}, (), "beside estimator.kind: ksg"),
+    ({"variables": "columns"}, (), "beside estimator.kind: ksg"),
+    ({"variables": "positions", "estimator": {"kind": "bspline"}}, (), "kind: bspline"),
+    ({"variables": "positions", "estimator": {"kind": "dihedral"}}, (), "kind: dihedral"),
+    ({"variables": "distances"}, (), "at least one NAME: [selection, selection]"),
+    ({"distances": {"a": ["x"]}}, ("distances",), "a mapping of NAME: [selection, selection]"),
+    ({"dihedrals": []}, ("dihedrals",), "a list of phi, psi, omega"),
+    ({"dihedrals": ["chi6"]}, ("dihedrals",), "a list of phi, psi, omega"),
+    ({"dihedrals": ["phi", "phi"]}, ("dihedrals",), "each dihedral once"),
+    ({"domains": {"CORE": 3}}, ("domains",), "a mapping of NAME: selection"),
+    ({"contacts": True}, ("contacts",), "false, or a mapping with keys cutoff and fraction"),
+    ({"contacts": {"cutoff": 0}}, ("contacts", "<contacts>", "cutoff"), "greater than 0"),
+    (
+        {"contacts": {}, "variables": "distances", "distances": {"a": ["x", "y"]}},
+        (),
+        "false beside variables: distances",
+    ),
+    ({"keep": {"score": 1}}, ("keep",), "auto, {p_value: x}, {fdr: x}, {correlation: x}"),
+    ({"keep": {"correlation": 2}}, ("keep", "<correlation>", "correlation"), "at most 1"),
+    (
+        {"keep": {"fdr": 0.1}, "estimator": {"surrogates": 0}},
+        ("keep",),
+        "another rule under estimator.surrogates: 0",
+    ),
+    ({"communities": "leiden"}, ("communities",), "a list of leiden and girvan_newman"),
+    ({"communities": ["louvain"]}, ("communities", 0), "leiden or girvan_newman"),
+    ({"communities": ["leiden"] * 2}, ("communities",), "at most once"),
+    ({"paths": [["a"]]}, ("paths",), "a list of [from, to]"),
+    ({"paths": [["a", "a"]]}, ("paths",), "two residues for a path, but 'a' is both"),
+    ({"suboptimal_paths": 0}, ("suboptimal_paths",), "between 1 and 10000"),
+    ({"compare": 3}, ("compare",), "the name of another analysis"),
+    ({"replicas": 3}, ("replicas",), ""),
+]
+
+
+@pytest.mark.parametrize(("keys", "place", "expected"), BAD, ids=[str(n) for n in range(len(BAD))])
+def test_what_is_not_allowed_is_refused(
+    keys: dict[str, Any], place: tuple[str, ...], expected: str
+) -> None:
+    with pytest.raises(ValidationError) as caught:
+        resolved(**keys)
+    errors = caught.value.errors(include_url=False)
+    assert any(error["loc"][: len(place)] == place and expected in error["msg"] for error in errors)
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ({"estimator": {"kind": "dihedral"}}, "angles: radians or degrees"),
+        ({"table": {"angles": "degrees"}}, "angles: none beside estimator.kind: ksg"),
+        (
+            {"estimator": {"kind": "bspline"}, "table": {"dimensions": 3}},
+            "dimensions: 1 beside estimator.kind: bspline",
+        ),
+        ({"variables": "positions"}, "auto or columns beside time_series"),
+        ({"contacts": {}}, "none beside time_series"),
+        ({"topology": "a.psf"}, "none beside time_series"),
+        ({"trajectories": ["a.dcd"]}, "none beside time_series"),
+    ],
+)
+def test_tables_have_rules_of_their_own(keys: dict[str, Any], expected: str) -> None:
+    with pytest.raises(ValidationError, match=expected):
+        tables(**keys)
+
+
+def config(**analyses: Any) -> Any:
+    one = {"method": "trajectory_correlation", "topology": "t.psf", "trajectories": ["r.dcd"]}
+    other = {"method": "mutual_information", "expression": "e.tsv"}
+    given = {name: one | {"compare": compare} for name, compare in analyses.items()}
+    return load_config({"analyses": {**given, "genes": other}})
+
+
+def test_two_states_may_be_held_against_each_other() -> None:
+    """Only pairs and items of the other are read, so that there is no circle."""
+    both = config(open="closed", closed="open").analyses
+    assert both["open"].other_results() == ("closed/items.parquet", "closed/pairs.parquet")
+    assert "difference.parquet" in both["closed"].result_tables()
+
+
+@pytest.mark.parametrize(
+    ("analyses", "message"),
+    [
+        (
+            {"open": "close", "closed": None},
+            "config: analyses.open.compare: found 'close'; expected another analysis of this "
+            "method (closed) (did you mean closed?)",
+        ),
+        (
+            {"open": "open", "closed": None},
+            "config: analyses.open.compare: found 'open'; expected another analysis of this "
+            "method (closed)",
+        ),
+        (
+            {"open": "genes"},
+            "config: analyses.open.compare: found 'genes'; expected another analysis of this "
+            "method (none: there is no other one)",
+        ),
+    ],
+    ids=["unknown", "itself", "method"],
+)
+def test_what_is_compared_with_is_another_analysis_of_the_method(
+    analyses: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        config(**analyses)
+    assert str(caught.value) == message
+
+
+def test_tables_are_those_that_were_asked_for() -> None:
+    def names(**keys: Any) -> set[str]:
+        return set(TrajectoryCorrelationConfig.model_validate(keys).result_tables())
+
+    least = names(**resolved())
+    drawn = {"structure.pdb", "structure.pml", "structure.vmd"}
+    assert least == {"matrices.npz", "residues.tsv", "communities.tsv"} | drawn
+    assert names(**resolved(communities=[])) == least - {"communities.tsv"}
+    assert names(**tables()) == least - drawn
+    more = resolved(paths=[["a", "b"]], g_correlation_text=True, compare="other")
+    difference = {"difference.parquet", "difference.npz", "difference.pdb"}
+    assert names(**more) == least | {"paths.tsv", "g_correlation.txt"} | difference
+    assert set(TrajectoryCorrelationConfig.tables) == names(**more)
+
+
+def test_the_example_holds_every_key_with_its_default() -> None:
+    path = Path(ROOT) / "config" / "examples" / "trajectory_correlation.yaml"
+    text = path.read_text(encoding="utf-8")
+    (section,) = yaml.safe_load(text)["analyses"].values()
+    given = TrajectoryCorrelationConfig.model_validate(section).resolved()
+    own = {"topology": section["topology"], "trajectories": section["trajectories"]}
+    assert given == {**DEFAULTS, **own}
+    written = {**section, **{f"estimator.{key}": 0 for key in section["estimator"]}}
+    assert set(DEFAULTS) | {f"estimator.{key}" for key in ESTIMATOR} <= set(written)

@@ -1,0 +1,218 @@
+"""What the pages say of correlated motion is what a run gives: columns, counts, figures."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from motion_reports import analysis
+from pairtile import trajectory_correlation
+from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
+from pairtile.methods.trajectory_correlation.config_estimator import PRESETS, MotionEstimator
+from pairtile.methods.trajectory_correlation.config_values import DIHEDRALS
+from pairtile.methods.trajectory_correlation.motion_time import duplicate_frames
+from pairtile.methods.trajectory_correlation.report_pictures import FIGURES
+from pairtile.runtime.files import read_json
+from scipy.signal import lfilter
+from test_docs import ROOT, first_column, section_of_page, text_of
+
+METHOD_PAGE = ROOT / "docs" / "trajectory_correlation.md"
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An analysis with every table there is."""
+    folder = tmp_path_factory.mktemp("motion")
+    analysis(folder, "other", estimator={"kind": "gaussian", "surrogates": 0})
+    return analysis(folder, compare="other", estimator={"kind": "gaussian", "surrogates": 4})
+
+
+# --- files and columns --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("heading", "file"),
+    [
+        ("### Residues: `residues.tsv`", "residues.tsv"),
+        ("### Communities: `communities.tsv`", "communities.tsv"),
+        ("### Paths: `paths.tsv`", "paths.tsv"),
+    ],
+)
+def test_columns_of_tables_are_described(out: Path, heading: str, file: str) -> None:
+    described = first_column(section_of_page(heading))
+    assert described == list(pd.read_csv(out / file, sep="\t", nrows=0).columns)
+
+
+def test_matrices_are_described(out: Path) -> None:
+    described = first_column(section_of_page("### Matrices: `matrices.npz`"))
+    assert set(described) == set(np.load(out / "matrices.npz").files)
+
+
+def test_columns_and_arrays_of_the_other_files_are_named(out: Path) -> None:
+    page = section_of_page("## Trajectory correlation")
+    for name in ("network", "items", "pairs"):
+        for column in pd.read_parquet(out / f"{name}.parquet").columns:
+            assert f"`{column}`" in page, (name, column)
+    for column in pd.read_parquet(out / "difference.parquet").columns:
+        plain = column.removesuffix("_other").removesuffix("_difference")
+        assert f"`{plain}`" in page, column
+    for name in np.load(out / "scores.npz").files:
+        assert f"`{name}`" in page, name
+    for path in (out / "state").glob("*.npy"):
+        assert f"`{path.name}`" in page, path.name
+    for name in TrajectoryCorrelationConfig.tables:
+        assert f"`{name}`" in page, name
+        assert f"`{name}`" in text_of(METHOD_PAGE), name
+    for figure in FIGURES:
+        assert f"`{figure}`" in page, figure
+
+
+def test_counts_and_threshold_of_the_summary_are_described(out: Path) -> None:
+    page = section_of_page("## Trajectory correlation") + section_of_page("## `summary.json`")
+    summary = read_json(out / "summary.json")
+    for name in [*summary["counts"], *summary["threshold"]]:
+        assert f"`{name}`" in page, name
+
+
+# --- settings -----------------------------------------------------------------------------------
+
+
+def test_every_setting_is_explained() -> None:
+    page = text_of(METHOD_PAGE)
+    everywhere = {"method", "chunks", "export", "step", "start", "stop"}
+    for key in {
+        *MotionEstimator.model_fields,
+        *TrajectoryCorrelationConfig.model_fields,
+    } - everywhere:
+        assert f"`{key}" in page or f"{{{key}" in page, key
+    for angle in ("phi", "psi", "omega", "chi1", "chi5"):
+        assert angle in page
+        assert angle in DIHEDRALS
+
+
+def test_presets_are_those_of_the_configuration() -> None:
+    page = text_of(METHOD_PAGE)
+    for preset, decided in PRESETS.items():
+        if preset == "none":
+            continue
+        [row] = [line for line in page.splitlines() if line.startswith(f"| `{preset}`")]
+        for key, value in decided.items():
+            assert f"`{key}: {value}`" in row, (preset, key)
+
+
+# --- what was measured --------------------------------------------------------------------------
+
+
+def slow(frames: int, variables: int, time: float, seed: int) -> np.ndarray:
+    """Independent AR(1) motions, (frames, variables, 3)."""
+    phi = np.exp(-1.0 / time)
+    noise = np.random.default_rng(seed).standard_normal((frames + 500, variables, 3))
+    return lfilter([np.sqrt(1 - phi * phi)], [1, -phi], noise, axis=0)[500:]
+
+
+def test_unrelated_slow_motions_look_correlated_until_time_is_heeded() -> None:
+    xyz = slow(1000, 12, 20.0, seed=1)
+    upper = np.triu_indices(12, 1)
+    bare = trajectory_correlation(xyz, theiler=0, surrogates=20)
+    heeded = trajectory_correlation(xyz, surrogates=20)
+    assert np.mean(bare.correlation[upper]) == pytest.approx(0.70, abs=0.03)
+    assert np.mean(heeded.correlation[upper]) < 0.2
+    for found in (bare, heeded):
+        assert np.mean(found.p_value[upper] <= 0.05) < 0.12
+    random, larger = np.random.default_rng(2), 0
+    for i in range(0, 12, 2):
+        permuted = [
+            trajectory_correlation(
+                np.stack([xyz[:, i], random.permutation(xyz[:, i + 1])], axis=1),
+                theiler=0, surrogates=0,
+            ).mi_nats[0, 1]
+            for _ in range(20)
+        ]  # fmt: skip
+        larger += bare.mi_nats[i, i + 1] > max(permuted)
+    assert larger == 6
+
+
+def test_displacements_lose_most_of_what_positions_share() -> None:
+    random = np.random.default_rng(0)
+    xyz = random.normal(size=(2000, 2, 3))
+    xyz[:, 1] = 0.9 * xyz[:, 0] + np.sqrt(1 - 0.81) * xyz[:, 1]
+    moved = np.linalg.norm(xyz - xyz.mean(axis=0), axis=2)
+    assert -1.5 * np.log(1 - 0.81) == pytest.approx(2.5, abs=0.05)
+    for values, settings, nats in (
+        (xyz, {"kind": "gaussian"}, 2.5),
+        (xyz, {"theiler": 0}, 2.2),
+        (moved, {"kind": "bspline"}, 0.4),
+    ):
+        found = trajectory_correlation(values, surrogates=0, **settings).mi_nats[0, 1]
+        assert found == pytest.approx(nats, abs=0.07)
+
+
+def test_cyclic_splines_do_not_mind_where_angles_begin() -> None:
+    random = np.random.default_rng(0)
+    angles = random.normal(scale=0.5, size=(1000, 2))
+    angles[:, 1] += angles[:, 0]
+    cyclic, clamped = [], []
+    for origin in np.linspace(0, 2 * np.pi, 25):
+        turned = (angles + origin + np.pi) % (2 * np.pi) - np.pi
+        for values, settings in (
+            (cyclic, {"kind": "dihedral"}),
+            (clamped, {"kind": "bspline", "bins": 12}),
+        ):
+            found = trajectory_correlation(turned, surrogates=0, **settings)
+            values.append(found.mi_nats[0, 1])
+    assert min(cyclic) == pytest.approx(0.2207, abs=2e-4)
+    assert max(cyclic) == pytest.approx(0.2207, abs=2e-4)
+    assert [round(min(clamped), 2), round(max(clamped), 2)] == [0.21, 0.32]
+
+
+def test_gaussian_bias_and_its_correction() -> None:
+    random = np.random.default_rng(1)
+    found = {False: [], True: []}
+    for _ in range(20):
+        xyz = random.normal(size=(100, 20, 3))
+        for corrected, values in found.items():
+            one = trajectory_correlation(xyz, kind="gaussian", corrected=corrected, surrogates=0)
+            values.append(np.nanmean(one.mi_nats))
+    assert np.mean(found[False]) == pytest.approx(0.047, abs=0.002)
+    assert abs(np.mean(found[True])) < 0.002
+
+
+def test_repeated_frames_lift_what_nearest_neighbours_find() -> None:
+    from pairtile.gpu.device import choose
+    from pairtile.methods.trajectory_correlation.motion import MotionPairs, MotionSettings
+
+    random = np.random.default_rng(0)
+    random.normal(scale=0.5, size=(1000, 2))
+    xyz = random.normal(size=(300, 2, 3))
+    nats = []
+    for share in (0, 0.02, 0.1):
+        repeated = np.concatenate([xyz, *[xyz[: int(300 * share)]] * 7])
+        series = np.moveaxis(repeated, 0, 2)
+        assert duplicate_frames(series).exact.size == 7 * int(300 * share)
+        pairs = MotionPairs(series, MotionSettings(), choose("cpu"))
+        nats.append(pairs.block(slice(0, 2), slice(0, 2))[0, 1])
+    np.testing.assert_allclose(nats, [-0.02, 1.2, 4.3], atol=0.05)
+
+
+def test_adenylate_kinase_is_what_the_page_says() -> None:
+    data = pytest.importorskip("MDAnalysisTests.datafiles")
+    found = trajectory_correlation(
+        str(data.PSF), [str(data.DCD)], domains={"NMP": "resid 30-59"}, kind="ksg"
+    )
+    assert found.counts["frames"] == 98
+    assert round(found.items["n_effective"].median()) == 5
+    assert 98 / found.items["correlation_time"].median() == pytest.approx(9, abs=0.5)
+    p = found.p_value.to_numpy()[np.triu_indices(len(found.items), 1)]
+    assert np.mean(p <= 0.05) == pytest.approx(0.6, abs=0.05)
+    assert {"4AKE:LYS13", "4AKE:ASP84"} < set(found.items["name"])

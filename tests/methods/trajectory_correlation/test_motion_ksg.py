@@ -1,0 +1,208 @@
+"""KSG mutual information of trajectories against its definition, golden results and truth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive_motion import naive_ksg
+from pairtile.gpu.device import choose
+from pairtile.methods.trajectory_correlation.motion import (
+    MotionPairs,
+    MotionSettings,
+    generalized_correlation,
+)
+
+both_backends = pytest.mark.parametrize(
+    "backend", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+)
+
+
+def all_pairs(series: Any, backend: str = "cpu", shift: int = 0, **how: Any) -> np.ndarray:
+    """One block with all pairs."""
+    pairs = MotionPairs(series, MotionSettings(**how), choose(backend))
+    whole = slice(0, len(series))
+    return pairs.block(whole, whole, shift)
+
+
+def normal(variables: int, d: int, frames: int, seed: int = 1) -> np.ndarray:
+    """Independent white noise."""
+    return np.random.default_rng(seed).normal(size=(variables, d, frames))
+
+
+GOLDEN = {
+    "ksg1_k6_cheb_raw": {"norm": "max"},
+    "ksg1_k6_eucl_raw": {},
+    "ksg1_k3_cheb_raw": {"norm": "max", "neighbours": 3},
+    "ksg1_k6_cheb_std": {"norm": "max", "scale": "std"},
+    "ksg2_k6_cheb_raw": {"norm": "max", "variant": 2},
+    "ksg2_k7_cheb_std": {"norm": "max", "scale": "std", "variant": 2, "neighbours": 7},
+}
+
+
+@both_backends
+@pytest.mark.parametrize(
+    ("name", "result"),
+    [("adk_dims98", result) for result in GOLDEN]
+    + [("gpcr250", "ksg1_k6_cheb_raw"), ("gpcr250", "ksg1_k6_eucl_raw")],
+)
+def test_ksg_agrees_with_golden_results(shared: Path, backend: str, name: str, result: str) -> None:
+    golden = np.load(shared / "golden" / "trajectory" / f"{name}.npz")
+    series = golden["aligned"].transpose(1, 2, 0)
+    mi = all_pairs(series, backend, **GOLDEN[result])
+    np.testing.assert_allclose(mi, golden[result], rtol=0, atol=1e-10)
+    if f"gcc_{result}" in golden:
+        np.fill_diagonal(mi, np.inf)
+        correlation = generalized_correlation(mi, 3)
+        np.testing.assert_allclose(correlation, golden[f"gcc_{result}"], rtol=0, atol=1e-9)
+
+
+@st.composite
+def ensembles(draw: Any) -> Any:
+    """A few variables: smooth, rounded so that distances tie, tiny, huge, and partly constant."""
+    d = draw(st.sampled_from([1, 2, 3, 5]))
+    frames = draw(st.sampled_from([17, 33, 70, 130]))
+    series = normal(5, d, frames, draw(st.integers(0, 2**32 - 1)))
+    kind = draw(st.sampled_from(["normal", "walk", "rounded", "tiny", "huge", "constant"]))
+    if kind == "walk":
+        series = series.cumsum(axis=2)
+    elif kind == "rounded":
+        series = np.round(series, 1)
+    elif kind == "tiny":
+        series *= 1e-30
+    elif kind == "huge":
+        series *= 1e30
+    elif kind == "constant":
+        series[0] = 3.0
+        series[1, 0] = -1.0
+    return series
+
+
+@both_backends
+@given(
+    series=ensembles(),
+    k=st.sampled_from([1, 2, 6, 12]),
+    variant=st.sampled_from([1, 2]),
+    norm=st.sampled_from(["euclidean", "max"]),
+    theiler=st.sampled_from([0, 2]),
+    shift=st.sampled_from([0, 5]),
+)
+@settings(max_examples=60, deadline=None)
+def test_ksg_agrees_with_the_definition(
+    backend: str, series: Any, k: int, variant: int, norm: str, theiler: int, shift: int
+) -> None:
+    how = {"variant": variant, "norm": norm, "theiler": theiler}
+    mi = all_pairs(series, backend, shift, neighbours=k, **how)
+    later = np.roll(series, -shift, axis=2)
+    for i, j in [(0, 1), (1, 4), (4, 2), (2, 2)]:
+        if i == j and shift == 0:
+            assert np.isnan(mi[i, j])
+        else:
+            assert mi[i, j] == pytest.approx(naive_ksg(series[i], later[j], k, **how), abs=1e-10)
+
+
+@both_backends
+@pytest.mark.parametrize("variant", [1, 2])
+@pytest.mark.parametrize("k", [6, 64])
+def test_ksg_agrees_with_the_definition_in_many_slow_frames(
+    backend: str, variant: int, k: int
+) -> None:
+    """Neighbours in time lie side by side, and float32 rounding makes hundreds of ties."""
+    series = normal(3, 3, 700).cumsum(axis=2)
+    series[2] = series[0] + 0.1 * series[2]
+    # Far from the mean in float32 terms: many distances agree to seven digits.
+    series[1] = np.round(series[1], 2)
+    mi = all_pairs(series, backend, variant=variant, neighbours=k)
+    for i, j in [(0, 1), (0, 2), (1, 2)]:
+        assert mi[i, j] == pytest.approx(naive_ksg(series[i], series[j], k, variant), abs=1e-10)
+
+
+@both_backends
+def test_blocks_of_any_shape_give_the_same_numbers(backend: str) -> None:
+    series = normal(23, 3, 90)
+    pairs = MotionPairs(series, MotionSettings(), choose(backend))
+    whole = pairs.block(slice(0, 23), slice(0, 23))
+    assert np.array_equal(whole, whole.T, equal_nan=True)
+    np.testing.assert_array_equal(np.isnan(whole), np.eye(23, dtype=bool))
+    for rows, columns in [(slice(0, 9), slice(0, 23)), (slice(3, 4), slice(2, 21))]:
+        np.testing.assert_array_equal(pairs.block(rows, columns), whole[rows, columns])
+
+
+@both_backends
+def test_batches_of_frames_change_nothing(backend: str) -> None:
+    series = normal(6, 3, 90)
+    pairs = MotionPairs(series, MotionSettings(), choose(backend))
+    whole = pairs.block(slice(0, 6), slice(0, 6))
+    pairs._blocks._batch_bytes = 7 * 6 * 96 * 4  # seven frames
+    np.testing.assert_array_equal(pairs.block(slice(0, 6), slice(0, 6)), whole)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("variant", [1, 2])
+def test_gpu_and_cpu_count_alike(variant: int) -> None:
+    series = normal(40, 3, 1000).cumsum(axis=2)
+    results = [all_pairs(series, backend, variant=variant) for backend in ("cpu", "cuda")]
+    np.testing.assert_allclose(results[1], results[0], rtol=0, atol=1e-12)
+
+
+@both_backends
+@pytest.mark.parametrize("variant", [1, 2])
+def test_ksg_of_normal_variables_is_near_the_truth(backend: str, variant: int) -> None:
+    rho = 0.8
+    x = normal(1, 1, 4000)
+    y = rho * x + np.sqrt(1 - rho**2) * normal(1, 1, 4000, seed=2)
+    mi = all_pairs(np.concatenate([x, y]), backend, variant=variant)[0, 1]
+    assert mi == pytest.approx(-0.5 * np.log(1 - rho**2), abs=0.05)
+
+
+def test_euclidean_ksg_does_not_change_under_rotation_nor_any_ksg_under_scale() -> None:
+    series = normal(4, 3, 200)
+    series[1] += series[0]
+    turn, _ = np.linalg.qr(normal(1, 3, 3)[0])
+    turned = series.copy()
+    turned[1] = turn @ series[1]
+    mi = all_pairs(series)
+    np.testing.assert_allclose(all_pairs(turned), mi, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(all_pairs(1024.0 * series), mi, rtol=0, atol=0)
+    scaled = all_pairs(series * np.array([1.0, 8.0, 0.5])[:, None], scale="std", norm="max")
+    np.testing.assert_allclose(scaled, all_pairs(series, scale="std", norm="max"), atol=1e-10)
+
+
+def test_single_rounds_coordinates_to_float32() -> None:
+    series = normal(3, 3, 60)
+    rounded = series.astype(np.float32)
+    np.testing.assert_array_equal(all_pairs(series, single=True), all_pairs(rounded))
+
+
+@pytest.mark.parametrize(
+    ("frames", "how", "message"),
+    [
+        (6, {}, "found 6 frames; expected at least 7 for kind ksg"),
+        (26, {"theiler": 10}, "found 26 frames; expected at least 27 .* theiler 10"),
+        (50, {"kind": "knn"}, "kind: found 'knn'; expected one of ksg, gaussian"),
+        (50, {"norm": "l1"}, "norm: found 'l1'; expected one of euclidean, max"),
+        (50, {"variant": 3}, "variant: found 3; expected one of 1, 2"),
+        (50, {"neighbours": 0}, "neighbours: found 0; expected 1 to 64"),
+        (50, {"theiler": -1}, "theiler: found -1"),
+        (50, {"kind": "bspline", "bins": 2}, "expected bins >= order >= 1"),
+        (50, {"kind": "dihedral"}, "found 3 coordinates; expected 1 for angles"),
+        (7, {"kind": "gaussian"}, "found 7 frames; expected at least 8 for kind gaussian"),
+        (1, {"kind": "dcc"}, "found 1 frames; expected at least 2"),
+    ],
+)
+def test_what_cannot_be_estimated_is_refused(
+    frames: int, how: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        all_pairs(normal(2, 3, frames), **how)
+
+
+def test_a_value_that_is_no_number_is_named() -> None:
+    series = normal(3, 3, 20)
+    series[2, 1, 7] = np.nan
+    with pytest.raises(ValueError, match="variable 2, coordinate 1, frame 7: found nan"):
+        all_pairs(series)

@@ -1,0 +1,183 @@
+"""Scores over replicas against their surrogates: plain means and spreads, calibration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from pairtile.errors import DeviceError
+from pairtile.gpu.device import choose
+from pairtile.methods.trajectory_correlation.motion import (
+    KINDS,
+    MotionPairs,
+    MotionSettings,
+    generalized_correlation,
+)
+from pairtile.methods.trajectory_correlation.motion_null import p_value
+from pairtile.methods.trajectory_correlation.motion_scores import HISTOGRAM_BINS, MotionScores
+from scipy.signal import lfilter
+
+CPU = choose("cpu")
+SHIFTS = np.array([[20, 31, 47, 60], [15, 22, 33, 40]])
+
+
+def slow(variables: int, d: int, frames: int, time: float, seed: int = 1) -> np.ndarray:
+    """AR(1) noise of unit variance."""
+    phi = np.exp(-1.0 / time)
+    noise = np.random.default_rng(seed).standard_normal((variables, d, frames + 200))
+    return lfilter([np.sqrt(1 - phi * phi)], [1, -phi], noise, axis=2)[:, :, 200:]
+
+
+def series(kind: str, frames: int = 90, variables: int = 9, seed: int = 1) -> np.ndarray:
+    d = 1 if kind in ("bspline", "dihedral") else 3
+    values = slow(variables, d, frames, 3.0, seed)
+    values[1] = -values[0] + 0.3 * values[1]
+    return (values + np.pi) % (2 * np.pi) - np.pi if kind == "dihedral" else values
+
+
+def scores(kind: str, replicas: int = 2, shifts: np.ndarray = SHIFTS, **keys: Any) -> MotionScores:
+    parts = [series(kind, 90 - 10 * k, seed=k) for k in range(replicas)]
+    settings = [MotionSettings(kind=kind, **keys)] * replicas
+    return MotionScores(parts, settings, shifts[:replicas], CPU)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_values_are_means_over_replicas_with_their_spread(kind: str) -> None:
+    opened = scores(kind, shifts=SHIFTS[:, :0])
+    found = opened.block(slice(0, 4), slice(4, 9))
+    each = [
+        MotionPairs(part, how, CPU).block(slice(0, 4), slice(4, 9))
+        for part, how in zip(opened.replicas, opened.settings, strict=True)
+    ]
+    mean, d = (each[0] + each[1]) / 2, opened.d
+    if kind == "dcc":
+        assert np.isnan(found.mi_nats).all()
+        np.testing.assert_array_equal(found.correlation, mean)
+        np.testing.assert_array_equal(found.dcc, mean)
+    else:
+        np.testing.assert_array_equal(found.mi_nats, mean)
+        np.testing.assert_array_equal(found.correlation, generalized_correlation(mean, d))
+        spread = np.abs(each[0] - each[1]) / np.sqrt(2)
+        np.testing.assert_allclose(found.spread["mi_sd"], spread, atol=1e-12)
+        r = [generalized_correlation(part, d) for part in each]
+        spread = np.abs(r[0] - r[1]) / np.sqrt(2)
+        np.testing.assert_allclose(found.spread["correlation_sd"], spread, atol=1e-12)
+    assert np.isnan(found.dcc).all() == (kind == "dihedral")
+    assert not found.null
+
+
+@pytest.mark.parametrize("kind", ["ksg", "dcc"])
+def test_surrogates_are_means_over_replicas_under_shifts_of_their_own(kind: str) -> None:
+    opened = scores(kind)
+    found = opened.block(slice(0, 4), slice(4, 9))
+    pairs = [
+        MotionPairs(part, how, CPU)
+        for part, how in zip(opened.replicas, opened.settings, strict=True)
+    ]
+    drawn = np.array(
+        [
+            sum(p.block(slice(0, 4), slice(4, 9), int(SHIFTS[k, s])) for k, p in enumerate(pairs))
+            / 2
+            for s in range(4)
+        ]
+    )
+    np.testing.assert_allclose(found.null["null_mean"], drawn.mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(found.null["null_sd"], drawn.std(axis=0, ddof=1), atol=1e-12)
+    value = found.correlation if kind == "dcc" else found.mi_nats
+    one = p_value(value, drawn.mean(axis=0), drawn.std(axis=0, ddof=1), 4)
+    expected = 2 * np.minimum(one, 1 - one) if kind == "dcc" else one
+    np.testing.assert_allclose(found.null["p_value"], expected, atol=1e-9)
+    assert found.null_counts.sum() == 4 * 20
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_diagonal_block_holds_the_same_values_as_one_beside_it(kind: str) -> None:
+    opened = scores(kind)
+    wanted = np.triu(np.ones((9, 9), dtype=bool), 1)
+    whole = opened.block(slice(0, 9), slice(0, 9), wanted)
+    beside = opened.block(slice(0, 4), slice(4, 9))
+    for name, block in beside.columns().items():
+        np.testing.assert_allclose(whole.columns()[name][:4, 4:], block, atol=1e-12, err_msg=name)
+    assert whole.null_counts.sum() == 4 * 36
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("kind", KINDS)
+def test_gpu_and_cpu_give_the_same_scores(kind: str) -> None:
+    cpu = scores(kind)
+    gpu = MotionScores(cpu.replicas, cpu.settings, cpu.shifts, choose("cuda"))
+    wanted = np.triu(np.ones((9, 9), dtype=bool), 1)
+    for rows, columns, cells in (
+        (slice(0, 9), slice(0, 9), wanted),
+        (slice(0, 4), slice(4, 9), np.ones((4, 5), dtype=bool)),
+    ):
+        expected, found = (one.block(rows, columns, cells) for one in (cpu, gpu))
+        for name, block in expected.columns().items():
+            np.testing.assert_allclose(
+                found.columns()[name][cells], block[cells], atol=1e-9, err_msg=name
+            )
+        np.testing.assert_array_equal(found.null_counts, expected.null_counts)
+
+
+def test_a_driven_pair_of_opposite_motion_is_significant_whatever_its_sign() -> None:
+    shifts = np.stack([np.arange(15, 55, 2)] * 2)
+    found = scores("dcc", shifts=shifts).block(slice(0, 2), slice(1, 3))
+    assert found.correlation[0, 0] < -0.9
+    assert found.null["p_value"][0, 0] < 0.001
+    assert found.null["p_value"][1, 1] > 0.01
+
+
+@pytest.mark.parametrize("fails", [20, 3], ids=["halves", "parts"])
+def test_a_block_without_room_is_scored_in_parts(monkeypatch: Any, fails: int) -> None:
+    whole = scores("ksg").block(slice(0, 5), slice(4, 9))
+    original = MotionPairs.block
+
+    def short_of_memory(self: Any, rows: slice, columns: slice, *rest: Any, **keys: Any) -> Any:
+        if (rows.stop - rows.start) * (columns.stop - columns.start) > fails:
+            raise MemoryError
+        return original(self, rows, columns, *rest, **keys)
+
+    monkeypatch.setattr(MotionPairs, "block", short_of_memory)
+    parts = scores("ksg").block(slice(0, 5), slice(4, 9))
+    for name, block in whole.columns().items():
+        np.testing.assert_allclose(parts.columns()[name], block, atol=1e-12, err_msg=name)
+    np.testing.assert_array_equal(parts.null_counts, whole.null_counts)
+
+
+def test_no_room_for_one_pair_is_told(monkeypatch: Any) -> None:
+    def never(*_: Any, **__: Any) -> Any:
+        raise MemoryError
+
+    monkeypatch.setattr(MotionPairs, "block", never)
+    with pytest.raises(DeviceError, match="found no room for one pair of 90 frames"):
+        scores("ksg").block(slice(0, 3), slice(3, 9))
+
+
+def test_the_histogram_counts_wanted_cells_from_end_to_end() -> None:
+    signed, plain = scores("dcc"), scores("ksg")
+    values = np.array([[-1.0, 1.0], [0.0, 0.499]])
+    counts = signed.histogram(values, None)
+    assert counts[[0, HISTOGRAM_BINS - 1, 100, 149]].tolist() == [1, 1, 1, 1]
+    counts = plain.histogram(np.abs(values), np.array([[True, False], [True, True]]))
+    assert counts[[0, 99, HISTOGRAM_BINS - 1]].tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "corrected"), [*((kind, False) for kind in KINDS), ("gaussian", True)]
+)
+def test_p_values_of_unrelated_slow_motions_are_uniform(kind: str, corrected: bool) -> None:
+    """Also where the tail of the null is not that of normal numbers."""
+    n, v = 400, 40
+    values = slow(v, 1 if kind in ("bspline", "dihedral") else 3, n, 3.0, seed=5)
+    if kind == "dihedral":
+        values = (values + np.pi) % (2 * np.pi) - np.pi
+    shifts = np.linspace(20, n - 20, 20).astype(int)[None]
+    settings = MotionSettings(kind=kind, corrected=corrected, bins=12 if kind == "dihedral" else 10)
+    wanted = np.triu(np.ones((v, v), dtype=bool), 1)
+    found = MotionScores([values], [settings], shifts, CPU).block(slice(0, v), slice(0, v), wanted)
+    p = found.null["p_value"][wanted]
+    # 780 pairs; pairs of one variable hang together, hence room of about 3 standard errors.
+    assert abs(p.mean() - 0.5) < 0.06
+    assert (p <= 0.05).mean() < 0.08
+    assert (p <= 0.001).sum() <= 6

@@ -1,0 +1,276 @@
+"""The report of ``trajectory_correlation``: answers, communities, paths, cautions, names, size."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from motion_reports import analysis, of_tables
+from pairtile.errors import StoreError
+from pairtile.methods.trajectory_correlation.report_findings import ranges
+from pairtile.methods.trajectory_correlation.report_pictures import FIGURES
+from pairtile.methods.trajectory_correlation.report_results import MotionResults
+from pairtile.report.formats import number
+from pairtile.report.results import read_results
+from pairtile.runtime.files import read_json
+from test_report_page import page_of, part, read_page
+from test_report_results import AWKWARD, write_results
+
+PARTS = [
+    "findings", "figures", "motion", "network", "edges", "cleaning", "files", "run", "methods",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a report with everything: replicas, contacts, paths, another state."""
+    folder = tmp_path_factory.mktemp("motion")
+    analysis(folder, "other", frames={"stop": 100}, estimator={"surrogates": 0})
+    return analysis(folder, compare="other")
+
+
+def table_of(folder: Path, name: str) -> pd.DataFrame:
+    return pd.read_csv(folder / name, sep="\t", keep_default_na=False, na_values=[""])
+
+
+def motion_of(folder: Path) -> MotionResults:
+    found = read_results(folder).motion
+    assert found is not None
+    return found
+
+
+def warnings_of(folder: Path) -> str:
+    found = read_page(folder).xpath("//*[@class='warnings']")
+    return found[0].text_content() if found else ""
+
+
+def tiles_of(folder: Path) -> dict[str, list[str]]:
+    """The numbers at the top: what it is -> value and what it is set against."""
+    return {
+        div.xpath("dt")[0].text_content(): [dd.text_content() for dd in div.xpath("dd")]
+        for div in read_page(folder).xpath("//*[@class='tiles']/div")
+    }
+
+
+def test_page_has_the_parts_of_this_method_and_others_have_not(demo: Path, tmp_path: Path) -> None:
+    page = read_page(demo)
+    assert [found.get("id") for found in page.xpath("//main/section")] == PARTS
+    assert {path.stem for path in (demo / "figures").glob("*.svg")} == set(FIGURES)
+    assert len(page.xpath("//*[@id='figures']//img")) == len(FIGURES)
+    other = write_results(tmp_path / "other")
+    (other / "residues.tsv").write_bytes((demo / "residues.tsv").read_bytes())
+    ids = [found.get("id") for found in page_of(other).xpath("//main/section")]
+    assert "motion" not in ids
+
+
+def test_findings_agree_with_the_tables(demo: Path) -> None:
+    network = pd.read_parquet(demo / "network.parquet")
+    residues, communities = table_of(demo, "residues.tsv"), table_of(demo, "communities.tsv")
+    matrices = np.load(demo / "matrices.npz")
+    leiden = communities[communities["method"] == "leiden"]
+    candidates = int(np.triu(matrices["contact"], 1).sum())
+    assert 0 < len(network) <= candidates < 66
+    tiles = tiles_of(demo)
+    assert tiles["residues"] == ["12", "from a system of 73 atoms"]
+    assert tiles["frames"] == ["300", "in 2 replicas"]
+    assert tiles["pairs in the network"][0] == str(len(network))
+    assert tiles["pairs in the network"][1].startswith(f"of {candidates} in contact")
+    assert tiles["communities"][0] == str(len(leiden))
+    assert tiles["effective frames"][0] == str(round(residues["n_effective"].median()))
+    headline = read_page(demo).xpath("//*[@class='headline']")[0].text
+    assert headline == (
+        f"{len(network)} of {candidates} pairs in contact among 12 residues kept (p ≤ 0.05), "
+        f"{len(leiden)} communities"
+    )
+    text = part(read_page(demo), "findings")
+    best = network.iloc[0]
+    assert f"Most strongly correlated: {best['source']} and {best['target']} (" in text
+    p = matrices["p_value"][np.triu_indices(12, 1)]
+    assert re.search(rf"{(p <= 0.05).sum()} of 66 pairs \([^)]*\) with p ≤ 0\.05;", text)
+    spread = number(float(np.nanmedian(matrices["correlation_sd"])), 2)
+    assert "Between the 2 replicas the correlation of a pair differs" in text
+    assert f"by a standard deviation of {spread} (median over pairs)." in text
+
+
+def test_strong_pairs_next_to_each_other_are_told_from_those_apart(demo: Path) -> None:
+    found = motion_of(demo)
+    residues = found.residues
+    i, j = np.triu_indices(12, 1)
+    far = found.far_apart(i, j)
+    apart = (residues["chain"].to_numpy()[i] != residues["chain"].to_numpy()[j]) | (
+        np.abs(residues["resid"].to_numpy()[i] - residues["resid"].to_numpy()[j]) >= 5
+    )
+    np.testing.assert_array_equal(far, apart)
+    assert 0 < far.sum() < far.size
+
+
+def test_communities_on_the_page_hold_the_members_of_the_table(demo: Path) -> None:
+    page, communities = read_page(demo), table_of(demo, "communities.tsv")
+    residues = table_of(demo, "residues.tsv").set_index("name")
+    rows = page.xpath("//*[contains(@class,'communities')]/tbody/tr")
+    assert len(rows) == len(communities)
+    for row, expected in zip(rows, communities.to_dict("records"), strict=True):
+        cells = [cell.text_content() for cell in row]
+        assert cells[0] == str(expected["community"])
+        assert cells[2] == str(expected["n_members"])
+        members = set()
+        for chain_part in cells[1].split("; "):
+            chain, _, stretches = chain_part.partition(" ")
+            for stretch in stretches.split(", "):
+                first, _, last = stretch.partition("–")
+                numbers = range(int(first), int(last or first) + 1)
+                members |= {(chain, number) for number in numbers}
+        named = residues.loc[expected["members"].split(" ")]
+        assert members == set(zip(named["chain"], named["resid"], strict=True))
+
+
+def test_paths_are_shown_and_missing_ones_said(demo: Path) -> None:
+    page, paths = read_page(demo), table_of(demo, "paths.tsv")
+    rows = page.xpath("//*[contains(@class,'paths')]/tbody/tr")
+    assert len(rows) == len(paths) > 1
+    shown = [row.xpath("td[last()]")[0].text_content() for row in rows]
+    expected = [
+        " → ".join(path.split(" ")) if isinstance(path, str) else "nothing joins the two"
+        for path in paths["path"]
+    ]
+    assert shown == expected
+    first = paths.iloc[0]
+    text = part(page, "findings")
+    assert f"Shortest path from {first['source']} to {first['target']}: {shown[0]}" in text
+
+
+def test_every_residue_is_in_the_table_most_between_first(demo: Path) -> None:
+    page, residues = read_page(demo), table_of(demo, "residues.tsv")
+    rows = page.xpath("//*[@id='residues-table']/tbody/tr")
+    names = [row.xpath("td[1]")[0].text_content() for row in rows]
+    assert sorted(names) == sorted(residues["name"])
+    through = residues.set_index("name")["betweenness"][names]
+    assert through.is_monotonic_decreasing
+    headings = [th.text_content() for th in page.xpath("//*[@id='residues-table']/thead//th")]
+    assert headings[:2] == ["residue", "domain"]
+    assert headings[-2:] == ["correlation time", "effective frames"]
+
+
+def test_differences_of_two_states_are_named(demo: Path) -> None:
+    table = pd.read_parquet(demo / "difference.parquet")
+    text = part(read_page(demo), "findings")
+    most = table.loc[table["correlation_difference"].idxmax()]
+    value = f"({most['correlation_difference']:+.2f})".replace("-", "−")
+    assert f"Stronger here than in other: {most['source']} and {most['target']} {value}" in text
+    assert "Difference from other." in part(read_page(demo), "figures")
+
+
+def test_stretches_of_numbers() -> None:
+    assert ranges([3, 1, 2, 7, 9, 10, 10]) == "1–3, 7, 9–10"
+    assert ranges([]) == ""
+
+
+# --- cautions -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "wanted", "unwanted"),
+    [
+        ({}, "Frames were not superposed (fit: false).", "There are no p-values"),
+        ({"fit": "name CA"}, "", "not superposed"),
+        ({"estimator": {"surrogates": 0}, "keep": {"correlation": 0.3}}, "There are no p-values",
+         "p ≤ 0.05"),
+        ({"estimator": {"kind": "dcc", "surrogates": 4}}, "does not see motions at right angles",
+         "Theiler"),
+        ({"estimator": {"kind": "bspline", "surrogates": 4}}, "the direction of motion", ""),
+        ({"keep": {"p_value": 1e-200}}, "no pair passed the keep rule", ""),
+    ],
+    ids=["not_superposed", "superposed", "no_null", "dcc", "displacements", "empty"],
+)  # fmt: skip
+def test_cautions_come_where_there_is_reason(
+    tmp_path: Path, changes: dict[str, Any], wanted: str, unwanted: str
+) -> None:
+    found = warnings_of(analysis(tmp_path, **changes))
+    assert wanted in found
+    assert not unwanted or unwanted not in found
+
+
+def test_a_run_that_drifts_and_a_preset_on_slow_motion_are_cautions(tmp_path: Path) -> None:
+    walk = np.cumsum(np.random.default_rng(1).normal(size=(150, 3)), axis=0)
+    estimator = {"preset": "mdigest", "surrogates": 4}
+    out = of_tables(tmp_path, walk, names=["a", "b", "c"], estimator=estimator, keep="all")
+    found = warnings_of(out)
+    assert "correlation times long" in found
+    assert "it drifts from one state to another" in found
+    assert "This is one trajectory" in found
+    assert "The preset mdigest has no Theiler window" in found
+    fast = np.random.default_rng(1).normal(size=(150, 3))
+    found = warnings_of(of_tables(tmp_path, fast, names=["a", "b", "c"], estimator=estimator))
+    for text in ("correlation times long", "one trajectory", "Theiler"):
+        assert text not in found
+
+
+# --- robustness ---------------------------------------------------------------------------------
+
+
+def test_awkward_names_stay_names(tmp_path: Path) -> None:
+    names = [*AWKWARD, "NA", "null"]
+    names = [name.replace(" ", "_").replace('"', "") for name in names]
+    values = np.random.default_rng(1).normal(size=(60, len(names)))
+    values[:, 1:] += values[:, :1]
+    changes = {"paths": [[names[0], names[2]]], "estimator": {"kind": "gaussian"}}
+    out = of_tables(tmp_path, values, names=names, **changes)
+    page = read_page(out)
+    assert "<script>alert" not in (out / "report.html").read_text(encoding="utf-8")
+    cells = {td.text_content() for td in page.xpath("//*[@id='residues-table']/tbody/tr/td[1]")}
+    assert cells == set(names)
+    assert motion_of(out).residues["name"].tolist() == names
+
+
+def test_a_missing_table_is_named_and_a_missing_state_costs_one_figure(tmp_path: Path) -> None:
+    out = analysis(tmp_path, communities=[], estimator={"kind": "gaussian", "surrogates": 4})
+    (out / "state" / "state.json").unlink()
+    page = page_of(out)
+    assert "communities" not in tiles_of(out)
+    assert not page.xpath("//*[contains(@class,'communities')]")
+    assert not (out / "figures" / "distance.svg").exists()
+    assert (out / "figures" / "correlation.svg").exists()
+    table_of(out, "residues.tsv").drop(columns="degree").to_csv(
+        out / "residues.tsv", sep="\t", index=False
+    )
+    with pytest.raises(StoreError, match=r"residues\.tsv.*expected degree"):
+        page_of(out)
+    (out / "residues.tsv").unlink()
+    with pytest.raises(StoreError, match=r"residues\.tsv: found no such file"):
+        page_of(out)
+
+
+def test_a_thousand_variables_make_a_page_under_five_megabytes(tmp_path: Path) -> None:
+    random = np.random.default_rng(1)
+    values = random.normal(size=(40, 1000))
+    out = of_tables(
+        tmp_path, values, names=[f"c{k}" for k in range(1000)],
+        estimator={"kind": "gaussian", "surrogates": 2}, keep={"top_edges": 5000},
+    )  # fmt: skip
+    assert (out / "report.html").stat().st_size < 5_000_000
+    assert "Each point is the mean of 2 × 2 pairs" in part(read_page(out), "figures")
+    assert len(read_page(out).xpath("//*[@id='residues-table']/tbody/tr")) == 1000
+
+
+def test_same_input_gives_the_same_bytes(demo: Path) -> None:
+    before = (demo / "report.html").read_bytes()
+    figures = [path.read_bytes() for path in sorted((demo / "figures").iterdir())]
+    page_of(demo)
+    assert (demo / "report.html").read_bytes() == before
+    assert [path.read_bytes() for path in sorted((demo / "figures").iterdir())] == figures
+
+
+def test_an_empty_network_says_what_to_do(tmp_path: Path) -> None:
+    out = analysis(tmp_path, keep={"p_value": 1e-200})
+    page = read_page(out)
+    headline = page.xpath("//*[@class='headline']")[0].text
+    assert headline == "No pair of 12 residues passed the threshold"
+    assert "The network is empty" in warnings_of(out)
+    assert "No community: the network has no edge." in part(page, "motion")
+    assert "nothing joins the two" in part(page, "motion")
+    assert "All 12, most shortest paths" in part(page, "motion")
+    assert read_json(out / "summary.json")["counts"]["edges"] == 0

@@ -1,0 +1,123 @@
+"""The words of ``trajectory_correlation``: every count, column and file; the methods paragraph."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from motion_reports import analysis, of_tables
+from pairtile.methods.trajectory_correlation.report import TEXT
+from pairtile.methods.trajectory_correlation.report_files import FILE_COLUMNS, FILES
+from pairtile.methods.trajectory_correlation.report_methods import methods_paragraph
+from pairtile.report import references as papers
+from pairtile.report.results import read_results
+from pairtile.runtime.files import read_json
+from test_report_page import part, read_page
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an analysis with every table there is."""
+    folder = tmp_path_factory.mktemp("motion")
+    analysis(folder, "other", estimator={"kind": "gaussian", "surrogates": 0})
+    return analysis(folder, compare="other", estimator={"surrogates": 6})
+
+
+def columns_of(path: Path) -> list[str]:
+    if path.suffix == ".npz":
+        return list(np.load(path).files)
+    if path.suffix == ".parquet":
+        return list(pd.read_parquet(path).columns)
+    return list(pd.read_csv(path, sep="\t", nrows=0).columns)
+
+
+def test_every_file_is_explained_and_so_are_its_columns(demo: Path) -> None:
+    own = set(read_results(demo).words.files)
+    assert {name for name in own if not (demo / name).exists()} == set()
+    for name, explained in FILE_COLUMNS.items():
+        named = {part for key in explained for part in key.split(", ")}
+        for column in columns_of(demo / name):
+            plain = re.sub(r"^community_.*", "community_METHOD", column)
+            if name == "difference.parquet":
+                plain = re.sub(r".*(_other|_difference)$", r"…\1", column)
+            assert plain in named, (name, column)
+    page = part(read_page(demo), "files")
+    assert all(name in page for name in FILES)
+
+
+@pytest.mark.parametrize(
+    ("changes", "item"),
+    [
+        ({}, "residues"),
+        ({"select": "name CA CB", "paths": []}, "atoms"),
+        ({"estimator": {"kind": "dihedral", "surrogates": 3}, "paths": []}, "angles"),
+        ({"estimator": {"kind": "dcc", "surrogates": 3}}, "residues"),
+        ({"contacts": False, "keep": {"fdr": 0.01}, "positions": "center_of_mass"}, "residues"),
+        (
+            {"variables": "distances", "contacts": False, "keep": "all", "paths": [], "domains": {},
+             "distances": {"ab": ["resid 1", "resid 2"], "cd": ["resid 3", "resid 4"]}},
+            "distances",
+        ),
+        ({"keep": {"top_edges": 4}, "reference": "average", "fit": "name CA"}, "residues"),
+    ],
+    ids=["default", "atoms", "angles", "dcc", "all", "distances", "top"],
+)  # fmt: skip
+def test_every_form_of_the_analysis_has_words_for_all_it_shows(
+    tmp_path: Path, changes: dict[str, Any], item: str
+) -> None:
+    out = analysis(tmp_path, **({"estimator": {"surrogates": 3}} | changes))
+    counts = read_json(out / "summary.json")["counts"]
+    assert set(counts) <= set(TEXT.counts)
+    columns = set(pd.read_parquet(out / "network.parquet").columns) - {"source", "target"}
+    assert columns <= set(TEXT.columns)
+    page = read_page(out)
+    assert f" {item} kept" in page.xpath("//*[@class='headline']")[0].text
+    assert f"All {item}" in part(page, "motion")
+    text = part(page, "methods")
+    assert not re.search(r"None|nan|\{|\[\]|  ", text)
+    for wanted in {
+        "dihedral": ["cyclic B-splines", "phi, psi and chi1"],
+        "dcc": ["dynamical cross-correlation", "Ichiye"],
+    }.get(changes.get("estimator", {}).get("kind", ""), ["Kraskov et al. 2004", "k = 6"]):
+        assert wanted in text
+
+
+def test_methods_paragraph_says_what_was_done_and_cites_it(demo: Path) -> None:
+    text, cited = methods_paragraph(read_results(demo))
+    window = read_json(demo / "summary.json")["parameters"]["estimator"]["theiler"]
+    assert cited == [
+        papers.MICHAUD_AGRAWAL_2011, papers.KRASKOV_2004, *([papers.THEILER_1986] * bool(window)),
+        papers.LANGE_GRUBMUELLER_2006, papers.SOKAL_1997, papers.TRAAG_2019,
+        papers.GIRVAN_NEWMAN_2002, papers.SETHI_2009, papers.FREEMAN_1977, papers.YEN_1971,
+    ]  # fmt: skip
+    for wanted in (
+        "in 2 replicas with 300 frames in all", "the positions of 12 residues",
+        "Frames were analysed as they are, without superposition.", "against 6 surrogates",
+        "with p ≤ 0.05", "within 6 Å in at least 50 % of the frames", "the 3 shortest paths",
+        "minus those of “other”",
+    ):  # fmt: skip
+        assert wanted in text
+    links = read_page(demo).xpath("//*[@id='methods-references']//a/@href")
+    assert len(set(links)) == len(cited)
+    assert all(link.startswith("https://") for link in links)
+
+
+@pytest.mark.parametrize("preset", ["mdigest", "normi", "dynetan", "netsci"])
+def test_a_preset_is_cited(tmp_path: Path, preset: str) -> None:
+    values = np.random.default_rng(1).normal(size=(40, 3))
+    out = of_tables(
+        tmp_path, values, names=["a", "b", "c"], estimator={"preset": preset, "surrogates": 0}
+    )
+    text, cited = methods_paragraph(read_results(out))
+    tool = {
+        "mdigest": papers.MASCHIETTO_2023, "normi": papers.NORMI,
+        "dynetan": papers.MELO_2020, "netsci": papers.NETSCI,
+    }[preset]  # fmt: skip
+    assert tool in cited
+    assert tool.cited in text
+    assert papers.THEILER_1986 not in cited
+    assert "were 3 variables, each a time series." in text

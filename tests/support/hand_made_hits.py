@@ -1,0 +1,160 @@
+"""Hits for tests: made by hand, or read from what miRanda printed."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from pairtile.config import load_config
+from pairtile.methods.mirna_targets.export_tables import ROWS
+from pairtile.methods.mirna_targets.prepare import PreparedSequences, prepare_sequences
+
+LET7 = "UGAGGUAGUAGGUUGUAUAGUU"
+# What pairs with let-7's positions 9 to 22, and with its seed, in the transcript's direction.
+BODY, SEED = "AACUAUACAACCUA", "CUACCUC"
+
+RUNS = {
+    "bantam_default": ("bantam_stRNA.fasta", "hid_UTR.fasta", None),
+    "mplant_quiet": ("mir8.fa", "ref_mirplanted.fa", None),
+    "mplant_sc120_en-15": ("mir8.fa", "ref_mirplanted.fa", None),
+    "mplant_trim50": ("mir8.fa", "ref_mirplanted.fa", 50),
+    "planted_quiet": ("q_synth.fa", "ref_planted.fa", None),
+    "planted_go-4_ge-2": ("q_synth.fa", "ref_planted.fa", None),
+    "planted_scale1_sc60": ("q_synth.fa", "ref_planted.fa", None),
+    "rnd_quiet": ("q_synth.fa", "rnd_iupac.fa", None),
+    "ts_quiet": ("mir32.fa", "ts_utr_allspecies.fa", None),
+    "long_quiet": ("mir8.fa", "ref30k.fa", None),
+}
+"""Golden runs that print hits: miRNAs, transcripts, letters of each to search."""
+
+_NUMBERS = re.compile(
+    r"Forward:\tScore: (\S+)  Q:(\d+) to (\d+)  R:(\d+) to (\d+) "
+    r"Align Len \((\d+)\) \((\S+)%\) \((\S+)%\)"
+)
+
+
+def prepared(
+    folder: Path, mirnas: dict[str, str], transcripts: dict[str, str]
+) -> PreparedSequences:
+    """Both FASTA files written and prepared."""
+    section: dict[str, Any] = {"method": "mirna_targets"}
+    for key, sequences in (("mirnas", mirnas), ("transcripts", transcripts)):
+        path = folder / f"{key}.fa"
+        path.write_text("".join(f">{name}\n{text}\n" for name, text in sequences.items()))
+        section[key] = str(path)
+    return prepare(section)
+
+
+def prepare(section: dict[str, Any]) -> PreparedSequences:
+    return prepare_sequences(load_config({"analyses": {"a": section}}).resolved("a"))
+
+
+def rows(hits: list[dict[str, Any]]) -> pa.Table:
+    """Hits as the merged table has them, sorted."""
+    hits = sorted(hits, key=lambda hit: (hit["i"], hit["j"], hit["rank"]))
+    return pa.Table.from_pylist(hits, schema=ROWS)
+
+
+def ungapped_hit(
+    sequences: PreparedSequences, mirna: str, transcript: str, begin: int, **more: Any
+) -> dict[str, Any]:
+    """A hit whose tail begins at ``begin`` (from 1; may be off either end) and that has no gap.
+
+    Aligned are miRNA positions 2 to n - 1, as in most of miRanda's hits.
+    """
+    items = sequences.items
+    i = int(np.flatnonzero((items["name"] == mirna) & (items["kind"] == "mirna"))[0])
+    j = int(np.flatnonzero((items["name"] == transcript) & (items["kind"] == "transcript"))[0])
+    letters = text_of(sequences, "mirna", i)
+    target = text_of(sequences, "transcript", j - int((items["kind"] == "mirna").sum()))
+    n, m = len(letters), len(target)
+    query = letters[::-1].upper()
+    reference = "".join(
+        target[p - 1].upper() if 1 <= p <= m else "-" for p in range(begin, begin + n)
+    )
+    pairs = {"AU", "UA", "AT", "TA", "GC", "CG"}
+    matches = ["|" if a + b in pairs else " " for a, b in zip(query, reference, strict=True)]
+    matches[0] = matches[-1] = " "
+    hit = {
+        "i": i,
+        "j": j,
+        "rank": 0,
+        "score": 150.0,
+        "energy_kcal_mol": -20.5,
+        "query_begin": 2,
+        "query_end": n,  # one too large, as miRanda has it
+        "reference_begin": max(1, begin),
+        "reference_end": min(m, begin + n - 1),
+        "alignment_length": n - 2,
+        "identity_percent": 100 * matches.count("|") / (n - 2),
+        "similarity_percent": 100 * matches.count("|") / (n - 2),
+        "query_alignment": query[0].lower() + query[1:-1] + query[-1].lower(),
+        "match_line": "".join(matches),
+        "reference_alignment": reference[0].lower() + reference[1:-1] + reference[-1].lower(),
+    }
+    return hit | more
+
+
+def text_of(sequences: PreparedSequences, kind: str, row: int) -> str:
+    """Letters of a miRNA or transcript by its row in file order."""
+    state = sequences.state
+    if kind == "transcript":
+        row = int(np.flatnonzero(state["transcript_order"] == row)[0])
+    a, b = state[f"{kind}_offsets"][row : row + 2]
+    return state[f"{kind}_text"][a:b].tobytes().decode()
+
+
+def printed_hits(path: Path, items: pd.DataFrame) -> pa.Table:
+    """The hits in what miRanda printed (not ``-keyval``), as the merged table has them."""
+    lines = gzip.decompress(path.read_bytes()).decode().split("\n")
+    n_mirnas = int((items["kind"] == "mirna").sum())
+    names = items["name"].tolist()
+    mirnas = {name: k for k, name in reversed(list(enumerate(names[:n_mirnas])))}
+    transcripts = {name: k + n_mirnas for k, name in reversed(list(enumerate(names[n_mirnas:])))}
+    hits: list[dict[str, Any]] = []
+    for number, line in enumerate(lines):
+        found = _NUMBERS.search(line)
+        if not found:
+            continue
+        query, match, reference = (text[16:] for text in lines[number + 2 : number + 5])
+        length = len(query) - len(" 5'")
+        told = next(x for x in lines[number:] if x.startswith(">") and not x.startswith(">>"))
+        name_i, name_j, _, energy, *_ = told[1:].split("\t")
+        score, qb, qe, rb, re_, columns, identity, similarity = found.groups()
+        i, j = mirnas[name_i], transcripts[name_j]
+        hits.append(
+            {
+                "i": i,
+                "j": j,
+                "rank": sum(hit["i"] == i and hit["j"] == j for hit in hits[-200:]),
+                "score": float(score),
+                "energy_kcal_mol": float(energy),
+                "query_begin": int(qb),
+                "query_end": int(qe),
+                "reference_begin": int(rb),
+                "reference_end": int(re_),
+                "alignment_length": int(columns),
+                "identity_percent": float(identity),
+                "similarity_percent": float(similarity),
+                "query_alignment": query[:length],
+                "match_line": match.ljust(length)[:length],
+                "reference_alignment": reference[:length],
+            }
+        )
+    return rows(hits)
+
+
+def golden(shared: Path, run: str) -> tuple[PreparedSequences, pa.Table]:
+    """Sequences of a golden run, and the hits that miRanda printed."""
+    mirnas, transcripts, trim = RUNS[run]
+    folder = shared / "golden/mirna"
+    section = {"method": "mirna_targets", "estimator": {"trim": trim}}
+    section |= {"mirnas": str(folder / "inputs" / mirnas)}
+    section |= {"transcripts": str(folder / "inputs" / transcripts)}
+    sequences = prepare(section)
+    return sequences, printed_hits(folder / f"expected/{run}.txt.gz", sequences.items)

@@ -1,0 +1,105 @@
+"""What only later steps read is looked at before anything is scored, and scores nothing again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pairtile.config import load_config
+from workflow_runs import BASE, run, write_config, write_data
+
+STOP_AT_ONCE = ("--workflow-profile", "none")
+"""Without the profile, whose ``keep-going`` computes what does not depend on the fault."""
+
+GOLD = {"gold_standard": "gold_standard.tsv"}
+MODES = {"method": "multimodal_correlation", "expression": "expression.tsv"}
+MODES |= {"annotations": "samples.tsv", "estimator": {"min_samples": 10}}
+MOTION = {"method": "trajectory_correlation", "time_series": ["series.tsv"], "variables": "columns"}
+FAULTS = {
+    "gold standard of other genes": (GOLD, "gold_standard.tsv: none of the 1 gold standard edges"),
+    "condition without a column": (
+        MODES | {"conditions": ["treatmnet"]},
+        "samples.tsv: header: found no column 'treatmnet'; expected one of 'treatment'",
+    ),
+    "path to nobody": (
+        MOTION | {"paths": [["a", "nobody"]]},
+        "paths: found 'nobody'; expected a name of items.parquet",
+    ),
+}
+
+
+def write_inputs(folder: Path, gold: str = "ABC\tDEF\n") -> None:
+    """Data for all methods; a gold standard that does not fit them unless given."""
+    write_data(folder)
+    (folder / "gold_standard.tsv").write_text(gold)
+    samples = (folder / "expression.tsv").read_text().splitlines()[0].split("\t")[1:]
+    rows = [f"{name}\t{k % 2}" for k, name in enumerate(samples)]
+    (folder / "samples.tsv").write_text("\n".join(["sample\ttreatment", *rows]) + "\n")
+    series = np.random.default_rng(5).normal(size=(200, 3)).round(6)
+    np.savetxt(folder / "series.tsv", series, delimiter="\t", header="a\tb\tc", comments="")
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_of_a_later_step_ends_the_run_before_the_plan(tmp_path: Path, fault: str) -> None:
+    section, told = FAULTS[fault]
+    write_inputs(tmp_path)
+    write_config(tmp_path, {"net": section})
+    done = run(tmp_path, *STOP_AT_ONCE)
+    assert done.code != 0
+    assert told in done.text
+    assert "check_inputs" in done.text.split("pairtile: stopped")[1]
+    out = tmp_path / "results/net"
+    assert (out / "items.parquet").exists()
+    assert not (out / "plan.json").exists()
+    assert not (out / "steps/check_inputs.json").exists()
+
+
+@pytest.mark.workflow
+def test_with_the_profile_the_fault_is_told_first_and_the_scores_are_made(tmp_path: Path) -> None:
+    write_inputs(tmp_path)
+    write_config(tmp_path, {"net": GOLD})
+    first = run(tmp_path)
+    assert first.code != 0
+    told, planned = FAULTS["gold standard of other genes"][1], "net: plan tiles and chunks"
+    assert 0 < first.text.index(told) < first.text.index(planned)
+    assert (tmp_path / "results/net/network.tsv").exists()
+    (tmp_path / "gold_standard.tsv").write_text("G01\tG02\n")
+    second = run(tmp_path)
+    assert second.code == 0, second.text
+    assert second.rules == {"check_inputs", "evaluate", "summary", "report"}
+
+
+@pytest.mark.workflow
+def test_a_gold_standard_that_comes_later_scores_nothing_again(tmp_path: Path) -> None:
+    write_inputs(tmp_path, gold="G01\tG02\n")
+    section = {"method": "predictor_pairs", "expression": "expression.tsv", "lag": 0}
+    section |= {"null": {"permutations": 0}}
+    write_config(tmp_path, {"net": section})
+    first = run(tmp_path)
+    assert first.code == 0, first.text
+    assert "check_inputs" not in first.rules  # there is nothing to look at
+    write_config(tmp_path, {"net": section | GOLD})
+    second = run(tmp_path, "-n")
+    assert second.rules == {"check_inputs", "evaluate", "summary", "report"}
+
+
+@pytest.mark.parametrize(
+    ("section", "anything"),
+    [
+        (BASE, False),
+        (BASE | GOLD, True),
+        (MODES, True),
+        (MOTION, False),
+        (MOTION | {"paths": [["a", "b"]]}, True),
+    ],
+    ids=["nothing", "gold standard", "annotations", "no paths", "paths"],
+)
+def test_only_what_later_steps_look_for_is_checked(section: Any, anything: bool) -> None:
+    analysis = load_config({"analyses": {"net": dict(section)}}).analyses["net"]
+    part = analysis.inputs_to_check()
+    assert bool(part) == anything
+    assert not {"chunks", "export"} & set(part)
+    assert not anything or {"method", "estimator"} <= set(part)

@@ -1,0 +1,106 @@
+"""Chunks and batches of bootstraps: however the work is cut, the results are the same bytes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pairtile.engine import tiles
+from pairtile.steps import plan
+from workflow_runs import Analysis, write_data
+
+FORMS = {
+    "plain": {"gold_standard": "gold_standard.tsv"},
+    "regulators": {"regulators": "regulators.txt", "keep": {"fdr": 0.05}},
+    "two passes": {"score": "target_z", "keep": {"top_edges": 100}},
+}
+
+
+@pytest.fixture
+def small_tiles(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """60 genes in tiles of 16 x 16: ten of them, or four with regulators."""
+    monkeypatch.setattr(tiles, "TILE_EDGE", 16)
+    write_data(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_pairs_and_network_are_the_same_bytes_for_any_number_of_chunks(
+    small_tiles: Path, form: str
+) -> None:
+    found = {}
+    for chunks in (1, 3, "auto", 10):
+        changes = FORMS[form] | {"chunks": chunks}
+        analysis = Analysis(small_tiles, changes, name=f"chunks-{chunks}").pairs().network()
+        files = ["pairs.parquet", "network.parquet", "chunks.npz", "scores.npz"]
+        found[chunks] = {name: (analysis.out / name).read_bytes() for name in files}
+        count = len(list((analysis.out / "chunks").iterdir()))
+        assert count == (1 if chunks == "auto" else min(chunks, len(analysis.plan.tiles)))
+    assert len(analysis.plan.tiles) == (4 if form == "regulators" else 10)
+    for chunks in (3, "auto", 10):
+        assert found[chunks] == found[1]
+
+
+def test_tiles_of_another_size_give_the_same_pairs(
+    small_tiles: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = Analysis(small_tiles, {"keep": "all"}, name="small").pairs()
+    monkeypatch.setattr(tiles, "TILE_EDGE", 1024)
+    other = Analysis(small_tiles, {"keep": "all"}, name="large").pairs()
+    assert len(other.plan.tiles) == 1
+    name = "pairs.parquet"
+    assert (one.out / name).read_bytes() == (other.out / name).read_bytes()
+
+
+def test_chunks_may_be_computed_and_merged_in_any_order(small_tiles: Path) -> None:
+    straight = Analysis(small_tiles, {"chunks": 4}, name="straight").pairs()
+    other = Analysis(small_tiles, {"chunks": 4}, name="backwards").prepare()
+    files = other.chunk_files("chunks")
+    names = [path.stem for path in files]
+    other.compute("chunks", [names[2], names[0], names[3], names[1]])
+    for order in (files[::-1], [files[1], files[3], files[0], files[2]]):
+        other.merge(files=order)
+        for name in ("pairs.parquet", "chunks.npz"):
+            assert (other.out / name).read_bytes() == (straight.out / name).read_bytes()
+
+
+def test_bootstraps_do_not_depend_on_how_they_are_shared_out(
+    small_tiles: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes = {"bootstraps": 5, "regulators": "regulators.txt"}
+    found = {}
+    for seconds, files in ((0.6, 5), (1.1, 3), (60.0, 1)):
+        monkeypatch.setattr(plan, "BOOTSTRAP_SECONDS", seconds)
+        analysis = Analysis(small_tiles, changes, name=f"files-{files}").pairs().network()
+        assert len(analysis.bootstrap_files()) == files
+        found[files] = (analysis.out / "network.parquet").read_bytes()
+    assert found[5] == found[3] == found[1]
+
+
+def test_a_lost_batch_of_bootstraps_comes_back_as_it_was(
+    small_tiles: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan, "BOOTSTRAP_SECONDS", 0.6)
+    analysis = Analysis(small_tiles, {"bootstraps": 3}).pairs().network()
+    lost = analysis.bootstrap_files()[1]
+    before = lost.read_bytes()
+    whole = (analysis.out / "network.parquet").read_bytes()
+    lost.unlink()
+    analysis.network()
+    assert lost.read_bytes() == before
+    assert (analysis.out / "network.parquet").read_bytes() == whole
+
+
+def test_another_seed_gives_other_draws_and_the_same_scores(small_tiles: Path) -> None:
+    changes = {"keep": "all", "bootstraps": 2}
+    three, four = (
+        Analysis(small_tiles, changes, name=f"seed-{seed}", seed=seed).pairs().network()
+        for seed in (3, 4)
+    )
+    assert three.plan.fingerprint != four.plan.fingerprint
+    assert (three.out / "null.npz").read_bytes() != (four.out / "null.npz").read_bytes()
+    assert [p.read_bytes() for p in three.bootstrap_files()] != [
+        p.read_bytes() for p in four.bootstrap_files()
+    ]
+    name = "pairs.parquet"
+    assert (three.out / name).read_bytes() == (four.out / name).read_bytes()

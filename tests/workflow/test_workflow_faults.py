@@ -1,0 +1,264 @@
+"""Whatever is killed, damaged or foreign: the next run finds it, and ends with the same bytes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+from pairtile.engine import tiles
+from pairtile.errors import StoreError
+from pairtile.steps import chunk as chunk_step
+from pairtile.steps.merge import remove_damaged_before_run
+from workflow_runs import (
+    ROOT,
+    Analysis,
+    command,
+    environment,
+    run,
+    temporary_files,
+    write_config,
+    write_data,
+)
+
+MANY = {"chunks": 3, "keep": {"p_value": 0.001}}
+
+
+@pytest.fixture
+def finished(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Analysis:
+    """An analysis with three chunks, merged."""
+    monkeypatch.setattr(tiles, "TILE_EDGE", 16)
+    write_data(tmp_path)
+    return Analysis(tmp_path, MANY).pairs()
+
+
+# --- chunk files --------------------------------------------------------------------------------
+
+
+def truncated(whole: bytes) -> bytes:
+    return whole[: len(whole) // 2]
+
+
+def flipped(whole: bytes) -> bytes:
+    broken = bytearray(whole)
+    broken[len(whole) // 3] ^= 4
+    return bytes(broken)
+
+
+def emptied(whole: bytes) -> bytes:
+    return b""
+
+
+@pytest.mark.parametrize("damage", [truncated, flipped, emptied])
+def test_a_damaged_chunk_is_named_removed_and_computed_again(
+    finished: Analysis, damage: Callable[[bytes], bytes]
+) -> None:
+    pairs = finished.out / "pairs.parquet"
+    expected = pairs.read_bytes()
+    pairs.unlink()
+    bad = finished.chunk_files("chunks")[1]
+    bad.write_bytes(damage(bad.read_bytes()))
+    with pytest.raises(StoreError, match=f"{bad.name}.*found a damaged chunk file"):
+        finished.merge()
+    assert not bad.exists()
+    assert not pairs.exists()
+    finished.compute("chunks", [bad.stem]).merge()
+    assert pairs.read_bytes() == expected
+
+
+def test_before_a_run_only_damaged_chunks_of_an_unmerged_stage_are_removed(
+    finished: Analysis,
+) -> None:
+    first, second, third = finished.chunk_files("chunks")
+    second.write_bytes(flipped(second.read_bytes()))
+    os.utime(second, ns=(0, 0))
+    assert remove_damaged_before_run(finished.out) == []  # merged: nothing reads it any more
+    (finished.out / "pairs.parquet").unlink()
+    assert len(remove_damaged_before_run(finished.out, dry_run=True)) == 1
+    assert second.exists()
+    messages = remove_damaged_before_run(finished.out)
+    assert len(messages) == 1
+    assert second.name in messages[0]
+    assert [first.exists(), second.exists(), third.exists()] == [True, False, True]
+
+
+def test_a_chunk_that_is_being_written_is_not_taken_for_a_damaged_one(finished: Analysis) -> None:
+    (finished.out / "pairs.parquet").unlink()
+    being_written = finished.out / "chunks/.tiles-000000-000003.parquet.abcdefgh.part.parquet"
+    being_written.write_bytes(b"PAR1")
+    assert remove_damaged_before_run(finished.out) == []
+    assert being_written.exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "seed"),
+    [({}, 4), ({"keep": {"p_value": 0.01}}, 3), ({"estimator": {"bins": 9}}, 3)],
+    ids=["seed", "keep", "bins"],
+)
+def test_a_chunk_of_another_configuration_is_never_merged(
+    finished: Analysis, tmp_path: Path, changes: dict, seed: int
+) -> None:
+    other = Analysis(tmp_path, MANY | changes, name="other", seed=seed).pairs()
+    foreign = other.chunk_files("chunks")[0]
+    here = finished.out / "chunks" / foreign.name
+    expected = (finished.out / "pairs.parquet").read_bytes()
+    shutil.copy(foreign, here)
+    with pytest.raises(StoreError, match="a chunk of another analysis"):
+        finished.merge()
+    assert (finished.out / "pairs.parquet").read_bytes() == expected
+    finished.compute("chunks", [here.stem]).merge()
+    assert (finished.out / "pairs.parquet").read_bytes() == expected
+
+
+def test_a_missing_chunk_is_named_by_its_tiles(finished: Analysis) -> None:
+    with pytest.raises(StoreError, match="missing \\[0, 1"):
+        finished.merge(files=finished.chunk_files("chunks")[1:])
+
+
+# --- errors and kills inside a job --------------------------------------------------------------
+
+
+def test_an_error_half_way_leaves_no_chunk_and_no_temporary_file(
+    finished: Analysis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = finished.chunk_files("chunks")[0]
+    target.unlink()
+    written = 0
+
+    class Fails(chunk_step.ChunkProgress):
+        def advance(self, amount: float) -> None:
+            nonlocal written
+            written += 1
+            if written == 3:
+                raise OSError("No space left on device")
+
+    monkeypatch.setattr(chunk_step, "ChunkProgress", Fails)
+    with pytest.raises(StoreError, match=f"{target.name}: found a full disk .*; expected room"):
+        finished.compute("chunks", [target.stem])
+    assert not target.exists()
+    assert temporary_files(finished.out) == []
+
+
+SLOW_CHUNK = """
+import sys, time
+sys.path[:0] = {path!r}
+from pathlib import Path
+from pairtile.steps import chunk, plan
+from workflow_runs import Analysis
+
+class Slow(chunk.ChunkProgress):
+    def advance(self, amount):
+        print("tile", flush=True)
+        time.sleep(0.3)
+
+chunk.ChunkProgress = Slow
+analysis = Analysis(Path({folder!r}), {changes!r})
+analysis.compute("chunks", [{name!r}])
+"""
+
+
+def test_a_chunk_killed_half_way_is_not_there_and_comes_out_the_same(
+    finished: Analysis, tmp_path: Path
+) -> None:
+    target = finished.chunk_files("chunks")[0]
+    expected = (finished.out / "pairs.parquet").read_bytes()
+    target.unlink()
+    path = [str(ROOT / "workflow"), str(ROOT / "tests")]
+    code = SLOW_CHUNK.format(path=path, folder=str(tmp_path), changes=MANY, name=target.stem)
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    for _ in range(2):
+        assert process.stdout.readline() == "tile\n"
+    process.kill()
+    process.wait()
+    assert not target.exists()
+    assert len(temporary_files(finished.out)) == 1  # nobody could clear it away
+    finished.compute("chunks", [target.stem]).merge()
+    assert temporary_files(finished.out) == []
+    assert (finished.out / "pairs.parquet").read_bytes() == expected
+
+
+# --- Snakemake itself ---------------------------------------------------------------------------
+
+
+@pytest.mark.workflow
+def test_kill_9_of_snakemake_ends_its_jobs_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    """Three chunks; killed when the first is there. No flag is needed, no chunk lost."""
+    write_data(tmp_path, genes=1100, samples=24)
+    changes = {"chunks": 3, "keep": {"p_value": 1e-4}}
+    write_config(tmp_path, {"net": changes})
+    process = subprocess.Popen(
+        command(tmp_path, "results/net/network.parquet"),
+        cwd=ROOT,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    logs = tmp_path / "results/net/logs/chunks"
+    deadline = time.monotonic() + 100
+    while len(list(logs.glob("*.log"))) < 2 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    jobs = psutil.Process(process.pid).children(recursive=True)
+    assert jobs
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    _, alive = psutil.wait_procs(jobs, timeout=10)
+    assert alive == []
+    (first,) = (tmp_path / "results/net/chunks").glob("tiles-*.parquet")
+    made = first.stat().st_mtime_ns
+
+    again = run(tmp_path, "results/net/network.parquet")
+    assert again.code == 0, again.text
+    assert "its locks are released" in again.text
+    assert first.stat().st_mtime_ns == made
+    assert temporary_files(tmp_path) == []
+    expected = Analysis(tmp_path, changes, name="expected").pairs().network()
+    for name in ("pairs.parquet", "network.parquet"):
+        found = (tmp_path / "results/net" / name).read_bytes()
+        assert found == (expected.out / name).read_bytes()
+
+
+@pytest.mark.workflow
+def test_snakemake_names_a_damaged_chunk_and_computes_it_again(tmp_path: Path) -> None:
+    write_data(tmp_path)
+    write_config(tmp_path, {"net": {}})
+    assert run(tmp_path, "results/net/pairs.parquet").code == 0
+    out = tmp_path / "results/net"
+    bad = out / "chunks/tiles-000000-000000.parquet"
+    whole, pairs = bad.read_bytes(), (out / "pairs.parquet").read_bytes()
+    bad.write_bytes(flipped(whole))
+    (out / "pairs.parquet").unlink()
+    again = run(tmp_path, "results/net/pairs.parquet")
+    assert again.code == 0, again.text
+    assert "will be computed again: " in again.text
+    assert str(bad.relative_to(tmp_path)) in again.text
+    assert again.rules == {"chunk", "merge"}
+    assert (out / "pairs.parquet").read_bytes() == pairs
+
+
+@pytest.mark.workflow
+def test_a_living_run_keeps_its_lock(tmp_path: Path) -> None:
+    """A second run of the same results is refused, however the first one's locks are judged."""
+    write_data(tmp_path)
+    write_config(tmp_path, {"net": {}})
+    target = "results/net/items.parquet"
+    first = subprocess.Popen(
+        command(tmp_path, target), cwd=ROOT, env=environment(), stdout=subprocess.PIPE, text=True
+    )
+    locks = tmp_path / ".snakemake/locks"
+    deadline = time.monotonic() + 60
+    while not list(locks.glob("*.lock")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    second = run(tmp_path, target)
+    assert second.code != 0
+    assert "LockException" in second.text
+    first.communicate()
+    assert first.returncode == 0

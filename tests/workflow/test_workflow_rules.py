@@ -1,0 +1,121 @@
+"""Rules, scripts and environment files keep the form that the house asks for."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from workflow_runs import ROOT
+
+SCRIPTS = sorted((ROOT / "scripts").glob("*.py"))
+RULE_FILES = sorted((ROOT / "workflow/rules").glob("*.smk"))
+
+CONDA_NAMES = {"snakemake": "snakemake-minimal", "igraph": "python-igraph"}
+CONDA_NAMES |= {"matplotlib": "matplotlib-base", "ViennaRNA": "viennarna"}
+CONDA_NAMES |= {"MDAnalysis": "mdanalysis"}
+"""PyPI name -> name of the same package on conda-forge or bioconda."""
+
+
+def rules() -> dict[str, str]:
+    """Name -> text of every rule and checkpoint in workflow/rules."""
+    found = {}
+    for path in RULE_FILES:
+        parts = re.split(r"^ *(?:rule|checkpoint)( \w+)?:\n", path.read_text(), flags=re.M)
+        names = [name.strip() if name else path.stem for name in parts[1::2]]
+        found |= dict(zip(names, parts[2::2], strict=True))
+    return found
+
+
+def test_every_rule_has_script_log_message_and_environment() -> None:
+    lacking = {
+        name: [key for key in ("script", "log", "message", "conda") if f"    {key}:\n" not in text]
+        for name, text in rules().items()
+    }
+    assert len(lacking) >= 12
+    assert {name: keys for name, keys in lacking.items() if keys} == {}
+
+
+def test_every_rule_names_an_existing_script_and_every_script_has_a_rule() -> None:
+    named = {re.search(r'"../../scripts/(\w+\.py)"', text)[1] for text in rules().values()}  # type: ignore[index]
+    assert named == {path.name for path in SCRIPTS}
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+def test_a_script_is_thin(path: Path) -> None:
+    text = path.read_text()
+    assert 10 <= len(text.splitlines()) <= 40
+    tree = ast.parse(text)
+    assert ast.get_docstring(tree)
+    imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    # Threads are set in job(), before anything that brings numba or BLAS is imported.
+    assert [ast.unparse(node) for node in imports] == ["from pairtile.runtime.job import job"]
+    assert [type(node) for node in tree.body[2:]] == [ast.With]
+    assert "def " not in text
+
+
+def test_what_scripts_import_first_is_light() -> None:
+    code = (
+        "import sys, pairtile.runtime.job; "
+        "print([m for m in ('numba', 'numpy') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PYTHONPATH": str(ROOT / "workflow")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def requirement(text: str) -> tuple[str, str]:
+    """Name and version bounds, of either form: ``name>=1,<2`` or ``name >=1,<2``."""
+    found = re.fullmatch(r"([A-Za-z0-9_.-]+)\s*([<>=!~].*)?", text)
+    assert found, text
+    return found[1], found[2] or ""
+
+
+def test_the_conda_environment_has_the_dependencies_of_the_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = {}
+    for text in project["dependencies"]:
+        name, bounds = requirement(text)
+        wanted[CONDA_NAMES.get(name, name)] = bounds
+    wanted["python"] = project["requires-python"]
+    given = yaml.safe_load((ROOT / "envs/pairtile.yaml").read_text())["dependencies"]
+    assert dict(requirement(text) for text in given) == wanted
+
+
+def test_there_is_one_environment_and_every_rule_uses_it() -> None:
+    assert [path.name for path in (ROOT / "envs").glob("*.yaml")] == ["pairtile.yaml"]
+    for name, text in rules().items():
+        assert re.search(r"^ +conda:\n +ENVIRONMENT$", text, re.M), name
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize("snakefile", ["Snakefile", "workflow/Snakefile"])
+def test_snakemake_lint_is_clean(snakefile: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "snakemake", "--lint", "-s", snakefile],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.workflow
+def test_snakefiles_are_formatted() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "snakefmt", "--check", "Snakefile", "workflow"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,175 @@
+"""What every section of a configuration is, and what every analysis must say of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, get_args
+
+from pydantic import BaseModel, ConfigDict
+
+
+class ConfigModel(BaseModel):
+    """A mapping of known keys. Immutable; unknown keys and wrong types are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
+
+    def __getitem__(self, key: str) -> Any:
+        return getattr(self, key)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.__dict__
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return getattr(self, key, default)
+
+    def keys(self) -> list[str]:
+        return list(self.__dict__)
+
+    def items(self) -> list[tuple[str, Any]]:
+        return list(self.__dict__.items())
+
+
+class Fault(NamedTuple):
+    """A key whose value does not do, what would, and words to suggest."""
+
+    key: str
+    expected: str
+    choices: tuple[str, ...] = ()
+
+
+class Analysis(ConfigModel):
+    """One entry of ``analyses``. Each method has a model that extends this one, with the keys
+    ``method``, ``chunks`` and ``export``, and ``gold_standard`` where its edges can be judged."""
+
+    method: str
+    if TYPE_CHECKING:
+        chunks: Literal["auto"] | int
+        export: tuple[str, ...]
+        gold_standard: str | None
+
+    input_keys: ClassVar[tuple[str, ...]] = ()
+    """Keys that name input files or folders; their values are a path or None."""
+
+    in_memory_paths: ClassVar[tuple[str, ...]] = ("expression",)
+    """Keys of paths that must be given; a library call, with values in memory, fills them in."""
+
+    input_folders: ClassVar[tuple[str, ...]] = ()
+    """Those of ``input_keys`` that may name a folder."""
+
+    tables: ClassVar[tuple[str, ...]] = ()
+    """Result files of this method beside those that every method has (rule ``tables``)."""
+
+    table_inputs: ClassVar[tuple[str, ...]] = ()
+    """Those of ``input_keys`` that only the tables are made from."""
+
+    network_inputs: ClassVar[tuple[str, ...]] = ()
+    """Those of ``input_keys`` that are first needed to make the network of the scored pairs."""
+
+    names_of_items: ClassVar[tuple[str, ...]] = ()
+    """Keys beside ``input_keys`` with names of things in the data that only a later step looks
+    for."""
+
+    report_needs_state: ClassVar[bool] = False
+    """Whether the report draws from the state (the values that were paired)."""
+
+    report_needs_pairs: ClassVar[bool] = False
+    """Whether the report draws from the merged table of pairs."""
+
+    draws_in_prepare: ClassVar[bool] = False
+    """Whether preparation draws at random: then another seed runs it again."""
+
+    network_on_cpu: ClassVar[bool] = False
+    """Whether the network is made on the CPU whatever the backend of the tiles: then its job asks
+    for all cores and no GPU."""
+
+    used_by: ClassVar[Mapping[str, frozenset[str]]] = {}
+    """The steps that depend on a key: a change of it runs no other again. Keys that are not named
+    here matter to every step. Steps: prepare, plan, score (null, chunks, merge), network_data,
+    network (and bootstraps), evaluate, tables."""
+
+    @classmethod
+    def method_name(cls) -> str:
+        """What ``method:`` says for this model."""
+        return str(get_args(cls.model_fields["method"].annotation)[0])
+
+    def for_step(self, step: str) -> Self:
+        """This analysis without the keys that ``step`` does not use: reading one of them raises
+        AttributeError, and a change of them does not run the step again."""
+        return self._without({k for k, steps in self.used_by.items() if step not in steps})
+
+    def _without(self, keys: Collection[str]) -> Self:
+        copy = self.model_copy()
+        for key in keys:
+            del copy.__dict__[key]
+        return copy
+
+    def input_files(self) -> dict[str, str]:
+        """The files (or folders) this analysis reads: key -> path, keys without one left out."""
+        paths = {key: getattr(self, key) for key in self.input_keys}
+        return {key: path for key, path in paths.items() if path is not None}
+
+    def later_inputs(self) -> dict[str, str]:
+        """Those of ``input_files`` that only a later step reads: another gold standard must not
+        score again."""
+        later = {"gold_standard", *self.table_inputs, *self.network_inputs}
+        return {key: path for key, path in self.input_files().items() if key in later}
+
+    def inputs_to_check(self) -> Self | None:
+        """This analysis for the rule ``check_inputs``: without what only the plan or no step uses.
+        None where later steps read nothing."""
+        if not (self.later_inputs() or any(getattr(self, key) for key in self.names_of_items)):
+            return None
+        return self._without({key for key, steps in self.used_by.items() if steps <= {"plan"}})
+
+    def with_inputs(self, paths: Mapping[str, str]) -> Self:
+        """This analysis with other paths of its inputs, by the keys of ``input_files``."""
+        changed = self
+        for key, path in paths.items():
+            changed = _with_value(changed, key.split("."), path)
+        return changed
+
+    @property
+    def needs_network_data(self) -> bool:
+        """Whether network and tables need what ``Estimator.network_data`` reads (rule
+        ``network_data``)."""
+        return False
+
+    @property
+    def n_bootstraps(self) -> int:
+        """How many bootstrap networks the network is made from; 0: it is made from the data."""
+        return 0
+
+    def result_tables(self) -> tuple[str, ...]:
+        """Those of ``tables`` that this analysis asks for."""
+        return self.tables
+
+    def other_results(self) -> tuple[str, ...]:
+        """Results of other analyses that the tables are made from, as ``NAME/file``."""
+        return ()
+
+    def validate_against(self, name: str, others: Mapping[str, Analysis]) -> Fault | None:
+        """What does not fit the other analyses of the configuration; this one, ``name``, is among
+        them. None: all well."""
+        return None
+
+    def resolved(self) -> dict[str, Any]:
+        """All keys, every default filled in, as JSON can hold it."""
+        return self.model_dump(mode="json")
+
+
+def _with_value(inner: Any, place: Sequence[str], value: Any) -> Any:
+    """A copy of nested models and lists with another value at a place."""
+    if not place:
+        return value
+    first, *rest = place
+    if isinstance(inner, ConfigModel):
+        return inner.model_copy(update={first: _with_value(getattr(inner, first), rest, value)})
+    n = int(first)
+    return (*inner[:n], _with_value(inner[n], rest, value), *inner[n + 1 :])
+
+
+def models_in(annotation: Any) -> list[type[ConfigModel]]:
+    """The models that a field's type is made of (several where it has several forms)."""
+    if isinstance(annotation, type) and issubclass(annotation, ConfigModel):
+        return [annotation]
+    return [section for part in get_args(annotation) for section in models_in(part)]

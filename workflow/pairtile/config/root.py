@@ -1,0 +1,152 @@
+"""The configuration: everything that a run of pairtile is told.
+
+The models of the methods come from the registry (``pairtile.method``), and with them what the
+schema, the documentation and the messages say of each.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, Field, GetCoreSchemaHandler, model_validator
+from pydantic_core import CoreSchema, core_schema
+
+from pairtile.config.addresses import Checksums, check_addresses, checksums_field
+from pairtile.config.models import Analysis, ConfigModel
+from pairtile.config.values import Choice, Form, Text, Whole, listed, refusal
+from pairtile.method import methods
+
+
+def models() -> dict[str, type[Analysis]]:
+    """The model of each method by the method's name."""
+    return {name: method.config_model for name, method in methods().items()}
+
+
+METHOD_ERROR = "method"
+"""Error type of an analysis without a known method; its message lists the methods."""
+
+NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$"
+
+
+def model_of(section: Any) -> type[Analysis] | None:
+    """The model of an analysis' section by its ``method``, if that is known."""
+    if isinstance(section, Analysis):
+        return type(section)
+    method = section.get("method") if isinstance(section, Mapping) else None
+    return models().get(method) if isinstance(method, str) else None
+
+
+class ByMethod:
+    """Makes an ``Analysis`` the model that its ``method`` names."""
+
+    def __get_pydantic_core_schema__(
+        self, annotation: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        known = models()
+        return core_schema.tagged_union_schema(
+            {f"<{name}>": handler.generate_schema(model) for name, model in known.items()},
+            discriminator=_tag,
+            custom_error_type=METHOD_ERROR,
+            custom_error_message="{expected}",
+            custom_error_context={"expected": listed(list(known)), "choices": " ".join(known)},
+        )
+
+
+def _tag(section: Any) -> str | None:
+    model = model_of(section)
+    return (
+        f"<{section.method if isinstance(section, Analysis) else section['method']}>"
+        if model
+        else None
+    )
+
+
+class _Name(Text):
+    """A name that is a safe folder name on every file system."""
+
+    def allowed(self, annotation: Any) -> str:
+        return (
+            "a folder name of at most 100 letters, digits, '_', '.' and '-' that starts with a "
+            "letter or digit"
+        )
+
+    def schema(self, annotation: Any) -> CoreSchema:
+        return core_schema.str_schema(strict=True, pattern=NAME_PATTERN)
+
+
+def _apart(analyses: dict[str, Analysis]) -> dict[str, Analysis]:
+    """On some file systems ``Demo`` and ``demo`` are one folder."""
+    seen: dict[str, str] = {}
+    for name in analyses:
+        other = seen.setdefault(name.lower(), name)
+        if other != name:
+            raise refusal(f"names that differ in more than capitals, unlike {other} and {name}")
+    return analyses
+
+
+def _beside_each_other(analyses: dict[str, Analysis]) -> dict[str, Analysis]:
+    for name, analysis in analyses.items():
+        fault = analysis.validate_against(name, analyses)
+        if fault is not None:
+            raise refusal(fault.expected, fault.choices, key=f"{name}/{fault.key}")
+    return analyses
+
+
+def _tidy(path: str) -> str:
+    return posixpath.normpath(path)
+
+
+class Config(ConfigModel):
+    """The whole configuration of a run."""
+
+    results: Annotated[str, Text("a folder path", braces=False), AfterValidator(_tidy)] = Field(
+        default="results",
+        description=(
+            "Folder for all results, made when missing; each analysis gets a folder of its own in "
+            "it, `results/NAME/`. A relative path starts at the working directory."
+        ),
+    )
+    backend: Annotated[Literal["auto", "cpu", "cuda"], Choice()] = Field(
+        default="auto",
+        description=(
+            "Where pairs are scored. `auto`: on a GPU where a usable NVIDIA GPU and CuPy are "
+            "there, else on the CPU; the log says which and why. `cpu`: on all cores that the job "
+            "was given. `cuda`: on a GPU, and an error without one."
+        ),
+    )
+    seed: Annotated[int, Whole(0, 2**32 - 1)] = Field(
+        default=1,
+        description=(
+            "Start of all random draws (permutations, bootstraps). The same seed gives the same "
+            "result on any number of chunks and threads."
+        ),
+    )
+    analyses: Annotated[
+        dict[Annotated[str, _Name("a name")], Annotated[Analysis, ByMethod()]],
+        AfterValidator(_apart),
+        AfterValidator(_beside_each_other),
+        Form("at least one analysis, as NAME: {method: ..., ...}"),
+    ] = Field(
+        min_length=1,
+        description=(
+            "The analyses to run, any number of them. NAME is yours to choose and becomes the "
+            "name of the results' folder."
+        ),
+    )
+    checksums: Checksums = checksums_field()
+
+    @model_validator(mode="after")
+    def _addresses_and_checksums_fit(self) -> Self:
+        inputs = [
+            (("analyses", name, *key.split(".")), path)
+            for name, analysis in self.analyses.items()
+            for key, path in analysis.input_files().items()
+        ]
+        check_addresses(inputs, self.checksums)
+        return self
+
+    def resolved(self, name: str) -> dict[str, Any]:
+        """The section of one analysis with every default filled in, as JSON can hold it."""
+        return self.analyses[name].resolved()

@@ -1,0 +1,161 @@
+"""Chunk files to one sorted table: every planned tile exactly once, one band of rows at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pairtile.engine.chunk_file import PASSED, RANK_SCORE, ChunkFile, Summaries, add_summaries
+from pairtile.errors import StoreError
+from pairtile.runtime.files import atomic_path
+
+MERGED_ROW_GROUP = 1 << 20
+
+
+@dataclass(frozen=True)
+class MergeResult:
+    """What the merge found: rows written, summed summaries, the chunks' records by file name."""
+
+    rows: int
+    summaries: Summaries
+    records: dict[str, dict[str, Any]]
+
+
+def _best_cut(files: Sequence[ChunkFile], top: int) -> float:
+    """The ``top``-th best rank score of all chunks; -inf where there are not as many rows."""
+    best = np.empty(0)
+    for file in files:
+        for number, _ in file.header.tiles:
+            scores = file.read_tile(number, [RANK_SCORE])[RANK_SCORE].to_numpy()
+            best = np.concatenate([best, scores])
+            if best.size > 2 * top:
+                best = -np.partition(-best, top - 1)[:top]
+    return float(-np.partition(-best, top - 1)[top - 1]) if best.size >= top else -np.inf
+
+
+def _bands(files: Sequence[ChunkFile], band_of_tile: Sequence[int]) -> Iterator[pa.Table]:
+    """The rows of one band of tiles after the other."""
+    where = {number: file for file in files for number, _ in file.header.tiles}
+    parts: list[pa.Table] = []
+    for number, band in enumerate(band_of_tile):
+        parts.append(where[number].read_tile(number))
+        if number + 1 == len(band_of_tile) or band_of_tile[number + 1] != band:
+            yield pa.concat_tables(parts)
+            parts = []
+
+
+def merge(
+    paths: Sequence[str | os.PathLike[str]],
+    out: str | os.PathLike[str] | None,
+    *,
+    fingerprint: str,
+    band_of_tile: Sequence[int],
+    sort_by: Sequence[str],
+    top: int = 0,
+    reduce: Callable[[pa.Table], pa.Table] | None = None,
+    schema: pa.Schema | None = None,
+    verified: bool = False,
+) -> MergeResult:
+    """Join chunk files into one sorted Parquet file and add up their summaries.
+
+    Parameters
+    ----------
+    paths
+        The chunk files, in any order.
+    out
+        The merged table; None where only summaries are wanted.
+    band_of_tile
+        For each planned tile, in order, which band of rows it belongs to. Rows of different bands
+        never interleave in ``sort_by`` order, so that one band at a time is held in memory.
+    sort_by
+        Columns that order the merged table; together unique.
+    top
+        Keep rows that did not pass by themselves only while among the ``top`` best of all
+        (``rank_score``; equal scores stay together). 0: chunks hold no ``rank_score`` column.
+    reduce
+        Makes the rows of one band, from all its tiles, those of the result.
+    schema
+        Columns of the merged table where there is no chunk, because there was nothing to score.
+    verified
+        The caller has just verified every file; do not read them a second time for it.
+
+    Raises
+    ------
+    StoreError
+        If a chunk is damaged, of another analysis, or a tile is missing or there twice.
+    """
+    files = [ChunkFile(path) for path in paths]
+    seen: dict[int, Path] = {}
+    for file in files:
+        if not verified:
+            file.verify(fingerprint)
+        for number, _ in file.header.tiles:
+            if number in seen:
+                raise StoreError.at(
+                    file.path, f"tile {number}", f"it also in {seen[number]}", "each tile once"
+                )
+            seen[number] = file.path
+    missing = sorted(set(range(len(band_of_tile))) - set(seen))
+    if missing or len(seen) != len(band_of_tile):
+        raise StoreError(
+            f"merge: found {len(seen)} tiles in {len(files)} chunk files, "
+            f"missing {missing[:5]}; expected the {len(band_of_tile)} tiles of the plan"
+        )
+    summaries: Summaries = {}
+    for file in sorted(files, key=lambda f: f.header.tiles[0][0] if f.header.tiles else -1):
+        add_summaries(summaries, file.header.summaries)
+    rows = 0
+    if out is not None:
+        cut = _best_cut(files, top) if top else -np.inf
+        rows = _write_merged(files, Path(out), band_of_tile, sort_by, top, cut, reduce, schema)
+    records = {file.path.stem: file.header.record for file in files}
+    return MergeResult(rows, summaries, records)
+
+
+def _write_merged(
+    files: Sequence[ChunkFile],
+    out: Path,
+    band_of_tile: Sequence[int],
+    sort_by: Sequence[str],
+    top: int,
+    cut: float,
+    reduce: Callable[[pa.Table], pa.Table] | None,
+    schema: pa.Schema | None,
+) -> int:
+    if files:
+        steering = {RANK_SCORE, PASSED} if top else set()
+        schema = pa.schema([f for f in files[0].schema if f.name not in steering])
+    elif schema is None:
+        raise ValueError("found no chunk file and no schema; expected one of both")
+    rows = 0
+    waiting: list[pa.Table] = [schema.empty_table()]
+    with (
+        atomic_path(out) as temporary,
+        pq.ParquetWriter(temporary, schema, compression="zstd") as writer,
+    ):
+        for table in _bands(files, band_of_tile):
+            if top:
+                scores = table[RANK_SCORE].to_numpy()
+                keep = table[PASSED].to_numpy(zero_copy_only=False) | (scores >= cut)
+                table = table.filter(pa.array(keep)).select(schema.names)
+            if reduce is not None:
+                table = reduce(table)
+            keys = [table[name].to_numpy() for name in reversed(sort_by)]
+            table = table.take(pa.array(np.lexsort(keys))).replace_schema_metadata(None)
+            rows += table.num_rows
+            waiting.append(table)
+            # Row groups of a fixed size, so that the file's bytes depend on its rows alone.
+            joined = pa.concat_tables(waiting).combine_chunks()
+            full = joined.num_rows // MERGED_ROW_GROUP * MERGED_ROW_GROUP
+            if full:
+                writer.write_table(joined.slice(0, full), row_group_size=MERGED_ROW_GROUP)
+            waiting = [joined.slice(full)]
+        writer.write_table(waiting[0], row_group_size=MERGED_ROW_GROUP)
+    return rows

@@ -1,0 +1,33 @@
+"""The network that a method makes of scored pairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+
+@dataclass
+class Network:
+    """Edges by gene number, best first, and the numbers that explain them."""
+
+    edges: pd.DataFrame
+    """source, target int32 (item numbers); then the columns of ``network.parquet``."""
+    directed: bool
+    counts: dict[str, int] = field(default_factory=dict)
+    threshold_bits: float | None = None
+    threshold: dict[str, Any] = field(default_factory=dict)
+    """How edges were chosen, for ``summary.json``."""
+    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+    """What later steps and the report need of how edges were chosen, for ``scores.npz``."""
+    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+def sort_edges(edges: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Best first; equal scores by source and target number, so that the order is fixed."""
+    order = np.lexsort((edges["target"], edges["source"], -edges[by].to_numpy()))
+    return edges.iloc[order].reset_index(drop=True)

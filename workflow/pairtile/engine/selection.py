@@ -1,0 +1,72 @@
+"""Which rows of a tile a chunk writes.
+
+A row is kept for its own sake (it passed a test that needs no other row) or because it is among
+the best ``top`` of the whole analysis. The second cannot be known inside a chunk, so a chunk keeps
+its own best ``top`` with their ``rank_score`` and the merge takes the best of all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairtile.engine.chunk_file import PASSED, RANK_SCORE
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The rules, in terms of a method's test statistic and its ranking score.
+
+    everything : keep every scored row.
+    min_statistic : float64, shape (classes, classes); keep rows whose test statistic is at least
+        that of their pair of null classes. None: no such test.
+    min_score : keep rows whose ranking score is at least this. None: no such rule.
+    top : keep the best so many by ranking score; 0: no such rule.
+    """
+
+    everything: bool = False
+    min_statistic: NDArray[np.float64] | None = None
+    min_score: float | None = None
+    top: int = 0
+
+    def passed(self, xp: Any, statistic: Any, row_class: Any, column_class: Any, score: Any) -> Any:
+        """Boolean array: kept for its own sake. All arguments have the shape of the tile, except
+        the classes: (rows,) and (columns,)."""
+        if self.everything:
+            return xp.ones(score.shape, dtype=bool)
+        keep = xp.zeros(score.shape, dtype=bool)
+        if self.min_statistic is not None:
+            limits = xp.asarray(self.min_statistic, dtype=statistic.dtype)
+            if limits.size == 1:
+                keep |= statistic >= limits[0, 0]
+            else:
+                keep |= statistic >= limits[row_class[:, None], column_class[None, :]]
+        if self.min_score is not None:
+            keep |= score >= self.min_score
+        return keep
+
+
+@dataclass
+class BestSoFar:
+    """The ``top`` best rows of a chunk, tile by tile; ties with the last one stay."""
+
+    top: int
+    cut: float = -np.inf
+    _best: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+
+    def add(self, scores: NDArray[np.float64]) -> None:
+        """Take note of a tile's ranking scores; ``cut`` rises."""
+        best = np.concatenate([self._best, scores[scores >= self.cut]])
+        if best.size > self.top:
+            best = -np.partition(-best, self.top - 1)[: self.top]
+        self._best = best
+        if best.size == self.top:
+            self.cut = float(best.min())
+
+    def prune(self, rows: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """The rows that passed or are still among the best."""
+        keep = rows[PASSED] | (rows[RANK_SCORE] >= self.cut)
+        return rows if keep.all() else {name: values[keep] for name, values in rows.items()}

@@ -1,0 +1,116 @@
+"""An estimator's state on disk: one .npy for each array, memory-mapped by every chunk."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairtile.errors import StoreError
+from pairtile.runtime.files import file_digest, json_digest, read_json, write_json, writing
+
+MANIFEST = "state.json"
+
+PATIENCE_SECONDS = 20.0
+"""How long a file of a state may stay unseen on a node, where a shared file system is slow."""
+
+
+@contextmanager
+def scratch_beside(folder: str | os.PathLike[str]) -> Iterator[Path]:
+    """A folder for large arrays in the making, on the disk of the state ``folder``; it goes when
+    the block ends, and what a killed process left under its name goes before."""
+    top = Path(folder)
+    scratch = top.with_name(f".{top.name}.scratch.part")
+    shutil.rmtree(scratch, ignore_errors=True)
+    with writing(folder):
+        scratch.mkdir(parents=True)
+    try:
+        yield scratch
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def write_state(
+    folder: str | os.PathLike[str],
+    arrays: Mapping[str, NDArray[Any]],
+    scratch: Path | None = None,
+) -> str:
+    """Write the arrays and a manifest of their digests; returns the digest of it all.
+
+    An array that is mapped from a ``.npy`` in ``scratch`` is not copied: its file is moved. The
+    manifest is written last: a folder without one is not a state.
+    """
+    with writing(folder):
+        return _write_state(Path(folder), arrays, scratch)
+
+
+def _write_state(top: Path, arrays: Mapping[str, NDArray[Any]], scratch: Path | None) -> str:
+    if top.exists():
+        shutil.rmtree(top)
+    top.mkdir(parents=True)
+    digests = {}
+    for name, array in sorted(arrays.items()):
+        path = top / f"{name}.npy"
+        source = _own_file(array, scratch)
+        if source is None:
+            np.save(path, array, allow_pickle=False)
+        else:
+            os.replace(source, path)
+        digests[name] = file_digest(path)
+    write_json(top / MANIFEST, {"arrays": digests})
+    return json_digest(digests)
+
+
+def open_state(folder: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
+    """The arrays of a state, memory-mapped read-only.
+
+    Raises
+    ------
+    StoreError
+        If the folder holds no complete state.
+    """
+    top = Path(folder)
+    try:
+        _wait_for(top / MANIFEST)
+        names = read_json(top / MANIFEST)["arrays"]
+        for name in names:
+            _wait_for(top / f"{name}.npy")
+        return {name: np.load(top / f"{name}.npy", mmap_mode="r") for name in names}
+    except (OSError, ValueError, KeyError) as error:
+        raise StoreError.at(
+            top, "", f"an incomplete state ({error})", "one written by the step prepare"
+        ) from error
+
+
+def _wait_for(path: Path) -> None:
+    """Snakemake waits for the folder, not for what is in it."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while path.parent.is_dir() and not path.exists() and time.monotonic() < end:
+        time.sleep(0.1)
+        os.listdir(path.parent)  # NFS looks again
+
+
+def _own_file(array: NDArray[Any], scratch: Path | None) -> Path | None:
+    """The ``.npy`` below ``scratch`` that holds this array and nothing else; None where it is not
+    mapped from such a file."""
+    name = getattr(array, "filename", None) if isinstance(array, np.memmap) else None
+    if scratch is None or name is None or Path(name).suffix != ".npy":
+        return None
+    path = Path(name)
+    if scratch.resolve() not in path.resolve().parents or not path.exists():
+        return None
+    whole = np.load(path, mmap_mode="r")
+    same = (whole.shape, whole.dtype, whole.strides) == (array.shape, array.dtype, array.strides)
+    return path if same else None
+
+
+def state_digest(folder: str | os.PathLike[str]) -> str:
+    """The digest that ``write_state`` returned."""
+    return json_digest(read_json(Path(folder) / MANIFEST)["arrays"])

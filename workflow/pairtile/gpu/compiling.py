@@ -1,0 +1,61 @@
+"""Compile CUDA kernels at run time, for the GPU at hand.
+
+A kernel lies beside the Python that calls it, as ``kernels/NAME.cu`` of its method; what several
+kernels include lies beside them or, where methods share it, in this folder.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+SHARED_PARTS = Path(__file__).parent
+
+_INCLUDE = re.compile(r'^#include "(\w+\.cuh)"\n', re.MULTILINE)
+
+OPTIONS = ("--std=c++17",)
+"""Compiler options common to all kernels (``--use_fast_math`` is not among them: it would change
+comparisons with subnormal numbers; kernels name the fast functions they mean)."""
+
+
+def source(kernel: Path) -> str:
+    """Text of a ``.cu`` file with the files it includes (``#include "PART.cuh"``, alone in its
+    line) in their places: the compiler needs no search path, and CuPy's cache of compiled code
+    sees all of it. Parts are looked for beside the kernel, then in ``gpu/``."""
+
+    def part(found: re.Match[str]) -> str:
+        beside = kernel.with_name(found[1])
+        path = beside if beside.is_file() else SHARED_PARTS / found[1]
+        return path.read_text(encoding="utf-8")
+
+    return _INCLUDE.sub(part, kernel.read_text(encoding="utf-8"))
+
+
+def options(defines: Mapping[str, str | int], *, fused: bool = True) -> tuple[str, ...]:
+    """Compiler options for a set of compile-time settings.
+
+    ``fused=False``: products and sums are fused only where the source says so, for kernels whose
+    floating-point results are the CPU's bit for bit.
+    """
+    macros = tuple(f"-D{key}={value}" for key, value in sorted(defines.items()))
+    return OPTIONS + macros + (() if fused else ("--fmad=false",))
+
+
+@cache
+def _module(kernel: Path, opts: tuple[str, ...], device: int) -> Any:
+    import cupy
+
+    return cupy.RawModule(code=source(kernel), options=opts, backend="nvrtc")
+
+
+def load(kernel: Path, defines: Mapping[str, str | int], *, fused: bool = True) -> Any:
+    """``cupy.RawModule`` of a ``.cu`` file with the given macros, for the current device.
+
+    CuPy keeps compiled code in its own cache folder, so only a first run compiles.
+    """
+    import cupy
+
+    return _module(kernel, options(defines, fused=fused), cupy.cuda.Device().id)

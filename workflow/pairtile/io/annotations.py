@@ -1,0 +1,189 @@
+"""Sample annotations: what is known of each sample, as conditions that can be tested."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairtile.errors import InputError
+from pairtile.io.annotation_table import AnnotationTable, quoted, read_annotation_table
+
+KIND_LIMIT = 5
+"""A column of numbers with at most so many different ones is taken for labels."""
+
+KINDS = ("categorical", "ordinal", "quantitative")
+
+
+@dataclass(frozen=True)
+class ConditionEntry:
+    """What is asked of one column: its kind (``auto`` or one of ``KINDS``) and, for an ordinal
+    one, its labels from lowest to highest."""
+
+    name: str
+    kind: str = "auto"
+    levels: Sequence[str] | None = None
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One column for the samples of a table, in their order.
+
+    name, kind : kind is one of ``KINDS``.
+    labels : the labels, ascending (ordinal: lowest first; quantitative: none).
+    codes : int32 (samples,), position in ``labels``; -1 where the cell is empty. Quantitative: -1.
+    numbers : float64 (samples,), the value (ordinal: 1 for the lowest label, 2 for the next, ...);
+        NaN where the cell is empty. Categorical: NaN.
+    """
+
+    name: str
+    kind: str
+    labels: tuple[str, ...]
+    codes: NDArray[np.int32]
+    numbers: NDArray[np.float64]
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Which samples have a value."""
+        return ~np.isnan(self.numbers) if self.kind == "quantitative" else self.codes >= 0
+
+
+@dataclass(frozen=True)
+class Annotations:
+    """Conditions of the samples, and plain sentences on what reading decided."""
+
+    conditions: list[Condition]
+    notes: list[str] = field(default_factory=list)
+
+
+def read_annotations(
+    path: str | PathLike[str],
+    samples: Sequence[str],
+    entries: Sequence[ConditionEntry] = (),
+) -> Annotations:
+    """Read a table of samples in rows and annotations in columns, for the ``samples`` given.
+
+    See ``read_annotation_table`` for the file. Without ``entries`` every column is a condition that
+    can be one: columns with one value only, and columns of text that differ in every sample, are
+    left out with a note. ``auto``: quantitative where all cells are numbers and more than
+    ``KIND_LIMIT`` differ, else categorical. An ordinal column without levels holds numbers, of
+    which only the order counts.
+
+    Raises
+    ------
+    InputError
+        File missing or damaged; no column of sample names; samples twice or not in the file (which
+        ones); a condition that is no column; a cell that is no number or not among the levels;
+        a condition that is asked for and has one value only.
+    """
+    return annotations_of_table(read_annotation_table(path, samples), entries)
+
+
+def annotations_of_table(
+    table: AnnotationTable, entries: Sequence[ConditionEntry] = ()
+) -> Annotations:
+    """The conditions of a table that was read, or that is in memory; see ``read_annotations``."""
+    notes = list(table.notes)
+    asked = list(entries) or [ConditionEntry(name) for name in table.columns]
+    conditions = []
+    for entry in asked:
+        if entry.name not in table.columns:
+            expected = f"one of {quoted(list(table.columns))}{_near(entry.name, table.columns)}"
+            raise InputError.at(table.path, "header", f"no column {entry.name!r}", expected)
+        cells = table.columns[entry.name]
+        reason = _untestable(cells)
+        if reason and not entries:
+            notes.append(f"Column {entry.name!r} is no condition: {reason}.")
+            continue
+        if reason == _ONE_VALUE:
+            raise InputError.at(table.path, f"column {entry.name!r}", reason, "two values or more")
+        condition = _condition(table, entry)
+        n_empty = int((~condition.known).sum())
+        if n_empty:
+            notes.append(
+                f"Column {entry.name!r} is empty for {n_empty} of {len(table.samples)} samples: "
+                "they take no part in its tests."
+            )
+        conditions.append(condition)
+    return Annotations(conditions, notes)
+
+
+_ONE_VALUE = "fewer than two different values"
+
+
+def _near(name: str, columns: Iterable[str]) -> str:
+    small = {column.lower(): column for column in columns}
+    near = difflib.get_close_matches(name.lower(), small, n=1)
+    return f" (did you mean {small[near[0]]!r}?)" if near else ""
+
+
+def _untestable(cells: Sequence[str]) -> str:
+    filled = [cell for cell in cells if cell]
+    if len(set(filled)) < 2:
+        return _ONE_VALUE
+    if len(set(filled)) == len(filled) and any(_number(cell) is None for cell in filled):
+        return "every sample has a label of its own"
+    return ""
+
+
+def _condition(table: AnnotationTable, entry: ConditionEntry) -> Condition:
+    cells = table.columns[entry.name]
+    kind = _kind(cells) if entry.kind == "auto" else entry.kind
+    numbers = np.full(len(cells), np.nan)
+    if kind == "categorical":
+        labels = sorted({cell for cell in cells if cell}, key=_label_order)
+        return Condition(entry.name, kind, tuple(labels), _codes(cells, labels), numbers)
+    if kind == "ordinal" and entry.levels is not None:
+        levels = list(entry.levels)
+        _check(table, entry.name, {c: c in levels for c in cells}, f"one of {quoted(levels)}")
+        codes = _codes(cells, levels)
+        ranks = np.where(codes >= 0, codes + 1.0, np.nan)
+        return Condition(entry.name, kind, tuple(levels), codes, ranks)
+    expected = "a number" if kind == "quantitative" else "a number, or levels in the configuration"
+    _check(table, entry.name, {c: _number(c) is not None for c in cells}, expected)
+    known = {cell: number for cell in cells if (number := _number(cell)) is not None}
+    numbers = np.array([known.get(cell, math.nan) for cell in cells])
+    if kind == "quantitative":
+        return Condition(entry.name, kind, (), np.full(len(cells), -1, np.int32), numbers)
+    values = sorted(set(known.values()))
+    names = {value: cell for cell, value in known.items()}
+    codes = np.array([values.index(known[c]) if c in known else -1 for c in cells], dtype=np.int32)
+    ranks = np.where(codes >= 0, codes + 1.0, np.nan)
+    return Condition(entry.name, kind, tuple(names[value] for value in values), codes, ranks)
+
+
+def _kind(cells: Sequence[str]) -> str:
+    numbers = [_number(cell) for cell in cells if cell]
+    if None in numbers or len(set(numbers)) <= KIND_LIMIT:
+        return "categorical"
+    return "quantitative"
+
+
+def _codes(cells: Sequence[str], labels: Sequence[str]) -> NDArray[np.int32]:
+    position = {label: k for k, label in enumerate(labels)}
+    return np.array([position.get(cell, -1) for cell in cells], dtype=np.int32)
+
+
+def _check(table: AnnotationTable, name: str, fits: Mapping[str, bool], expected: str) -> None:
+    for cell, sample, line in zip(table.columns[name], table.samples, table.lines, strict=True):
+        if cell and not fits[cell]:
+            place = f"line {line}, column {name!r}, sample {sample!r}"
+            raise InputError.at(table.path, place, repr(cell), expected)
+
+
+def _number(cell: str) -> float | None:
+    try:
+        value = float(cell)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and "_" not in cell else None
+
+
+def _label_order(label: str) -> tuple[int, float, str]:
+    number = _number(label)
+    return (1, 0.0, label) if number is None else (0, number, label)

@@ -1,0 +1,113 @@
+"""Read an expression table, in any format that people bring."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from pairtile.errors import ConfigError, InputError
+from pairtile.io.checks import check_finite, check_names, check_samples
+from pairtile.io.gct import read_gct
+from pairtile.io.h5ad import read_h5ad
+from pairtile.io.mtx import read_mtx_folder
+from pairtile.io.parquet import read_parquet
+from pairtile.io.table import Kinds, Table
+from pairtile.io.text_table import read_text_table
+
+ORIENTATIONS = ("genes_in_rows", "samples_in_rows")
+FORMATS = ".tsv .tab .csv .txt .gct (each also .gz), .parquet, .h5ad, or a 10x mtx folder"
+
+
+@dataclass(frozen=True)
+class Expression:
+    """Expression values with the names of genes and samples.
+
+    ``values``: float64, shape (genes, samples), C order, NaN where a value is missing.
+    ``source``: the path as it was given. ``notes``: plain sentences on what reading decided.
+    """
+
+    values: np.ndarray
+    genes: list[str]
+    samples: list[str]
+    source: str = ""
+    notes: list[str] = field(default_factory=list)
+
+
+def read_expression(
+    path: str | PathLike[str], orientation: str = "genes_in_rows", layer: str | None = None
+) -> Expression:
+    """Read an expression table; the format goes by the suffix.
+
+    - ``.tsv``, ``.tab``, ``.csv``, ``.txt``, plain or ``.gz``: a header, with or without a field
+      above the row names, then a name and numbers in each row. Missing values are empty, NA, N/A,
+      NaN, null or None. ``.txt`` is split at tabs or commas, whichever its first line has more of.
+    - ``.gct`` (1.2, 1.3), ``.parquet``, ``.h5ad`` (cells x genes by itself; ``layer`` names one of
+      its layers), and folders with ``matrix.mtx``, ``features.tsv`` or ``genes.tsv``, and
+      ``barcodes.tsv``, plain or gzip.
+
+    Units are those of the file: nothing is transformed here.
+
+    Parameters
+    ----------
+    path : path
+        The table, or the folder of a 10x matrix.
+    orientation : {"genes_in_rows", "samples_in_rows"}
+        Which way the table lies; ``.h5ad`` is cells x genes whatever stands here.
+    layer : str, optional
+        Of an ``.h5ad`` file; None reads ``X``.
+
+    Raises
+    ------
+    InputError
+        File missing, damaged, empty or of no known format; ragged rows, non-numbers, infinite
+        values; empty or repeated gene or sample names; fewer than 3 samples.
+    ConfigError
+        An unknown orientation; a layer for a format that has none.
+    """
+    if orientation not in ORIENTATIONS:
+        raise ConfigError.at("orientation", "", repr(orientation), " or ".join(ORIENTATIONS))
+    table, genes_in_rows = _read(Path(path), orientation, layer)
+    if genes_in_rows:
+        values, genes, samples = table.values, table.rows, table.columns
+    else:
+        values = np.ascontiguousarray(table.values.T)
+        genes, samples = table.columns, table.rows
+    if not genes:
+        raise InputError.at(path, "", "no genes", "a table of genes and samples")
+    check_samples(path, samples)
+    check_names(path, "gene", genes)
+    check_names(path, "sample", samples)
+    check_finite(path, values, genes, samples)
+    return Expression(values, list(genes), list(samples), str(path), table.notes)
+
+
+def _read(path: Path, orientation: str, layer: str | None) -> tuple[Table, bool]:
+    """The table, and whether its rows are the genes."""
+    kinds = Kinds.of(orientation)
+    genes_in_rows = orientation == "genes_in_rows"
+    if not path.exists():
+        raise InputError.at(path, "", "no such file", "an existing file")
+    suffix = _suffix(path)
+    if layer is not None and suffix != ".h5ad":
+        raise ConfigError.at("layer", "", f"{layer!r} for {path}", "a layer only with .h5ad files")
+    if path.is_dir():
+        return read_mtx_folder(path, orientation), True
+    if suffix == ".h5ad":
+        return read_h5ad(path, layer), True
+    if suffix in (".parquet", ".pq"):
+        return read_parquet(path, kinds), genes_in_rows
+    if suffix in (".gct", ".gct.gz"):
+        return read_gct(path, kinds), genes_in_rows
+    if suffix.removesuffix(".gz") in (".tsv", ".tab", ".csv", ".txt"):
+        return read_text_table(path, kinds), genes_in_rows
+    hint = " (give the folder of the matrix)" if suffix.removesuffix(".gz") == ".mtx" else ""
+    raise InputError.at(path, "", f"the suffix {suffix or 'none'!r}{hint}", FORMATS)
+
+
+def _suffix(path: Path) -> str:
+    """The last suffix in small letters, with the one before it when the last is .gz."""
+    last = path.suffix.lower()
+    return path.with_suffix("").suffix.lower() + last if last == ".gz" else last

@@ -1,0 +1,93 @@
+"""GCT tables (GenePattern), versions 1.2 and 1.3.
+
+Version 1.2: line 1 ``#1.2``; line 2 rows and samples; line 3 ``Name Description`` and the samples;
+then the rows. Version 1.3: line 1 ``#1.3``; line 2 rows, samples, row annotations, sample
+annotations; line 3 ``id``, row annotation names, samples; the sample annotations, one a line; rows.
+Source: GenePattern file formats guide; GCT 1.3 as in the Connectivity Map's cmapPy.
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+
+from pairtile.errors import InputError
+from pairtile.io.checks import listed
+from pairtile.io.table import Kinds, Table
+from pairtile.io.text_file import open_rows
+from pairtile.io.text_layout import Layout, check_columns
+from pairtile.io.text_table import read_rows
+
+MAX_DIGITS = 18
+"""Of a stated size; Python refuses to read numbers of some thousand digits."""
+
+_SIZES = {"#1.2": 2, "#1.3": 4}
+
+
+def read_gct(path: str | PathLike[str], kinds: Kinds) -> Table:
+    """Read a GCT table, plain or gzip; the names are the first column's.
+
+    Raises InputError for another version, sizes that do not fit the table, and all that text
+    tables are refused for.
+    """
+    layout, n_rows = _find_layout(path, kinds)
+    table = read_rows(path, layout)
+    if len(table.rows) != n_rows:
+        raise InputError.at(
+            path, "line 2", f"{n_rows} rows stated", f"the {len(table.rows)} that the file holds"
+        )
+    return table
+
+
+def _find_layout(path: str | PathLike[str], kinds: Kinds) -> tuple[Layout, int]:
+    with open_rows(path, "\t") as rows:
+        line, first = next(rows, (1, [""]))
+        version = first[0].strip()
+        if version not in _SIZES:
+            raise InputError.at(path, f"line {line}", repr(version), "#1.2 or #1.3")
+        line, second = next(rows, (2, []))
+        sizes = _sizes(path, line, second, _SIZES[version])
+        n_rows, n_columns, n_row_labels, n_column_labels = (*sizes, 1, 0)[:4]
+        labels = 1 + n_row_labels
+        header_line, header = next(rows, (3, []))
+        if len(header) != labels + n_columns:
+            raise InputError.at(
+                path,
+                f"line {header_line}",
+                f"{len(header)} fields",
+                f"{labels + n_columns}: {labels} for names and annotations, {n_columns} samples "
+                f"as stated in line {line}",
+            )
+        last = header_line
+        for _ in range(n_column_labels):  # as stated, which may be far more than there are
+            annotation = next(rows, None)
+            if annotation is None:
+                break
+            last = annotation[0]
+        row_line, row = next(rows, (0, []))
+    if not row:
+        raise InputError.at(path, listed([last], "line", "lines"), "no rows after it", f"{n_rows}")
+    columns = [name.strip() for name in header[labels:]]
+    check_columns(path, kinds, columns, header_line, labels + 1)
+    notes = [f"GCT version {version[1:]}."]
+    if n_row_labels or n_column_labels:
+        notes.append(
+            f"{n_row_labels} row annotations and {n_column_labels} column annotations are not used."
+        )
+    layout = Layout(
+        delimiter="\t",
+        labels=labels,
+        columns=columns,
+        # Blank lines may stand before the first row, so its own number says what to skip.
+        skip_lines=row_line - 1,
+        row_bytes=sum(map(len, row)) + len(row),
+        kinds=kinds,
+        notes=notes,
+    )
+    return layout, n_rows
+
+
+def _sizes(path: str | PathLike[str], line: int, fields: list[str], n: int) -> list[int]:
+    texts = [text.strip() for text in fields[:n]]
+    if len(texts) < n or not all(text.isdecimal() and len(text) <= MAX_DIGITS for text in texts):
+        raise InputError.at(path, f"line {line}", repr("\t".join(fields)), f"{n} whole numbers")
+    return [int(text) for text in texts]

@@ -1,0 +1,85 @@
+"""Gold standards: the edges that are known to be true."""
+
+from __future__ import annotations
+
+import math
+from os import PathLike
+
+import pandas as pd
+
+from pairtile.errors import InputError
+from pairtile.io.text_file import Row, open_rows
+from pairtile.io.text_layout import find_delimiter
+
+_SOURCE_HEADERS = {"source", "regulator", "tf", "from", "tf_name"}
+_TARGET_HEADERS = {"target", "gene", "to", "target_gene"}
+
+
+def read_gold_standard(path: str | PathLike[str]) -> pd.DataFrame:
+    """Read true edges: columns ``source``, ``target`` (str), in file order, each edge once.
+
+    The file has two fields a line, or three: the third is a number (DREAM's 0/1 label, or a
+    weight), and rows with 0 are false edges, left out. A header (``source target``, ``regulator
+    gene``, ``TF target``...) is optional; lines that start with ``#`` are passed over. Tabs, or
+    commas by suffix. Self edges and duplicates are left out. ``attrs`` of the result counts:
+    ``n_rows`` read, ``n_false``, ``n_self_edges``, ``n_duplicates``; ``has_header``.
+
+    Raises
+    ------
+    InputError
+        File missing or damaged, another number of fields, an empty name, a third field that is
+        no number, or no true edge at all.
+    """
+    with open_rows(path, find_delimiter(path)) as lines:
+        rows = [(line, [f.strip() for f in fields]) for line, fields in lines]
+    rows = [(line, fields) for line, fields in rows if not fields[0].startswith("#")]
+    has_header = bool(rows) and _is_header(rows[0][1])
+    if has_header:
+        rows = rows[1:]
+    if not rows:
+        raise InputError.at(path, "", "no edges", "source and target in each line")
+    true = [fields for line, fields in rows if _is_true(path, (line, fields), len(rows[0][1]))]
+    edges = pd.DataFrame(
+        {"source": [f[0] for f in true], "target": [f[1] for f in true]}, dtype=object
+    )
+    regulating = edges[edges["source"] != edges["target"]]
+    result = regulating.drop_duplicates(ignore_index=True)
+    if result.empty:
+        raise InputError.at(
+            path, "", f"no true edge between two genes in {len(rows)} rows", "at least one"
+        )
+    result.attrs = {
+        "n_rows": len(rows),
+        "n_false": len(rows) - len(true),
+        "n_self_edges": len(edges) - len(regulating),
+        "n_duplicates": len(regulating) - len(result),
+        "has_header": has_header,
+    }
+    return result
+
+
+def _is_header(fields: list[str]) -> bool:
+    names = [field.lower() for field in fields]
+    return len(names) > 1 and names[0] in _SOURCE_HEADERS and names[1] in _TARGET_HEADERS
+
+
+def _is_true(path: str | PathLike[str], row: Row, width: int) -> bool:
+    line, fields = row
+    if len(fields) not in (2, 3) or len(fields) != width:
+        raise InputError.at(
+            path,
+            f"line {line}",
+            f"{len(fields)} field{'s' if len(fields) > 1 else ''}",
+            str(width) if width in (2, 3) else "2 (source, target) or 3 (and a 0/1 label)",
+        )
+    if not fields[0] or not fields[1]:
+        raise InputError.at(path, f"line {line}", "an empty name", "source and target")
+    if len(fields) == 2:
+        return True
+    try:
+        label = float(fields[2])
+    except ValueError:
+        label = math.nan
+    if math.isnan(label):
+        raise InputError.at(path, f"line {line}", repr(fields[2]), "a number (0: no edge)")
+    return label != 0

@@ -1,0 +1,104 @@
+"""The input files of a step: where each lies on this machine, and whether it is the one meant.
+
+What the configuration names (a path, or an address such as ``s3://bucket/table.tsv``) need not be
+where a job finds the file: Snakemake fetches what lies elsewhere and hands over a local copy.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pairtile.config.models import Analysis
+from pairtile.errors import InputError
+from pairtile.runtime.files import file_digest
+
+A = TypeVar("A", bound=Analysis)
+Described = dict[str, dict[str, Any]]
+
+
+def local_inputs(
+    config: A, local: Mapping[str, str], checksums: Mapping[str, str] | None = None
+) -> tuple[A, Described]:
+    """The configuration with the local path of each input in place of what was configured, and a
+    description of each input for the summary.
+
+    Parameters
+    ----------
+    config
+        The analysis.
+    local
+        Key of each input (``expression``; ``trajectories.0.1`` within lists) -> its local path.
+    checksums
+        Configured path or address -> ``sha256:...`` or ``md5:...``, for those that have one.
+
+    Returns
+    -------
+    The analysis, and key -> ``{path, sha256, bytes}`` with the path as configured.
+
+    Raises
+    ------
+    InputError
+        If a file is not the one that its checksum tells of; nothing of it is used.
+    """
+    described: Described = {}
+    for key, path in local.items():
+        configured = str(_value_at(config, key.split(".")))
+        try:
+            digest = file_digest(path)
+        except OSError:
+            continue  # whoever reads it says what is wrong
+        verify_checksum(configured, path, (checksums or {}).get(configured), digest)
+        described[key] = {"path": configured, "sha256": digest, "bytes": _bytes(Path(path))}
+    return config.with_inputs(local), described
+
+
+def later_inputs(config: Analysis, kind: str, local: Sequence[str] | None) -> dict[str, str]:
+    """Key -> local path of the inputs that a later step reads (``table_inputs``,
+    ``network_inputs``), from their local paths in the order of the keys; None: as configured."""
+    keys = [key for key in getattr(config, kind) if getattr(config, key) is not None]
+    paths = [getattr(config, key) for key in keys] if local is None else list(local)
+    return dict(zip(keys, paths, strict=True))
+
+
+def verify_checksum(name: str, path: str, expected: str | None, sha256: str | None = None) -> None:
+    """Compare a file with its checksum, given as ``sha256:...`` or ``md5:...``; None: not given.
+
+    ``sha256``: that of the file, where it is known already.
+
+    Raises
+    ------
+    InputError
+        Naming the file, the checksum found and the one expected.
+    """
+    if expected is None:
+        return
+    algorithm, _, wanted = expected.lower().partition(":")
+    if algorithm == "sha256":
+        digest = sha256 or file_digest(path)
+    elif Path(path).is_dir():
+        raise InputError.at(name, "", f"a folder with the checksum {expected}", "sha256:...")
+    else:
+        with open(path, "rb") as handle:
+            digest = hashlib.file_digest(handle, algorithm).hexdigest()
+    if digest != wanted:
+        raise InputError.at(
+            name,
+            "",
+            f"a file with the checksum {algorithm}:{digest}",
+            f"{algorithm}:{wanted}, as stated under checksums in the configuration; nothing of "
+            "the file was used",
+        )
+
+
+def _value_at(inner: Any, place: Sequence[str]) -> Any:
+    for part in place:
+        inner = inner[int(part)] if part.isdecimal() else getattr(inner, part)
+    return inner
+
+
+def _bytes(path: Path) -> int:
+    parts = path.rglob("*") if path.is_dir() else [path]
+    return sum(part.stat().st_size for part in parts if part.is_file())

@@ -1,0 +1,96 @@
+"""The formats a network can be written in, and the one function that writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from pairtile.io.networks.adjacency import write_adjacency
+from pairtile.io.networks.cx2 import write_cx2
+from pairtile.io.networks.gexf import write_gexf
+from pairtile.io.networks.graphml import write_graphml
+from pairtile.io.networks.h5ad import write_h5ad
+from pairtile.io.networks.html import write_html
+from pairtile.io.networks.parquet import write_parquet
+from pairtile.io.networks.regulon import write_regulon
+from pairtile.io.networks.sif import write_sif
+from pairtile.io.networks.table import NetworkTable
+from pairtile.io.networks.tsv import write_tsv
+from pairtile.runtime.files import atomic_path
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Exporter(NamedTuple):
+    """How one format is written, and how its files are called: ``network`` + ``suffix``."""
+
+    writer: Callable[[NetworkTable, Path], None]
+    suffix: str
+
+
+EXPORTERS: dict[str, Exporter] = {
+    "tsv": Exporter(write_tsv, ".tsv"),
+    "parquet": Exporter(write_parquet, ".parquet"),
+    "graphml": Exporter(write_graphml, ".graphml"),
+    "gexf": Exporter(write_gexf, ".gexf"),
+    "sif": Exporter(write_sif, ".sif"),
+    "cx2": Exporter(write_cx2, ".cx2"),
+    "adjacency": Exporter(write_adjacency, ".npz"),
+    "h5ad": Exporter(write_h5ad, ".h5ad"),
+    "regulon": Exporter(write_regulon, ".regulon.tsv"),
+    "html": Exporter(write_html, ".html"),
+}
+
+
+def export_network(
+    network: pd.DataFrame,
+    items: pd.DataFrame,
+    format: str,
+    path: str | PathLike[str],
+    *,
+    directed: bool,
+    name: str,
+    metadata: Mapping[str, str | int | float | bool | None],
+) -> None:
+    """Write a network in one format, whole or not at all.
+
+    Equal input gives equal bytes (with the same library versions): no format carries a date.
+    Missing values (NaN) are an empty field in tsv, null in parquet, NaN in adjacency and h5ad; in
+    the other formats the attribute is left out, which their readers take as missing. adjacency and
+    h5ad hold all kept genes, the other formats only genes with an edge.
+
+    Parameters
+    ----------
+    network : DataFrame
+        One row an edge: ``source``, ``target`` (names of kept genes), then columns of numbers or
+        words, among them ``mi_bits``, ``mi_nats`` or ``correlation``. May be empty.
+    items : DataFrame
+        The items table: ``name`` and, where there, ``kept``, ``is_regulator``, ``mean``, ``sd``,
+        ``n_observed`` become attributes of the nodes.
+    format : str
+        A key of ``EXPORTERS``.
+    path : path
+        The file to write.
+    directed : bool
+        Whether a row means source -> target only; both directions of a pair may then be there.
+    name : str
+        The network's name in formats that have a place for it.
+    metadata : mapping of str to str or number
+        Said of the network as a whole, in formats that have a place for it. None is left out.
+
+    Raises
+    ------
+    ValueError
+        Unknown format; a column that is missing; an edge with a gene that is not among the kept
+        ones; a gene named twice.
+    InputError
+        A name that the formats cannot hold: with a control character, or not valid Unicode.
+    """
+    if format not in EXPORTERS:
+        raise ValueError(f"format is {format!r}; expected one of {', '.join(EXPORTERS)}")
+    table = NetworkTable.build(network, items, directed=directed, name=name, metadata=metadata)
+    with atomic_path(path) as temporary:
+        EXPORTERS[format].writer(table, temporary)

@@ -1,0 +1,92 @@
+"""Lists of regulators (or of targets), and where they stand in a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+
+import numpy as np
+
+from pairtile.errors import InputError
+from pairtile.io.text_file import open_lines
+
+_SHOWN = 3
+
+
+def read_regulators(path: str | PathLike[str], kind: str = "regulator") -> list[str]:
+    """Read names, one a line, in file order; repeated names are taken once.
+
+    Parameters
+    ----------
+    path : path
+        Plain or gzip. Blank lines and lines that start with ``#`` are passed over.
+    kind : str
+        What they are, in the words of messages.
+
+    Raises
+    ------
+    InputError
+        File missing or damaged, a line of several fields, or no name at all.
+    """
+    names: dict[str, None] = {}
+    with open_lines(path) as lines:
+        for number, line in lines:
+            name = line.strip()
+            if not name or name.startswith("#"):
+                continue
+            if "\t" in name:
+                raise InputError.at(
+                    path, f"line {number}", f"{len(name.split(chr(9)))} fields", "one name a line"
+                )
+            names[_unquoted(name)] = None
+    if not names:
+        raise InputError.at(path, "", "no names", f"one {kind} a line")
+    return list(names)
+
+
+def match_regulators(
+    regulators: Sequence[str],
+    genes: Sequence[str],
+    source: str | PathLike[str],
+    kind: str = "regulator",
+) -> tuple[np.ndarray, list[str]]:
+    """Find regulators among the genes.
+
+    Returns their positions in ``genes`` (int32, ascending, each once) and the names that are not
+    there, in the order given. ``source`` is the list's file and ``kind`` says what it lists, for
+    the message.
+
+    Raises:
+        InputError: none of them is there.
+    """
+    position = {gene: k for k, gene in enumerate(genes)}
+    rows = {position[name] for name in regulators if name in position}
+    missing = list(dict.fromkeys(name for name in regulators if name not in position))
+    if not rows:
+        raise InputError.at(
+            source,
+            "",
+            f"none of its {len(missing)} names ({_some(missing)}) among the {len(genes)} genes "
+            f"({_some(genes)}){_hint(missing, genes)}",
+            f"{kind}s named as in the table (does its orientation fit?)",
+        )
+    return np.array(sorted(rows), dtype=np.int32), missing
+
+
+def _hint(regulators: Sequence[str], genes: Sequence[str]) -> str:
+    if {name.casefold() for name in regulators} & {gene.casefold() for gene in genes}:
+        return "; some differ in capitals only"
+    bare = {gene.rsplit(".", 1)[0] for gene in genes}
+    if {name.rsplit(".", 1)[0] for name in regulators} & bare:
+        return "; some differ only in the version after the last point"
+    return ""
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+
+
+def _unquoted(name: str) -> str:
+    if len(name) > 1 and name[0] == name[-1] == '"':
+        return name[1:-1].strip()
+    return name

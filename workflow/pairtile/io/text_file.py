@@ -1,0 +1,115 @@
+"""Open text files as people have them: plain or gzip, with BOM, with any line ends."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+
+from pairtile.errors import InputError
+from pairtile.io.unpacked import open_unpacked
+
+_GZIP_MAGIC = b"\x1f\x8b"
+Row = tuple[int, list[str]]
+
+
+def check_file(path: str | PathLike[str]) -> None:
+    """Refuse what is not there, is a folder, or holds no byte."""
+    file = Path(path)
+    if not file.exists():
+        raise InputError.at(path, "", "no such file", "an existing file")
+    if file.is_dir():
+        raise InputError.at(path, "", "a folder", "a file")
+    try:
+        with file.open("rb") as handle:
+            first = handle.read(1)
+    except OSError as error:
+        raise InputError.at(path, "", str(error), "a readable file") from error
+    if not first:
+        raise InputError.at(path, "", "an empty file", "a table")
+
+
+def is_gzip(path: str | PathLike[str]) -> bool:
+    """Whether the content is gzip; a name that ends in .gz over other content is refused."""
+    with Path(path).open("rb") as handle:
+        compressed = handle.read(2) == _GZIP_MAGIC
+    if not compressed and Path(path).suffix.lower() == ".gz":
+        raise InputError.at(path, "", "a file that is not gzip", "gzip, as the name ends in .gz")
+    return compressed
+
+
+@contextmanager
+def open_rows(path: str | PathLike[str], delimiter: str) -> Iterator[Iterator[Row]]:
+    """Iterate over (line number, fields) of a delimited file, blank lines left out.
+
+    Lines are numbered from 1; a row whose quoted fields span lines has the number of its first.
+    Raises InputError for gzip that is damaged or cut short, bytes that are not UTF-8, and a
+    quote that is never closed.
+    """
+    check_file(path)
+    with _text(path) as handle:
+        yield _rows(path, handle, delimiter)
+
+
+@contextmanager
+def open_lines(path: str | PathLike[str]) -> Iterator[Iterator[tuple[int, str]]]:
+    """Iterate over (line number, line without its end); raises as ``open_rows`` does."""
+    check_file(path)
+    with _text(path) as handle:
+
+        def lines() -> Iterator[tuple[int, str]]:
+            for number, line in enumerate(handle, start=1):
+                _check_encoding(path, number, line)
+                yield number, line.rstrip("\r\n")
+
+        yield lines()
+
+
+@contextmanager
+def _text(path: str | PathLike[str]) -> Iterator[io.TextIOWrapper]:
+    # Surrogates stand for bytes that are not UTF-8, so that the line that holds them can be named.
+    try:
+        with (
+            open_unpacked(path) if is_gzip(path) else Path(path).open("rb") as binary,
+            io.TextIOWrapper(binary, "utf-8-sig", errors="surrogateescape", newline="") as handle,
+        ):
+            yield handle
+    except EOFError as error:
+        raise InputError.at(
+            path, "", "a gzip file that is cut short", "a whole file (copy it again)"
+        ) from error
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise InputError.at(path, "", f"damaged gzip ({error})", "a sound gzip file") from error
+
+
+def _rows(path: str | PathLike[str], handle: io.TextIOWrapper, delimiter: str) -> Iterator[Row]:
+    reader = csv.reader(handle, delimiter=delimiter)
+    while True:
+        line = reader.line_num + 1
+        try:
+            fields = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise InputError.at(
+                path, f"line {line}", f"text that cannot be split ({error})", "closed quotes"
+            ) from error
+        if fields:
+            _check_encoding(path, line, *fields)
+            yield line, fields
+
+
+def _check_encoding(path: str | PathLike[str], line: int, *texts: str) -> None:
+    for text in texts:
+        if text.isascii():
+            continue
+        stray = [ord(c) - 0xDC00 for c in text if 0xDC80 <= ord(c) <= 0xDCFF]
+        if stray:
+            utf16 = line == 1 and set(stray[:2]) == {0xFE, 0xFF}
+            found = "UTF-16" if utf16 else f"bytes that are not UTF-8 (0x{stray[0]:02X})"
+            raise InputError.at(path, f"line {line}", found, "text saved as UTF-8")

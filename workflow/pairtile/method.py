@@ -1,0 +1,127 @@
+"""What a method is, and which methods there are.
+
+A method is a package that names its parts in one ``Method``. Shared code asks this registry and
+knows no method by name. The methods of pairtile itself lie in ``pairtile/methods/``; another
+package publishes one through an entry point of the group ``pairtile.methods`` that leads to its
+``Method``, and changes no file here.
+
+The parts are named as ``MODULE:NAME`` and imported when they are first asked for: Snakemake reads
+the configuration at every start and must wait for pydantic alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+from pkgutil import resolve_name
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from pairtile.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pairtile.config.models import Analysis
+    from pairtile.engine.estimator import Estimator
+    from pairtile.report.method_report import MethodReport
+
+GROUP = "pairtile.methods"
+"""Entry points of other packages; the modules of pairtile's own methods."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """The parts of one method; each but ``name`` and ``package`` as ``MODULE:NAME`` in ``package``.
+
+    Parameters
+    ----------
+    name
+        What ``method:`` says in a configuration.
+    package
+        Where the parts lie: ``__name__`` of the method's package. Its folder may hold
+        ``templates/`` for the report and ``example.yaml`` for ``pairtile init``.
+    config
+        The configuration model, an ``Analysis``. Its module imports pydantic and
+        ``pairtile.config`` alone.
+    estimator
+        The ``Estimator``: prepares input, scores tiles, makes the network and tables.
+    report
+        The ``MethodReport``: names, sentences, figures and sections. "": plain words.
+    figures
+        Module of figure functions for notebooks (``pairtile.report.figures``), those in its
+        ``__all__``. "": none.
+    """
+
+    name: str
+    package: str
+    config: str
+    estimator: str
+    report: str = ""
+    figures: str = ""
+
+    @property
+    def config_model(self) -> type[Analysis]:
+        """The model of an analysis by this method."""
+        return self._part(self.config)
+
+    @property
+    def estimator_class(self) -> type[Estimator[Any]]:
+        """The class that computes."""
+        return self._part(self.estimator)
+
+    @property
+    def method_report(self) -> MethodReport | None:
+        """What the report says and shows of this method; None without words of its own."""
+        return self._part(self.report) if self.report else None
+
+    @property
+    def figure_module(self) -> ModuleType | None:
+        """The module of figure functions."""
+        return import_module(f"{self.package}.{self.figures}") if self.figures else None
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the method's package."""
+        return Path(import_module(self.package).__path__[0])
+
+    def _part(self, name: str) -> Any:
+        return resolve_name(f"{self.package}.{name}")
+
+
+@cache
+def methods() -> Mapping[str, Method]:
+    """Every method by its name: those of pairtile, then those of other packages.
+
+    Raises
+    ------
+    ConfigError
+        If another package's method cannot be loaded, is no ``Method``, or has a name that is taken.
+    """
+    own = import_module(GROUP).BUILT_IN
+    found: dict[str, Method] = {name: import_module(f"{GROUP}.{name}").METHOD for name in own}
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        place = f"entry point {entry.name} = {entry.value} ({GROUP})"
+        try:
+            loaded = entry.load()
+        except Exception as error:
+            raise ConfigError(f"{place}: found a method that cannot be loaded: {error}") from error
+        if not isinstance(loaded, Method):
+            raise ConfigError(f"{place}: found {type(loaded).__name__}; expected a Method")
+        if loaded.name in found:
+            raise ConfigError(f"{place}: found a second method {loaded.name!r}")
+        found[loaded.name] = loaded
+    return found
+
+
+def get_method(name: str) -> Method:
+    """The method of a name.
+
+    Raises
+    ------
+    KeyError
+        For a method that does not exist (the configuration refuses it earlier).
+    """
+    return methods()[name]

@@ -1,0 +1,12 @@
+"""Targets of miRNAs, by the alignment of miRanda."""
+
+from pairtile.method import Method
+
+METHOD = Method(
+    name="mirna_targets",
+    package=__name__,
+    config="config:MirnaTargetsConfig",
+    estimator="score:MirnaTargets",
+    report="report:REPORT",
+    figures="figures",
+)

@@ -1,0 +1,226 @@
+"""The section of ``method: mirna_targets``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from pairtile.config.models import Analysis, ConfigModel
+from pairtile.config.network import Chunks, ExportList, OptionalPath, chunks_field, export_field
+from pairtile.config.values import Choice, Number, Switch, Text, Whole
+
+TABLES = ("hits.tsv", "hits.parquet", "hits.bed", "hits.gff3", "targets.tsv", "miranda.txt")
+"""Result files of this method beside the network."""
+
+MAX_TRIM = 2**31 - 1  # positions are int32
+
+
+class TargetEstimator(ConfigModel):
+    """How miRNAs are aligned to transcripts and which sites are hits: the rules and defaults of
+    miRanda 3.3a (Enright et al. 2003), and the same results."""
+
+    score: Annotated[float, Number(above=0, high=1e6)] = Field(
+        default=140.0,
+        description=(
+            "Least alignment score of a hit (miRanda's `-sc`). A pair A-U or G-C gives 5, G-U 1, "
+            "a mismatch -3, all times `scale` at miRNA positions 2 to 8, the seed: a perfect seed "
+            "alone gives 140, and a miRNA of 22 letters can reach 200."
+        ),
+    )
+    energy: Annotated[float, Number()] = Field(
+        default=1.0,
+        description=(
+            "A hit's energy must be below this, in kcal/mol (miRanda's `-en`). Stronger binding "
+            "is more negative: -20 keeps strong duplexes only, 1 keeps nearly all. Whether a hit "
+            "passes changes no other hit, so hits can also be filtered by energy afterwards."
+        ),
+    )
+    scale: Annotated[float, Number(low=0, high=1000)] = Field(
+        default=4.0,
+        description=(
+            "How much more the seed counts than the rest of the miRNA: scores and gap penalties "
+            "at miRNA positions 2 to 8 are multiplied by this (miRanda's `-scale`). 1: no more."
+        ),
+    )
+    gap_open: Annotated[float, Number(low=-10_000, high=0)] = Field(
+        default=-9.0,
+        description=(
+            "Score of the first base of a gap, 0 or negative (miRanda's `-go`); cut to a whole "
+            "number, as miRanda does."
+        ),
+    )
+    gap_extend: Annotated[float, Number(low=-10_000, high=0)] = Field(
+        default=-4.0,
+        description=(
+            "Score of each further base of a gap, 0 or negative (miRanda's `-ge`). With 0 a gap "
+            "may have any length, and long transcripts take longer."
+        ),
+    )
+    strict: Annotated[bool, Switch()] = Field(
+        default=False,
+        description=(
+            "Demand a perfect seed: miRNA positions 2 to 8 all paired by A-U or G-C, without a "
+            "gap (miRanda's `-strict`). That is seed class 8mer or 7mer-m8."
+        ),
+    )
+    energies: Annotated[bool, Switch()] = Field(
+        default=True,
+        description=(
+            "Compute the free energy of each hit's duplex. `false`: it decides nothing, is empty "
+            "in tables, and stands as 0 in `miranda.txt` (miRanda's `-noenergy`); quicker."
+        ),
+    )
+    trim: Annotated[int | None, Whole(1, MAX_TRIM, optional=True)] = Field(
+        default=None,
+        description=(
+            "Use only so many letters from the start of each transcript (miRanda's `-trim`). "
+            "null: all."
+        ),
+    )
+
+
+class MirandaText(ConfigModel):
+    """The form of `miranda.txt`, the text that miRanda 3.3a prints, byte for byte (without its
+    banner and list of settings)."""
+
+    quiet: Annotated[bool, Switch()] = Field(
+        default=True,
+        description=(
+            "Write pairs with hits only, as miRanda does with `-quiet`. `false`: a few lines for "
+            "each pair scanned (large: one miRNA and one transcript without a hit take 200 bytes)."
+        ),
+    )
+    keyval: Annotated[bool, Switch()] = Field(
+        default=False,
+        description="Write hits in the form key and value, as miRanda does with `-keyval`.",
+    )
+
+
+class Extras(ConfigModel):
+    """Columns of the hits' tables that newer tools tell, from ViennaRNA. They decide nothing about
+    which sites are hits, and they cost time for each hit."""
+
+    duplex_energy: Annotated[bool, Switch()] = Field(
+        default=False,
+        description=(
+            "Add the duplex energy by ViennaRNA's current model (RNAduplex: Turner 2004 at 37 °C, "
+            "kcal/mol) beside that of miRanda. About 0.3 ms a hit, on one core."
+        ),
+    )
+    accessibility: Annotated[bool, Switch()] = Field(
+        default=False,
+        description=(
+            "Add the probability that the whole aligned site is free of base pairs within its "
+            "transcript (RNAplfold). An open site is easier to bind. Slow: some 0.2 ms for each "
+            "letter of the transcripts that have hits, on one core."
+        ),
+    )
+
+
+class MirnaTargetsConfig(Analysis):
+    """Targets of miRNAs: each miRNA aligned to each transcript, and the same hits, scores and
+    energies as miRanda 3.3a; tables of hits and of pairs, BED and GFF3, and the network of miRNA
+    to transcript edges."""
+
+    method: Annotated[Literal["mirna_targets"], Choice()] = Field(
+        description="Which method this analysis runs."
+    )
+    mirnas: Annotated[str, Text("a path")] = Field(
+        description=(
+            "Mature miRNAs, FASTA, plain or `.gz`: 5' to 3', T or U, either case, IUPAC letters "
+            "allowed. A relative path starts at the working directory, not at this file."
+        ),
+    )
+    transcripts: Annotated[str, Text("a path")] = Field(
+        description=(
+            "Transcripts (or their 3' UTRs) to search, FASTA, plain or `.gz`, the strand that is "
+            "transcribed, 5' to 3'. Names end at the first white space. 3' UTRs give fewer false "
+            "hits than whole transcripts. A relative path starts at the working directory."
+        ),
+    )
+    restrict: OptionalPath = Field(
+        default=None,
+        description=(
+            "A list of the pairs to look at, miRNA and transcript in each line, names as in the "
+            "FASTA files (miRanda's `-restrict`). null: every miRNA with every transcript. A "
+            "relative path starts at the working directory."
+        ),
+    )
+    genes: OptionalPath = Field(
+        default=None,
+        description=(
+            "Which gene each transcript is of: a table, transcript and gene in each line, names "
+            "of transcripts as in the FASTA file. Then edges of the network point from miRNAs to "
+            "genes, each with the numbers of its best transcript; the files of hits stay by "
+            "transcript. A transcript that is not in the table stands for itself. null: edges "
+            "point to transcripts. A relative path starts at the working directory."
+        ),
+    )
+    annotation: OptionalPath = Field(
+        default=None,
+        description=(
+            "Where the transcripts lie in the genome: a GTF file (exons with `transcript_id`) or a "
+            "BED12 file, plain or `.gz`. Then `hits.bed` and `hits.gff3` have genome coordinates "
+            "for the transcripts that it holds, by name (with or without version, also between the "
+            "`|` of a longer name). Needs FASTA sequences that are the whole spliced transcripts, "
+            "from the first exon's first base: a transcript of another length is left in its own "
+            "coordinates. For 3' UTRs give a BED12 file of the 3' UTRs, one line each. It is read "
+            "when the tables are written, after the search. null: all stay in transcript "
+            "coordinates. A relative path starts at the working directory."
+        ),
+    )
+    gold_standard: OptionalPath = Field(
+        default=None,
+        description=(
+            "A table of known targets, columns miRNA and transcript, names as in the FASTA files "
+            "(not those of genes), to judge the network by: adds `evaluation.json` and its part of "
+            "the report. null: no evaluation. It does not change the network. A relative path "
+            "starts at the working directory."
+        ),
+    )
+    on_bad_record: Annotated[Literal["error", "skip"], Choice()] = Field(
+        default="error",
+        description=(
+            "What to do about records of a FASTA file that cannot be used (no name, no letters, "
+            "illegal characters, a header in which the file ends). `error`: stop before any work, "
+            "with a list of them all. `skip`: go on without them and list them in `items.parquet` "
+            "and `summary.json`; for Ensembl's `Sequence unavailable`, for instance."
+        ),
+    )
+    estimator: TargetEstimator = Field(
+        default=TargetEstimator(), description="How sites are aligned, and which are hits."
+    )
+    miranda_text: MirandaText = Field(
+        default=MirandaText(), description="The form of `miranda.txt`."
+    )
+    extras: Extras = Field(
+        default=Extras(), description="Further columns of `hits.tsv` and `hits.parquet`."
+    )
+    chunks: Chunks = chunks_field(
+        more=" There are never more than there are blocks of 512 miRNAs x 256 transcripts."
+    )
+    export: ExportList = export_field(
+        "the network of miRNA to transcript edges",
+        "`network.parquet` and the files of hits, which are always written",
+        " With millions of edges, take `tsv` alone.",
+    )
+
+    in_memory_paths: ClassVar[tuple[str, ...]] = ("mirnas", "transcripts")
+    input_keys: ClassVar[tuple[str, ...]] = (
+        "mirnas",
+        "transcripts",
+        "restrict",
+        "genes",
+        "annotation",
+        "gold_standard",
+    )
+    tables: ClassVar[tuple[str, ...]] = TABLES
+    table_inputs: ClassVar[tuple[str, ...]] = ("annotation",)
+    used_by: ClassVar[Mapping[str, frozenset[str]]] = {
+        **dict.fromkeys(("annotation", "miranda_text", "extras"), frozenset({"tables"})),
+        "gold_standard": frozenset({"evaluate"}),
+        "chunks": frozenset({"plan"}),
+        "export": frozenset(),
+    }

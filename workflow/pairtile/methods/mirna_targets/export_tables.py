@@ -1,0 +1,257 @@
+"""Tables of miRNA hits: one row for each hit, and one for each pair of miRNA and transcript."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pairtile.methods.mirna_targets.kernels.hit_sites import BASES, SEED_CLASSES, hit_sites
+from pairtile.methods.mirna_targets.sequence_items import MIRNA
+
+ALIGNMENT = ("query_alignment", "match_line", "reference_alignment")
+
+ROWS = pa.schema(
+    [
+        *((name, pa.int32()) for name in ("i", "j", "rank")),
+        ("score", pa.float64()),
+        ("energy_kcal_mol", pa.float32()),
+        *((name, pa.int32()) for name in ("query_begin", "query_end")),
+        *((name, pa.int32()) for name in ("reference_begin", "reference_end")),
+        ("alignment_length", pa.int32()),
+        *((name, pa.float64()) for name in ("identity_percent", "similarity_percent")),
+        *((name, pa.string()) for name in ALIGNMENT),
+    ]
+)
+"""The columns of merged hits."""
+
+CANONICAL = ("7mer-A1", "7mer-m8", "8mer")
+"""Seed classes that by themselves mostly suffice for repression (Bartel 2009)."""
+
+
+def hits_table(
+    rows: pa.Table,
+    items: pd.DataFrame,
+    state: Mapping[str, NDArray[Any]],
+    *,
+    energies: bool = True,
+) -> pa.Table:
+    """Describe hits for people.
+
+    Positions count from 1 and include both ends; those of the transcript from its 5' end.
+
+    | column | meaning |
+    |---|---|
+    | mirna, transcript | names of the items table |
+    | rank | place among the hits of the pair, from 1, in miRanda's order |
+    | score | alignment score |
+    | energy_kcal_mol | free energy of the duplex, as miRanda has it; missing without energies |
+    | query_begin, query_end | aligned part of the miRNA (miRanda's end is one too large) |
+    | reference_begin, reference_end | span in the transcript, unaligned tails included |
+    | site_begin, site_end | the aligned part of that span |
+    | alignment_length | columns of the alignment, gaps included, without tails |
+    | identity_percent | share of columns with A-U or G-C |
+    | similarity_percent | share of columns with A-U, G-C or G-U |
+    | seed_class | 8mer, 7mer-m8, 7mer-A1, 6mer, offset 6mer or none |
+    | local_au | weighted share of A and U around the site, 0 to 1 |
+    | relative_position | middle of the site within the transcript, 0 (5' end) to 1 (3' end) |
+    | transcript_length | letters |
+    | query_alignment, match_line, reference_alignment | the alignment, miRNA 3' to 5' above |
+
+    Seed class (Bartel 2009, Cell 136:215; Friedman et al. 2009, Genome Res. 19:92; as TargetScan
+    has them): A-U and G-C pairs without a gap, where the alignment puts the miRNA's 5' end, at
+    miRNA positions 2-8 with an A of the transcript opposite position 1 (8mer), 2-8 (7mer-m8), 2-7
+    with that A (7mer-A1), 2-7 (6mer), 3-8 (offset 6mer).
+
+    Local AU content (after Grimson et al. 2007, Mol. Cell 27:91, fig. 3B): of the 30 letters on
+    either side of the seed match (positions 2-8 where there is none), each counts 1/d, d letters
+    from the match; the score is the sum over A and U divided by that over all. The A opposite
+    position 1 of an 8mer or 7mer-A1 belongs to the site: it does not count, and the letters behind
+    it count 1/2, 1/3, ... Places off the transcript, and letters other than A C G U T, are left
+    out of both sums.
+
+    Parameters
+    ----------
+    rows : Table
+        Merged hits with the columns ``ROWS``, all or a part of them: ``i``, ``j`` are items,
+        ``rank`` counts from 0, positions are as miRanda prints them.
+    items : DataFrame
+        The items table (``prepare.sequence_items.items_table``).
+    state : mapping
+        The state (``prepare.sequences.PreparedSequences``).
+    energies : bool
+        Whether energies were computed.
+
+    Returns
+    -------
+    Table
+        One row for each of ``rows``, in their order.
+    """
+    i, j = _numbers(rows, "i", np.int32), _numbers(rows, "j", np.int32)
+    n_mirnas = int(((items["kind"] == MIRNA) & items["kept"]).sum())
+    lengths = items["length"].to_numpy(np.int32)
+    alignment = {name: _text(rows, name) for name in ALIGNMENT}
+    query_end = _numbers(rows, "query_end", np.int32) - 1
+    sites = _sites(rows, query_end, alignment, i, j - n_mirnas, state)
+    begin, end = sites["site_begin"], sites["site_end"]
+    middle = (begin.astype(np.float64) + end - 1) / 2
+    names = pa.array(items["name"], pa.string())
+    energy = _numbers(rows, "energy_kcal_mol", np.float32)
+    columns: dict[str, Any] = {
+        "mirna": pa.DictionaryArray.from_arrays(i, names),
+        "transcript": pa.DictionaryArray.from_arrays(j, names),
+        "rank": _numbers(rows, "rank", np.int32) + 1,
+        "score": _numbers(rows, "score", np.float64),
+        "energy_kcal_mol": energy if energies else pa.nulls(len(rows), pa.float32()),
+        "query_begin": _numbers(rows, "query_begin", np.int32),
+        "query_end": query_end,
+        "reference_begin": _numbers(rows, "reference_begin", np.int32),
+        "reference_end": _numbers(rows, "reference_end", np.int32),
+        "site_begin": begin,
+        "site_end": end,
+        "alignment_length": _numbers(rows, "alignment_length", np.int32),
+        "identity_percent": _numbers(rows, "identity_percent", np.float64).round(2),
+        "similarity_percent": _numbers(rows, "similarity_percent", np.float64).round(2),
+        "seed_class": pa.DictionaryArray.from_arrays(sites["seed_class"], list(SEED_CLASSES)),
+        "local_au": pa.array(sites["local_au"].round(4), from_pandas=True),
+        "relative_position": (middle / lengths[j]).round(4),
+        "transcript_length": lengths[j],
+        **alignment,
+    }
+    return pa.table(columns)
+
+
+def targets_table(hits: pa.Table) -> pa.Table:
+    """Sum up the hits of each pair; sorted as they are. The alignments are not needed.
+
+    | column | meaning |
+    |---|---|
+    | mirna, transcript | names of the items table |
+    | n_hits | hits of the pair |
+    | n_canonical_sites | those of class 8mer, 7mer-m8 or 7mer-A1 |
+    | best_seed_class | the best class among them |
+    | total_score, max_score | sum and greatest of the scores |
+    | total_energy_kcal_mol, min_energy_kcal_mol | sum and lowest; missing without energies |
+    | max_local_au | greatest local AU content |
+    | transcript_length | letters |
+    | positions | ``reference_begin`` of each hit, in order of rank |
+    """
+    mirna = codes(hits["mirna"])
+    transcript = codes(hits["transcript"])
+    new = (mirna[1:] != mirna[:-1]) | (transcript[1:] != transcript[:-1])
+    first = np.concatenate([[0], np.flatnonzero(new) + 1]) if mirna.size else np.empty(0, np.int64)
+    last = np.append(first, mirna.size)[1:]
+    score = hits["score"].to_numpy()
+    seed_class = codes(hits["seed_class"]).astype(np.int8)
+    canonical = np.isin(seed_class, [SEED_CLASSES.index(name) for name in CANONICAL])
+    begins = hits["reference_begin"].to_pylist()
+    positions = [
+        " ".join(map(str, begins[a:b])) for a, b in zip(first.tolist(), last.tolist(), strict=True)
+    ]
+    energy = hits["energy_kcal_mol"].to_numpy().astype(np.float64)
+    return pa.table(
+        {
+            "mirna": _taken(hits["mirna"], first),
+            "transcript": _taken(hits["transcript"], first),
+            "n_hits": (last - first).astype(np.int32),
+            "n_canonical_sites": _per_pair(np.add, canonical.astype(np.int32), first),
+            "best_seed_class": pa.DictionaryArray.from_arrays(
+                _per_pair(np.maximum, seed_class, first), list(SEED_CLASSES)
+            ),
+            "total_score": _per_pair(np.add, score, first),
+            "max_score": _per_pair(np.maximum, score, first),
+            "total_energy_kcal_mol": _missing(_per_pair(np.add, energy, first).round(2)),
+            "min_energy_kcal_mol": _missing(_per_pair(np.minimum, energy, first).round(2)),
+            "max_local_au": _missing(_per_pair(np.fmax, hits["local_au"].to_numpy(), first)),
+            "transcript_length": hits["transcript_length"].to_numpy()[first],
+            "positions": pa.array(positions, pa.string()),
+        }
+    )
+
+
+def codes(column: pa.ChunkedArray) -> NDArray[np.int64]:
+    """Positions in ``words`` of a dictionary column, one a row."""
+    parts = [np.asarray(chunk.indices, dtype=np.int64) for chunk in column.chunks]
+    return np.concatenate([np.empty(0, np.int64), *parts])
+
+
+def words(column: pa.ChunkedArray) -> list[str]:
+    """The dictionary of a column, which all its chunks share; empty where it has no chunk."""
+    return [str(word) for word in column.chunk(0).dictionary.to_pylist()] if column.chunks else []
+
+
+def rows_by_length(state: Mapping[str, NDArray[Any]]) -> NDArray[np.int32]:
+    """Row of each transcript in the state, by its place among the kept ones in file order."""
+    order = np.asarray(state["transcript_order"])
+    rows = np.empty(order.size, dtype=np.int32)
+    rows[order] = np.arange(order.size, dtype=np.int32)
+    return rows
+
+
+def _sites(
+    rows: pa.Table,
+    query_end: NDArray[np.int32],
+    alignment: Mapping[str, pa.Array],
+    mirnas: NDArray[np.int32],
+    transcripts: NDArray[np.int32],
+    state: Mapping[str, NDArray[Any]],
+) -> dict[str, NDArray[Any]]:
+    n = len(rows)
+    found: dict[str, NDArray[Any]] = {
+        "site_begin": np.zeros(n, dtype=np.int32),
+        "site_end": np.zeros(n, dtype=np.int32),
+        "seed_class": np.zeros(n, dtype=np.int8),
+        "local_au": np.zeros(n, dtype=np.float64),
+    }
+    hit_sites(
+        np.ascontiguousarray(state["mirna_text"]),
+        np.ascontiguousarray(state["mirna_offsets"]),
+        np.ascontiguousarray(state["transcript_text"]),
+        np.ascontiguousarray(state["transcript_offsets"]),
+        mirnas,
+        rows_by_length(state)[transcripts],
+        _numbers(rows, "query_begin", np.int32),
+        query_end,
+        _numbers(rows, "reference_begin", np.int32),
+        _numbers(rows, "reference_end", np.int32),
+        *_letters(alignment["query_alignment"]),
+        *_letters(alignment["reference_alignment"]),
+        BASES,
+        *found.values(),
+    )
+    return found
+
+
+def _letters(strings: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """All letters in one array, and where each string begins and ends."""
+    _, offsets, letters = strings.buffers()
+    starts = np.frombuffer(offsets, dtype=np.int64)[strings.offset :][: len(strings) + 1]
+    if letters is None:
+        return np.empty(0, dtype=np.uint8), starts
+    return np.frombuffer(letters, dtype=np.uint8), starts
+
+
+def _numbers(rows: pa.Table, name: str, kind: type[np.generic]) -> NDArray[Any]:
+    return np.ascontiguousarray(rows[name].to_numpy(), dtype=kind)
+
+
+def _text(rows: pa.Table, name: str) -> pa.Array:
+    parts = [chunk.cast(pa.large_string()) for chunk in rows[name].chunks]
+    return pa.concat_arrays(parts) if parts else pa.array([], pa.large_string())
+
+
+def _taken(column: pa.ChunkedArray, rows: NDArray[Any]) -> pa.ChunkedArray:
+    return column.take(pa.array(rows, pa.int64()))
+
+
+def _per_pair(combine: np.ufunc, values: NDArray[Any], first: NDArray[Any]) -> NDArray[Any]:
+    return combine.reduceat(values, first, dtype=values.dtype) if first.size else values[:0]
+
+
+def _missing(values: NDArray[np.float64]) -> pa.Array:
+    """NaN as missing."""
+    return pa.array(values, pa.float64(), from_pandas=True)

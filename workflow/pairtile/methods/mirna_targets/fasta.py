@@ -1,0 +1,264 @@
+"""FASTA files: miRNAs and transcripts, read by miRanda's rules, every fault found and named."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from pairtile.errors import InputError
+from pairtile.io.text_file import check_file, is_gzip
+from pairtile.io.unpacked import open_unpacked
+
+LETTERS = "ACGTUNRYKMSWBDHVX"
+"""Letters of a sequence, in either case: bases, and IUPAC's codes for several of them."""
+
+MAX_LENGTH = 2**31 - 1
+"""Longest sequence: positions are int32."""
+
+_SPACE = b" \t\n\v\f\r"  # what C's isspace takes for white space
+_PASSED = LETTERS.encode() + LETTERS.lower().encode() + _SPACE
+_NAME = re.compile(rb"[^ \t\n\v\f\r]*")
+_BOM = b"\xef\xbb\xbf"
+_SHOWN = 200
+
+
+@dataclass(frozen=True)
+class BadRecord:
+    """A record that cannot be used: which (counted from 1), where, and what is wrong with it."""
+
+    record: int
+    line: int
+    name: str
+    found: str
+    expected: str
+
+    def message(self, path: str | PathLike[str]) -> str:
+        """One line that names the file, the record and the line."""
+        name = f" {self.name!r}" if self.name else ""
+        place = f"record {self.record}{name}, line {self.line}"
+        return str(InputError.at(path, place, self.found, self.expected))
+
+
+@dataclass(frozen=True)
+class Fasta:
+    """The records of a FASTA file, in file order, without the bad ones.
+
+    path : the file. key : what the configuration calls it ("" where it has no key).
+    names : each name as in the file; several records may have the same one. Bytes that are not
+    UTF-8 are surrogates (PEP 383), so that ``encode("utf-8", "surrogateescape")`` gives them back.
+    headers : the header line after the name and the one white space that ends it.
+    text : uint8 (total,), all letters as in the file (case kept), without white space.
+    offsets : int64 (n + 1,); record k is ``text[offsets[k]:offsets[k + 1]]``.
+    records : int32 (n,), the number of each record in the file, from 1, bad ones counted.
+    bad : the records left out, in file order.
+    """
+
+    path: str
+    key: str
+    names: list[str]
+    headers: list[str]
+    text: np.ndarray
+    offsets: np.ndarray
+    records: np.ndarray
+    bad: list[BadRecord] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Letters of each record, int64 (n,)."""
+        return np.diff(self.offsets)
+
+    def sequence(self, k: int) -> str:
+        """The letters of record ``k`` (counted from 0)."""
+        return self.text[self.offsets[k] : self.offsets[k + 1]].tobytes().decode("ascii")
+
+
+def read_fasta(path: str | PathLike[str], key: str = "", on_bad_record: str = "error") -> Fasta:
+    """Read a FASTA file, plain or gzip, as miRanda 3.3a reads it.
+
+    A record begins with ``>``, also inside a line of letters, and not inside a header. Its name is
+    what follows up to white space; the rest of the line is kept beside it. White space between
+    letters is passed over (wrapped lines, CRLF, blank lines, blanks). A file without a record is
+    one with no sequences.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    key : str
+        What the configuration calls the file, for messages.
+    on_bad_record : str
+        ``error``: refuse a file with bad records; ``skip``: leave them out and list them in
+        ``Fasta.bad``. Bad is a record without a name or letters, with a character that is none of
+        ``LETTERS``, with a header that the file ends in, and text before the first ``>``.
+
+    Raises
+    ------
+    InputError
+        File missing or damaged; or, with one line for each, its bad records.
+    """
+    fasta = _parsed(str(path), key, _content(path))
+    if on_bad_record == "error":
+        refuse_bad_records([fasta])
+    return fasta
+
+
+def refuse_bad_records(files: Sequence[Fasta]) -> None:
+    """Refuse files with bad records, all of them in one message, a line for each."""
+    lines = [bad.message(fasta.path) for fasta in files for bad in fasta.bad]
+    if not lines:
+        return
+    if len(lines) > _SHOWN:
+        lines[_SHOWN:] = [f"... and {len(lines) - _SHOWN} more bad records"]
+    total = sum(len(fasta.bad) for fasta in files)
+    records = "1 bad record" if total == 1 else f"{total} bad records"
+    raise InputError("\n".join([*lines, f"{records}; on_bad_record: skip goes on without"]))
+
+
+def _content(path: str | PathLike[str]) -> bytes:
+    """All bytes of the file, unpacked; none of an empty file, which is a FASTA file too."""
+    file = Path(path)
+    if file.is_file() and file.stat().st_size == 0:
+        return b""
+    check_file(path)
+    try:
+        with open_unpacked(path) if is_gzip(path) else file.open("rb") as handle:
+            content = bytes(handle.read())
+    except EOFError as error:
+        raise InputError.at(
+            path, "", "a gzip file that is cut short", "a whole file (copy it again)"
+        ) from error
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise InputError.at(path, "", f"damaged gzip ({error})", "a sound gzip file") from error
+    except OSError as error:
+        raise InputError.at(path, "", str(error), "a readable file") from error
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise InputError.at(path, "line 1", "UTF-16", "text saved as UTF-8")
+    return content.removeprefix(_BOM)
+
+
+@dataclass(frozen=True)
+class _Raw:
+    """A record as it stands in the file; positions are those of its first byte there."""
+
+    begin: int
+    header: bytes
+    body_begin: int
+    body: bytes
+    fault: tuple[str, str] | None = None  # found, expected: where it is no record at all
+
+
+def _parsed(path: str, key: str, data: bytes) -> Fasta:
+    lines = _Lines(data)
+    names: list[str] = []
+    headers: list[str] = []
+    letters: list[bytes] = []
+    records: list[int] = []
+    bad: list[BadRecord] = []
+    for number, raw in enumerate(_raw_records(data), start=1):
+        found = _NAME.match(raw.header)
+        name = _decoded(found.group() if found else b"")
+        fault = _fault(raw, name)
+        if fault:
+            position, *words = fault
+            bad.append(BadRecord(number, lines.number(position), name, *words))
+            continue
+        names.append(name)
+        headers.append(_decoded(raw.header[found.end() + 1 :] if found else b""))
+        letters.append(raw.body.translate(None, _SPACE))
+        records.append(number)
+    offsets = np.zeros(len(letters) + 1, dtype=np.int64)
+    np.cumsum([len(text) for text in letters], out=offsets[1:])
+    return Fasta(
+        path=path,
+        key=key,
+        names=names,
+        headers=headers,
+        text=np.frombuffer(b"".join(letters), dtype=np.uint8),
+        offsets=offsets,
+        records=np.array(records, dtype=np.int32),
+        bad=bad,
+    )
+
+
+def _raw_records(data: bytes) -> Iterator[_Raw]:
+    """Cut the file at each ``>`` that is not inside a header."""
+    at = data.find(b">")
+    lead = data if at < 0 else data[:at]
+    if lead.strip(_SPACE):
+        begin = len(lead) - len(lead.lstrip(_SPACE))
+        yield _Raw(begin, b"", begin, b"", (_start_of(lead[begin:]), "'>' and a name first"))
+    while at >= 0:
+        end = data.find(b"\n", at)
+        if end < 0:
+            yield _Raw(at, data[at + 1 :], len(data), b"", _cut_header(data[at:]))
+            return
+        following = data.find(b">", end)
+        body = data[end + 1 : following if following >= 0 else len(data)]
+        yield _Raw(at, data[at + 1 : end], end + 1, body)
+        at = following
+
+
+def _start_of(text: bytes) -> str:
+    shown = text[:10].split(b"\n")[0].decode("ascii", "backslashreplace")
+    return f"text before the first '>': {shown.strip()!r}"
+
+
+def _cut_header(header: bytes) -> tuple[str, str]:
+    inner = header.rstrip(_SPACE)
+    if b"\r" in inner:  # as old Macintosh programs wrote it
+        return "lines that end in CR alone", "lines that end in LF or CRLF"
+    return "a header in which the file ends", "a header line, and letters below it"
+
+
+def _fault(raw: _Raw, name: str) -> tuple[int, str, str] | None:
+    """Position, what was found and what is expected, where a record cannot be used."""
+    if raw.fault:
+        return raw.begin, *raw.fault
+    if not name:
+        return raw.begin, "no name", "a name right after '>'"
+    strange = raw.body.translate(None, _PASSED)
+    if strange:
+        at = raw.body.index(strange[:1])
+        more = f" (and {len(strange) - 1} more)" if len(strange) > 1 else ""
+        return raw.body_begin + at, f"illegal character {_shown(strange[0])}{more}", _EXPECTED
+    n_letters = len(raw.body.translate(None, _SPACE))
+    if not n_letters:
+        return raw.begin, "an empty sequence", "at least one letter"
+    if n_letters > MAX_LENGTH:
+        return raw.begin, f"a sequence of {n_letters} letters", f"at most {MAX_LENGTH}"
+    return None
+
+
+_EXPECTED = f"letters of {' '.join(LETTERS)}, in either case"
+
+
+def _shown(byte: int) -> str:
+    return repr(chr(byte)) if 0x20 <= byte < 0x7F else f"0x{byte:02X}"
+
+
+def _decoded(text: bytes) -> str:
+    return text.decode("utf-8", "surrogateescape")
+
+
+class _Lines:
+    """Line numbers of ascending positions; each stretch of the file is counted once."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.counted_to = 0
+        self.line = 1
+
+    def number(self, position: int) -> int:
+        self.line += self.data.count(b"\n", self.counted_to, position)
+        self.counted_to = position
+        return self.line

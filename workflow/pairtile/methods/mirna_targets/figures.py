@@ -1,0 +1,297 @@
+"""Figures of miRNA hits. As in ``pairtile.report.figures``: from arrays or tables to a Figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import ArrayLike, NDArray
+from scipy.cluster.hierarchy import leaves_list, linkage
+
+from pairtile.methods.mirna_targets.figures_alignment import alignment
+from pairtile.report.formats import count, percent, plain
+from pairtile.report.style import BLUE, GREY, INK, ORANGE, PALE, SKY, new_figure, styled
+
+__all__ = [
+    "alignment",
+    "hit_distribution",
+    "most_pairs",
+    "relative_positions",
+    "seed_classes",
+    "target_map",
+]
+
+
+MAX_NAME = 26
+CANONICAL_LABEL, OTHER_LABEL = "canonical seed site", "other"
+
+
+def hit_distribution(
+    edges: ArrayLike,
+    counts: ArrayLike,
+    threshold: float | None = None,
+    *,
+    label: str,
+    logarithmic: bool = False,
+) -> Figure:
+    """Distribution of the scores or of the energies of all hits, and the threshold.
+
+    Parameters
+    ----------
+    edges : array, shape (B + 1,)
+        Bin edges, ascending.
+    counts : array, shape (B,)
+        Hits in each bin. Empty bins at both ends are cut off.
+    threshold : float, optional
+        Drawn as a line where it lies within half the drawn range of the hits.
+    label : str
+        Name and unit of the value.
+    logarithmic : bool
+        Whether the number of hits has a logarithmic axis.
+
+    Raises
+    ------
+    ValueError
+        When the lengths do not fit together.
+
+    Examples
+    --------
+    >>> figure = hit_distribution([140, 150, 160, 170], [20, 9, 2], 140, label="score")
+    """
+    edges, counts = np.asarray(edges, dtype=np.float64), np.asarray(counts, dtype=np.float64)
+    if len(edges) != len(counts) + 1:
+        raise ValueError(
+            f"found {len(edges)} edges and {len(counts)} counts; expected one edge more than counts"
+        )
+    filled = np.flatnonzero(counts)
+    first, last = (int(filled[0]), int(filled[-1]) + 1) if filled.size else (0, len(counts))
+    edges, counts = edges[first : last + 1], counts[first:last]
+    reach = (edges[-1] - edges[0]) / 2
+    with styled():
+        figure, axes = new_figure()
+        axes.stairs(counts, edges, fill=True, color=SKY, alpha=0.75, label="hits")
+        axes.stairs(counts, edges, color=BLUE, linewidth=1.0)
+        if threshold is not None and edges[0] - reach <= threshold <= edges[-1] + reach:
+            axes.axvline(
+                threshold, color=INK, linestyle=(0, (5, 3)), linewidth=1.6,
+                label=f"threshold {plain(threshold)}",
+            )  # fmt: skip
+        if logarithmic:
+            axes.set_ylim(bottom=0.5, top=max(10.0, 2 * counts.max(initial=0)))
+            axes.set_yscale("log")
+        else:
+            axes.set_ylim(bottom=0)
+            axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set(xlabel=label, ylabel="number of hits")
+        axes.legend(loc="best")
+    return figure
+
+
+def seed_classes(counts: Mapping[str, int], canonical: Sequence[str]) -> Figure:
+    """How many hits have each seed class, in the order given, best first.
+
+    Parameters
+    ----------
+    counts : mapping of str to int
+        Hits of each class.
+    canonical : sequence of str
+        The classes drawn as canonical.
+
+    Examples
+    --------
+    >>> figure = seed_classes({"8mer": 12, "7mer-m8": 30, "6mer": 51}, ["8mer", "7mer-m8"])
+    """
+    names, values = list(counts), np.array(list(counts.values()), dtype=np.int64)
+    colours = [BLUE if name in canonical else PALE for name in names]
+    total = int(values.sum())
+    with styled():
+        figure, axes = new_figure(height=3.4)
+        bars = axes.barh(names, values, color=colours, edgecolor=GREY, linewidth=0.8)
+        shares = [f"{count(n)} ({percent(n / total) if total else '0%'})" for n in values.tolist()]
+        axes.bar_label(bars, shares, padding=4, fontsize=9)
+        axes.set_xlim(0, max(1.0, 1.25 * float(values.max(initial=0))))
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
+        axes.invert_yaxis()
+        axes.grid(axis="y", visible=False)
+        axes.set(xlabel="number of hits", ylabel="seed class")
+        handles = [
+            matplotlib.patches.Patch(facecolor=BLUE, edgecolor=GREY, label=CANONICAL_LABEL),
+            matplotlib.patches.Patch(facecolor=PALE, edgecolor=GREY, label=OTHER_LABEL),
+        ]
+        axes.legend(handles=handles, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2)
+    return figure
+
+
+def relative_positions(counts: ArrayLike) -> Figure:
+    """Where on their transcripts hits lie: shares of hits with and without a canonical site.
+
+    Parameters
+    ----------
+    counts : array, shape (2, B)
+        Hits in B parts of equal length from the 5' to the 3' end; canonical ones, then others.
+
+    Examples
+    --------
+    >>> figure = relative_positions([[9, 5, 4, 8], [20, 22, 19, 21]])
+    """
+    counts = np.asarray(counts, dtype=np.float64)
+    edges = np.linspace(0, 1, counts.shape[1] + 1)
+    styles = ((CANONICAL_LABEL, BLUE, "-"), (OTHER_LABEL, ORANGE, (0, (4, 2))))
+    with styled():
+        figure, axes = new_figure()
+        for row, (label, colour, line) in zip(counts, styles, strict=True):
+            if row.sum():
+                share = 100 * row / row.sum()
+                axes.stairs(
+                    share, edges, color=colour, linestyle=line, linewidth=1.8, baseline=None,
+                    label=f"{label} ({count(row.sum())})",
+                )  # fmt: skip
+        axes.axhline(
+            100 / counts.shape[1], color=GREY, linewidth=1.2, linestyle=":", label="evenly spread"
+        )
+        axes.set_ylim(bottom=0)
+        axes.set_xlim(0, 1)
+        axes.set(xlabel="position on the transcript, 5' end = 0, 3' end = 1", ylabel="% of hits")
+        axes.legend(loc="best")
+    return figure
+
+
+def most_pairs(mirnas: pd.DataFrame, transcripts: pd.DataFrame, *, n: int = 15) -> Figure:
+    """The miRNAs with most targets beside the transcripts with most miRNAs.
+
+    Parameters
+    ----------
+    mirnas, transcripts : DataFrame
+        Names as index, columns ``pairs`` and ``canonical`` (those of them with a canonical site),
+        most pairs first.
+    n : int
+        How many of each, at most.
+
+    Examples
+    --------
+    >>> mirnas = pd.DataFrame({"pairs": [9, 4], "canonical": [5, 1]}, index=["let-7a", "miR-1"])
+    >>> transcripts = pd.DataFrame({"pairs": [2, 1], "canonical": [1, 0]}, index=["t1", "t2"])
+    >>> figure = most_pairs(mirnas, transcripts)
+    """
+    sides = ((mirnas, "miRNAs", "target transcripts"), (transcripts, "transcripts", "miRNAs"))
+    with styled():
+        figure = Figure(
+            figsize=(10.5, 1.1 + 0.24 * max(3, min(n, max(len(mirnas), len(transcripts))))),
+            layout="constrained",
+        )
+        FigureCanvasAgg(figure)
+        for place, (table, title, of) in enumerate(sides, start=1):
+            axes = figure.add_subplot(1, 2, place)
+            shown = table.head(n)
+            rows = np.arange(len(shown))
+            axes.barh(rows, shown["pairs"], color=PALE, edgecolor=GREY, linewidth=0.8, label="all")
+            axes.barh(rows, shown["canonical"], color=BLUE, height=0.5, label=CANONICAL_LABEL)
+            _name(axes, rows, shown.index.tolist(), "y")
+            axes.invert_yaxis()
+            axes.grid(axis="y", visible=False)
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
+            axes.set_title(f"{title} with the most {of}", fontsize=10.5, loc="left")
+            axes.set_xlabel(f"number of {of}")
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    return figure
+
+
+def strongest_block(pairs: pd.DataFrame, n: int = 30) -> pd.DataFrame:
+    """The pairs between the ``n`` first miRNAs and the ``n`` first transcripts.
+
+    ``pairs`` has the columns ``source`` and ``target``, strongest first: a miRNA's place is that
+    of its strongest pair.
+    """
+    sources = pairs["source"].drop_duplicates().head(n)
+    targets = pairs["target"].drop_duplicates().head(n)
+    return pairs[pairs["source"].isin(sources) & pairs["target"].isin(targets)]
+
+
+def target_map(
+    pairs: pd.DataFrame,
+    values: ArrayLike,
+    canonical: ArrayLike | None = None,
+    *,
+    label: str,
+    low_is_strong: bool = False,
+) -> Figure:
+    """Heat map of miRNAs (rows) and transcripts (columns); similar rows and columns lie together.
+
+    Parameters
+    ----------
+    pairs : DataFrame
+        Columns ``source`` and ``target``, each pair once. What is not named stays blank.
+    values : array, shape (n,)
+        The value of each pair: stronger is darker.
+    canonical : array of bool, shape (n,), optional
+        Pairs marked with a dot.
+    label : str
+        Name and unit of the value.
+    low_is_strong : bool
+        Whether lower values (energies) are the stronger ones.
+
+    Examples
+    --------
+    >>> pairs = pd.DataFrame({"source": ["let-7a", "miR-1"], "target": ["t1", "t2"]})
+    >>> figure = target_map(pairs, [-20.1, -15.0], label="energy (kcal/mol)", low_is_strong=True)
+    """
+    values = np.asarray(values, dtype=np.float64)
+    rows, i = np.unique(pairs["source"].to_numpy(dtype=object), return_inverse=True)
+    columns, j = np.unique(pairs["target"].to_numpy(dtype=object), return_inverse=True)
+    grid = np.full((len(rows), len(columns)), np.nan)
+    grid[i, j] = values
+    weakest = values.max(initial=0.0) if low_is_strong else values.min(initial=np.inf)
+    filled = np.where(np.isnan(grid), weakest, grid)
+    row_order, column_order = _similar_together(filled), _similar_together(filled.T)
+    with styled():
+        size = (2.9 + 0.2 * len(columns), max(3.6, 2.3 + 0.19 * len(rows)))
+        figure, axes = new_figure(*size)
+        axes.set_facecolor("#f3f5f7")
+        mesh = axes.pcolormesh(
+            np.ma.masked_invalid(grid[row_order][:, column_order]),
+            cmap="cividis" if low_is_strong else "cividis_r",
+            edgecolors="white",
+            linewidth=0.6,
+        )
+        if canonical is not None:
+            marked = np.asarray(canonical, dtype=bool)
+            axes.plot(
+                np.argsort(column_order)[j[marked]] + 0.5, np.argsort(row_order)[i[marked]] + 0.5,
+                "o", color="white", markeredgecolor=INK, markeredgewidth=0.6, markersize=4.2,
+            )  # fmt: skip
+        _name(axes, np.arange(len(rows)) + 0.5, rows[row_order].tolist(), "y")
+        _name(axes, np.arange(len(columns)) + 0.5, columns[column_order].tolist(), "x")
+        axes.set_xlim(0, len(columns))
+        axes.set_ylim(len(rows), 0)
+        axes.grid(visible=False)
+        axes.tick_params(length=0, labelsize=8)
+        bar = figure.colorbar(mesh, ax=axes, label=label, shrink=0.75, pad=0.015)
+        bar.outline.set_visible(False)
+        bar.ax.tick_params(labelsize=8.5)
+        if low_is_strong:
+            bar.ax.invert_yaxis()
+    return figure
+
+
+def _similar_together(grid: NDArray[np.float64]) -> NDArray[np.intp]:
+    """An order of the rows by average-linkage clustering, neighbours as alike as can be."""
+    if len(grid) < 3:
+        return np.arange(len(grid))
+    return np.asarray(leaves_list(linkage(grid, "average", optimal_ordering=True)), dtype=np.intp)
+
+
+def _name(axes: Axes, places: NDArray[Any], names: list[str], along: str) -> None:
+    """Names at an axis, long ones shortened in the middle, no character taken as mathematics."""
+    half = MAX_NAME // 2
+    short = [n if len(n) <= MAX_NAME else f"{n[: half - 2]}…{n[-half - 1 :]}" for n in names]
+    if along == "x":
+        axes.set_xticks(places, short, rotation=90, parse_math=False)
+    else:
+        axes.set_yticks(places, short, fontsize=9, parse_math=False)

@@ -1,0 +1,287 @@
+"""Targets of miRNAs by the rules of miRanda 3.3a (Enright et al. 2003), as one estimator.
+
+State: sequences as ``prepare.sequences`` lays them out: miRNAs in file order, transcripts by
+length. Rows of the pair space are miRNAs, columns are transcripts; long transcripts are cut into
+windows inside a tile, where overlapping windows meet again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pairtile.engine.chunk_file import Rows, Summaries
+from pairtile.engine.estimator import (
+    Estimator,
+    Merged,
+    PreparedInput,
+    Ranking,
+    State,
+    Written,
+)
+from pairtile.engine.network import Network
+from pairtile.engine.selection import Selection
+from pairtile.engine.tiles import PairSpace, Tile
+from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
+from pairtile.methods.mirna_targets.hits import AlignmentSettings, Hits, Letters
+from pairtile.methods.mirna_targets.network import target_edges
+from pairtile.methods.mirna_targets.prepare import prepare_sequences
+from pairtile.methods.mirna_targets.search import TargetSearch
+from pairtile.methods.mirna_targets.transcript_model import read_transcript_models
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MIRNAS_OF_A_TILE, TRANSCRIPTS_OF_A_TILE = 512, 256
+"""A tile of mature miRNAs on human transcripts is some 1e10 cells: seconds on a CPU."""
+
+HITS_OF_140, MOST_HITS, HIT_BYTES = 1.2e-4, 0.05, 750
+"""Hits for each letter of a transcript and miRNA: at the usual score, and at any; memory for one.
+Measured on random letters, of which 1 in 90 begins a hit of a score of 90."""
+
+SCORE_STEP, SCORE_BINS = 5.0, 200
+ENERGY_STEP, ENERGY_BINS = 0.5, 160
+"""Histograms of the summary: alignment scores from 0, energies from 0 downwards."""
+
+SCHEMA = pa.schema(
+    [
+        ("i", pa.int32()),
+        ("j", pa.int32()),
+        ("rank", pa.int32()),
+        ("score", pa.float64()),
+        ("energy_kcal_mol", pa.float32()),
+        ("query_begin", pa.int32()),
+        ("query_end", pa.int32()),
+        ("reference_begin", pa.int32()),
+        ("reference_end", pa.int32()),
+        ("alignment_length", pa.int32()),
+        ("identity_percent", pa.float64()),
+        ("similarity_percent", pa.float64()),
+        ("query_alignment", pa.string()),
+        ("match_line", pa.string()),
+        ("reference_alignment", pa.string()),
+    ]
+)
+
+
+class MirnaTargets(Estimator[MirnaTargetsConfig]):
+    """Alignment, filters and duplex energies of every miRNA on every transcript."""
+
+    sort_by: ClassVar[tuple[str, ...]] = ("i", "j", "rank")
+    work_unit: ClassVar[str] = "cells"
+
+    def __init__(
+        self, config: MirnaTargetsConfig, state: State, device: Any, precision: str
+    ) -> None:
+        super().__init__(config, state, device, precision)
+        self.n_mirnas = len(state["mirna_offsets"]) - 1
+        self._search: TargetSearch | None = None
+
+    # --- what the plan needs --------------------------------------------------------------------
+
+    @classmethod
+    def prepare(
+        cls, config: MirnaTargetsConfig, seed: int, scratch: Path | None = None
+    ) -> PreparedInput:
+        prepared = prepare_sequences(config)
+        return PreparedInput(
+            prepared.items,
+            prepared.state,
+            prepared.counts,
+            prepared.notes,
+            prepared.warnings,
+            prepared.parameters,
+        )
+
+    @classmethod
+    def check_later_inputs(
+        cls, config: MirnaTargetsConfig, state: State, items: pd.DataFrame
+    ) -> None:
+        super().check_later_inputs(config, state, items)
+        if config["annotation"] is not None:
+            read_transcript_models(config["annotation"])
+
+    @classmethod
+    def space(cls, state: State) -> PairSpace:
+        return PairSpace(
+            "rectangle", len(state["mirna_offsets"]) - 1, len(state["transcript_offsets"]) - 1
+        )
+
+    @classmethod
+    def tile_edges(cls, config: MirnaTargetsConfig, state: State) -> tuple[int, int]:
+        return MIRNAS_OF_A_TILE, TRANSCRIPTS_OF_A_TILE
+
+    @classmethod
+    def blocks_bytes(
+        cls, config: MirnaTargetsConfig, state: State, backend: str, rows: int, columns: int
+    ) -> int:
+        """Hits of a tile of the longest transcripts, with their alignments, among random letters:
+        their number rises tenfold with each 23 that the least score falls."""
+        lengths = np.sort(np.diff(state["transcript_offsets"]))[::-1]
+        of_a_letter = HITS_OF_140 * np.exp(0.1 * (140.0 - config["estimator"]["score"]))
+        hits = rows * float(lengths[:columns].sum()) * min(of_a_letter, MOST_HITS)
+        blocks = super().blocks_bytes(config, state, backend, rows, columns)
+        return blocks + int(HIT_BYTES * hits)
+
+    @classmethod
+    def work(cls, state: State, tile: Tile) -> int:
+        """Cells of the alignments: letters of the miRNAs times letters of the transcripts."""
+        mirnas, transcripts = state["mirna_offsets"], state["transcript_offsets"]
+        rows = int(mirnas[tile.row_end] - mirnas[tile.row_begin])
+        return rows * int(transcripts[tile.column_end] - transcripts[tile.column_begin])
+
+    @classmethod
+    def work_per_second(
+        cls, config: MirnaTargetsConfig, state: State, backend: str, threads: int
+    ) -> float:
+        # Measured: docs/speed.md. With energies, hits cost more than the score pass.
+        energies = 3.0 if config["estimator"]["energies"] else 1.0
+        return (1e12 if backend == "cuda" else 2e9 * threads) / energies
+
+    @classmethod
+    def resolve_precision(cls, config: MirnaTargetsConfig, backend: str) -> str:
+        return "integer"
+
+    @classmethod
+    def chunk_parameters(cls, config: MirnaTargetsConfig) -> dict[str, Any]:
+        return {"estimator": config["estimator"]}
+
+    def schema(self) -> pa.Schema:
+        return SCHEMA
+
+    # --- tiles ----------------------------------------------------------------------------------
+
+    def settings(self) -> AlignmentSettings:
+        """The section's settings, as the search takes them."""
+        asked = self.config["estimator"]
+        return AlignmentSettings(**asked)
+
+    @property
+    def search(self) -> TargetSearch:
+        """The search over all sequences, opened when first asked for."""
+        if self._search is None:
+            state = self.state
+            self._search = TargetSearch(
+                Letters(state["mirna_text"], np.asarray(state["mirna_offsets"])),
+                Letters(state["transcript_text"], np.asarray(state["transcript_offsets"])),
+                self.settings(),
+                self.device,
+            )
+        return self._search
+
+    def compute_tile(
+        self, tile: Tile, selection: Selection, scan: State | None, cut: float
+    ) -> tuple[Rows, Summaries]:
+        columns = np.arange(tile.column_begin, tile.column_end)
+        allowed = self._allowed(tile)
+        hits = self.search.hits(tile.row_begin, tile.row_end, columns, allowed)
+        rows = self._columns(hits)
+        scanned = tile.cells if allowed is None else int(allowed.sum())
+        energies = -np.minimum(hits.energy_kcal_mol.astype(np.float64), 0.0)
+        summaries = {
+            "pairs_scored": np.array([scanned], dtype=np.int64),
+            "hits": np.array([len(hits)], dtype=np.int64),
+            "score_counts": _counts(hits.score, SCORE_STEP, SCORE_BINS),
+            "energy_counts": _counts(energies, ENERGY_STEP, ENERGY_BINS),
+        }
+        return rows, summaries
+
+    def _allowed(self, tile: Tile) -> NDArray[np.bool_] | None:
+        """Which pairs of a tile the restrict list names; None for all."""
+        if "restrict" not in self.state:
+            return None
+        pairs = np.asarray(self.state["restrict"])
+        order = np.asarray(self.state["transcript_order"])
+        row_of = np.empty(order.size, dtype=np.int64)
+        row_of[order] = np.arange(order.size)
+        mirna, transcript = pairs[:, 0] - tile.row_begin, row_of[pairs[:, 1]] - tile.column_begin
+        shape = (tile.row_end - tile.row_begin, tile.column_end - tile.column_begin)
+        inside = (mirna >= 0) & (mirna < shape[0]) & (transcript >= 0) & (transcript < shape[1])
+        allowed = np.zeros(shape, dtype=bool)
+        allowed[mirna[inside], transcript[inside]] = True
+        return allowed
+
+    def _columns(self, hits: Hits) -> dict[str, Any]:
+        """The rows of ``SCHEMA``, by items, sorted."""
+        order = np.asarray(self.state["transcript_order"])
+        j = (order[hits.j] + self.n_mirnas).astype(np.int32)
+        sorting = np.lexsort((hits.rank, j, hits.i))
+        hits = hits.taken(sorting)
+        columns = {name: getattr(hits, name) for name in SCHEMA.names if name != "j"}
+        return {"i": columns.pop("i"), "j": j[sorting], **columns}
+
+    # --- network and tables ---------------------------------------------------------------------
+
+    def network(self, merged: Merged) -> Network:
+        by_transcript = _edges(merged)
+        edges = self._of_genes(by_transcript)
+        if not self.config["estimator"]["energies"]:
+            edges = edges.drop(columns=["energy_kcal_mol", "total_energy_kcal_mol"])
+        genes = {"genes_with_sites": int(edges["target"].nunique())}
+        return Network(
+            edges,
+            directed=True,
+            counts={
+                **(genes if "gene_items" in self.state else {}),
+                "edges": len(edges),
+                "mirnas_with_targets": int(edges["source"].nunique()),
+                "transcripts_with_sites": int(by_transcript["target"].nunique()),
+            },
+            threshold={
+                "score": float(self.config["estimator"]["score"]),
+                "energy_kcal_mol": float(self.config["estimator"]["energy"])
+                if self.config["estimator"]["energies"]
+                else None,
+            },
+        )
+
+    def _of_genes(self, edges: pd.DataFrame) -> pd.DataFrame:
+        """Edges to transcripts, best first, as edges to genes by the best transcript of each."""
+        if "gene_items" not in self.state:
+            return edges
+        edges = edges.copy()
+        genes = np.asarray(self.state["gene_items"])
+        edges["target"] = genes[edges["target"].to_numpy() - self.n_mirnas]
+        edges["n_transcripts"] = (
+            edges.groupby(["source", "target"])["score"].transform("size").astype(np.int32)
+        )
+        return edges.drop_duplicates(["source", "target"]).reset_index(drop=True)
+
+    def ranking(self, merged: Merged) -> Ranking:
+        edges = self._of_genes(_edges(merged))
+        scored = edges[["source", "target"]].assign(score=edges["total_score"])
+        return Ranking(scored, directed=True)
+
+    def score_histogram(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
+        return {
+            "edges": np.arange(SCORE_BINS + 1) * SCORE_STEP,
+            "counts": merged.sums.get("score_counts", np.zeros(SCORE_BINS, dtype=np.int64)),
+            "threshold_bits": np.array(float(self.config["estimator"]["score"])),
+            "energy_edges": -np.arange(ENERGY_BINS + 1)[::-1] * ENERGY_STEP,
+            "energy_counts": merged.sums.get(
+                "energy_counts", np.zeros(ENERGY_BINS, dtype=np.int64)
+            )[::-1],
+        }
+
+    def write_tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
+        from pairtile.methods.mirna_targets.tables import write_target_tables
+
+        return write_target_tables(self, merged, items, folder)
+
+
+def _counts(values: NDArray[np.float64], step: float, bins: int) -> NDArray[np.int64]:
+    place = np.clip((values / step).astype(np.int64), 0, bins - 1)
+    return np.bincount(place, minlength=bins).astype(np.int64)
+
+
+def _edges(merged: Merged) -> pd.DataFrame:
+    """One edge for each pair with a hit: highest score first, then lowest energy."""
+    parts = [batch.to_pandas() for batch in merged.batches(["i", "j", "score", "energy_kcal_mol"])]
+    edges = target_edges(pd.concat(parts, ignore_index=True), ("i", "j"))
+    by = ["score", "energy_kcal_mol", "source", "target"]
+    ordered = edges.sort_values(by, ascending=[False, True, True, True])
+    return ordered.reset_index(drop=True)

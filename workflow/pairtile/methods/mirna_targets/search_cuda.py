@@ -1,0 +1,121 @@
+"""miRanda's score pass on the GPU: the twin of ``kernels.miranda_alignment.candidates``.
+
+Filters and traceback can follow on the GPU too (``alignments``), so that only hits leave it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairtile.errors import DeviceError
+from pairtile.gpu.device import Device
+from pairtile.methods.mirna_targets.kernels.miranda_scoring import (
+    Candidates,
+    CodedSequences,
+    Scoring,
+)
+from pairtile.methods.mirna_targets.screen_cuda import BlockSearch
+from pairtile.methods.mirna_targets.traceback_cuda import Traced
+
+
+def candidates(
+    mirnas: CodedSequences,
+    references: CodedSequences,
+    scoring: Scoring,
+    allowed: NDArray[np.bool_] | None = None,
+    *,
+    device: Device,
+) -> Candidates:
+    """Candidates of all pairs, as ``kernels.miranda_alignment.candidates`` gives, from the GPU.
+
+    allowed   bool (miRNAs, references): pairs to report; all where None
+
+    Where the GPU's memory does not suffice, halves the block of miRNAs, then that of references.
+
+    Raises
+    ------
+    DeviceError
+        If not even one miRNA with one reference fits.
+    """
+    found = _in_blocks(BlockSearch.candidates, mirnas, references, scoring, allowed, device)
+    fields = _joined([part for (part,) in found], 5)
+    order = _order_of_parts(fields, found)
+    i, j, row, column, score = fields if order is None else fields[:, order]
+    return Candidates(i=i, j=j, row=row, column=column, score=score)
+
+
+def alignments(
+    mirnas: CodedSequences,
+    references: CodedSequences,
+    scoring: Scoring,
+    allowed: NDArray[np.bool_] | None = None,
+    *,
+    device: Device,
+) -> Traced:
+    """As ``candidates``, but filtered and traced back: what ``trace_pairs`` accepts of them."""
+    found = _in_blocks(BlockSearch.alignments, mirnas, references, scoring, allowed, device)
+    numbers = _joined([part for part, _ in found], 8)
+    order = _order_of_parts(numbers, found)
+    states = found[0][1] if len(found) == 1 else _joined_states([part for _, part in found])
+    if order is not None:
+        numbers, states = numbers[:, order], states[order]
+    return Traced.of(numbers, states)
+
+
+def _in_blocks(
+    work: Callable[[BlockSearch, NDArray[np.bool_] | None], Any],
+    mirnas: CodedSequences,
+    references: CodedSequences,
+    scoring: Scoring,
+    allowed: NDArray[np.bool_] | None,
+    device: Device,
+) -> list[Any]:
+    """What ``work`` gives of all pairs at once, or of blocks where memory does not suffice."""
+    todo = [(np.arange(len(mirnas)), 0, len(references))] if len(mirnas) and len(references) else []
+    found = []
+    while todo:
+        rows, begin, end = todo.pop()
+        try:
+            search = BlockSearch(mirnas, rows, references, begin, end, scoring, device)
+            found.append(work(search, allowed))
+        except device.xp.cuda.memory.OutOfMemoryError as error:
+            device.xp.get_default_memory_pool().free_all_blocks()
+            if len(rows) > 1:
+                todo += [(half, begin, end) for half in np.array_split(rows, 2)]
+            elif end - begin > 1:
+                middle = (begin + end) // 2
+                todo += [(rows, begin, middle), (rows, middle, end)]
+            else:
+                letters = int(references.offsets[end] - references.offsets[begin])
+                raise DeviceError(
+                    f"GPU memory: found no room to search a reference of {letters} letters with "
+                    "one miRNA; expected a GPU with more free memory"
+                ) from error
+    return found
+
+
+def _joined(parts: list[NDArray[np.int32]], rows: int) -> NDArray[np.int32]:
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate([np.empty((rows, 0), dtype=np.int32), *parts], axis=1)
+
+
+def _joined_states(parts: list[NDArray[np.uint8]]) -> NDArray[np.uint8]:
+    longest = max((part.shape[1] for part in parts), default=0)
+    states = np.zeros((sum(len(part) for part in parts), longest), dtype=np.uint8)
+    begin = 0
+    for part in parts:
+        states[begin : begin + len(part), : part.shape[1]] = part
+        begin += len(part)
+    return states
+
+
+def _order_of_parts(fields: NDArray[np.int32], parts: list[Any]) -> NDArray[np.int64] | None:
+    """Order that sorts parts by (i, j): each is sorted, and no pair is in two of them."""
+    if len(parts) < 2:
+        return None
+    return np.argsort(fields[0].astype(np.int64) << 32 | fields[1], kind="stable")

@@ -1,0 +1,250 @@
+"""Where transcripts lie in the genome: exons from a GTF or BED12 file.
+
+A transcript's coordinates are taken for those of the whole spliced transcript: position 1 is the
+first base of its first exon, introns are left out, and the last position is the last base of its
+last exon. A sequence that is only a part of it (3' UTR, CDS) has other coordinates and is not
+carried over; its length gives it away.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairtile.errors import InputError
+from pairtile.io.text_file import open_lines
+
+_GTF_FIELDS, _BED12_FIELDS = 9, 12
+_ID = re.compile(r'(?:^|[;\s])transcript_id "?([^";]+)"?')
+_VERSION = re.compile(r'(?:^|[;\s])transcript_version "?([^";]+)"?')
+_VERSIONED = re.compile(r"(.+)\.[0-9]+$")
+
+
+@dataclass(frozen=True)
+class TranscriptModel:
+    """The exons of a transcript.
+
+    exons : (begin, end) of each, 0-based, end excluded, ascending along the chromosome.
+    """
+
+    chromosome: str
+    strand: str
+    exons: tuple[tuple[int, int], ...]
+
+    @property
+    def length(self) -> int:
+        """Letters of the spliced transcript."""
+        return sum(end - begin for begin, end in self.exons)
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """The transcripts of an annotation file.
+
+    models : name -> transcript. ambiguous : names with exons at several places (chromosomes,
+    strands, overlapping exons, or BED lines), which have no model.
+    """
+
+    source: str
+    models: Mapping[str, TranscriptModel]
+    ambiguous: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Lift:
+    """Which sequences can be carried over to the genome, and how.
+
+    models : for each sequence its transcript, or None. n_missing : sequences that the annotation
+    does not hold. n_ambiguous : those that it holds at several places. n_other_length : those whose
+    length is not that of the spliced transcript.
+    """
+
+    models: list[TranscriptModel | None]
+    n_missing: int
+    n_ambiguous: int
+    n_other_length: int
+
+
+def read_transcript_models(path: str | PathLike[str]) -> Annotation:
+    """Read a GTF file (``exon`` lines with ``transcript_id``) or a BED12 file, plain or gzip.
+
+    Which of the two it is, is told by the number of fields. Comment, ``track`` and ``browser``
+    lines are passed over. A transcript is known by its id, and by ``id.version`` where a GTF line
+    has ``transcript_version``. Transcripts without a strand (``.``) are left out.
+
+    Raises
+    ------
+    InputError
+        File missing or damaged, another number of fields, coordinates that are none, exon lines
+        without ``transcript_id`` (GFF3), blocks that do not fit their line; or no transcript.
+    """
+    exons: dict[tuple[str, str, str], list[tuple[int, int]]] = {}
+    aliases: dict[str, str] = {}
+    repeated: set[str] = set()
+    width = 0
+    with open_lines(path) as lines:
+        for number, line in lines:
+            if not line or line.startswith(("#", "track ", "browser ", "track\t")):
+                continue
+            fields = line.split("\t")
+            width = width or len(fields)
+            _check_width(path, number, len(fields), width)
+            if width == _GTF_FIELDS:
+                _add_gtf(path, number, fields, exons, aliases)
+            else:
+                _add_bed(path, number, fields, exons, repeated)
+    if not exons:
+        raise InputError.at(path, "", "no transcript", "exon lines of GTF, or BED12 lines")
+    return _annotation(str(path), exons, aliases, repeated)
+
+
+def match_models(
+    names: Sequence[str], lengths: Sequence[int] | NDArray[np.int32], annotation: Annotation
+) -> Lift:
+    """Find the transcripts of sequences by name and check their lengths.
+
+    A name is looked for as a whole, then each of its parts between ``|``
+    (``ENST00000456328.2|ENSG...``, ``gi|34147578|ref|NM_014338.3|``), then without the version
+    after the last point on either side, where that leaves one transcript only.
+    """
+    versionless: dict[str, set[str]] = {}
+    for name in annotation.models.keys() | annotation.ambiguous:
+        versionless.setdefault(_bare(name), set()).add(name)
+    models: list[TranscriptModel | None] = []
+    n_missing = n_ambiguous = n_other_length = 0
+    for name, length in zip(names, lengths, strict=True):
+        found = _found(name, versionless, annotation)
+        model = annotation.models.get(found) if found is not None else None
+        if found is None:
+            n_missing += 1
+        elif model is None:
+            n_ambiguous += 1
+        elif model.length != int(length):
+            n_other_length += 1
+            model = None
+        models.append(model)
+    return Lift(models, n_missing, n_ambiguous, n_other_length)
+
+
+def _check_width(path: str | PathLike[str], number: int, found: int, width: int) -> None:
+    if width not in (_GTF_FIELDS, _BED12_FIELDS) or found != width:
+        expected = str(width) if width in (_GTF_FIELDS, _BED12_FIELDS) else "9 (GTF) or 12 (BED12)"
+        fields = "1 field" if found == 1 else f"{found} fields"
+        raise InputError.at(path, f"line {number}", fields, f"{expected}, with tabs between them")
+
+
+def _add_gtf(
+    path: str | PathLike[str],
+    number: int,
+    fields: list[str],
+    exons: dict[tuple[str, str, str], list[tuple[int, int]]],
+    aliases: dict[str, str],
+) -> None:
+    if fields[2] != "exon":
+        return
+    name = _ID.search(fields[8])
+    if not name:
+        expected = 'transcript_id "..." in the last field (GTF; GFF3 files have none)'
+        raise InputError.at(path, f"line {number}", "an exon without transcript_id", expected)
+    begin, end = _integers(path, number, fields[3:5])
+    if not 1 <= begin <= end:
+        raise InputError.at(path, f"line {number}", f"{begin} to {end}", "start up to end, from 1")
+    if fields[6] not in ("+", "-"):
+        return
+    exons.setdefault((name[1], fields[0], fields[6]), []).append((begin - 1, end))
+    version = _VERSION.search(fields[8])
+    if version:
+        aliases[f"{name[1]}.{version[1]}"] = name[1]
+
+
+def _add_bed(
+    path: str | PathLike[str],
+    number: int,
+    fields: list[str],
+    exons: dict[tuple[str, str, str], list[tuple[int, int]]],
+    repeated: set[str],
+) -> None:
+    begin, end = _integers(path, number, fields[1:3])
+    sizes = _integers(path, number, fields[10].rstrip(",").split(","))
+    starts = _integers(path, number, fields[11].rstrip(",").split(","))
+    (count,) = _integers(path, number, fields[9:10])
+    blocks = [(begin + a, begin + a + size) for a, size in zip(starts, sizes, strict=False)]
+    fits = len(sizes) == len(starts) == count and min(sizes) > 0 and begin >= 0
+    if not fits or blocks[0][0] != begin or blocks[-1][1] != end:
+        raise InputError.at(
+            path,
+            f"line {number}",
+            f"blocks {fields[10]} at {fields[11]} of {begin} to {end}",
+            f"{count} blocks that begin and end with their line",
+        )
+    if fields[5] not in ("+", "-"):
+        return
+    key = (fields[3], fields[0], fields[5])
+    if key in exons:
+        repeated.add(fields[3])
+    exons[key] = blocks
+
+
+def _integers(path: str | PathLike[str], number: int, texts: Sequence[str]) -> list[int]:
+    try:
+        return [int(text) for text in texts]
+    except ValueError:
+        found = " ".join(texts)
+        raise InputError.at(path, f"line {number}", repr(found), "whole numbers") from None
+
+
+def _annotation(
+    source: str,
+    exons: Mapping[tuple[str, str, str], list[tuple[int, int]]],
+    aliases: Mapping[str, str],
+    repeated: set[str],
+) -> Annotation:
+    models: dict[str, TranscriptModel] = {}
+    ambiguous = set(repeated)
+    for (name, chromosome, strand), parts in exons.items():
+        parts.sort()
+        if name in models or _overlap(parts):
+            ambiguous.add(name)
+        models[name] = TranscriptModel(chromosome, strand, tuple(parts))
+    for alias, name in aliases.items():
+        if name in ambiguous:
+            ambiguous.add(alias)
+        else:
+            models.setdefault(alias, models[name])
+    for name in ambiguous:
+        models.pop(name, None)
+    return Annotation(source, models, frozenset(ambiguous))
+
+
+def _overlap(parts: Sequence[tuple[int, int]]) -> bool:
+    return any(a[1] > b[0] for a, b in itertools.pairwise(parts))
+
+
+def _bare(name: str) -> str:
+    found = _VERSIONED.match(name)
+    return found[1] if found else name
+
+
+def _found(
+    name: str,
+    versionless: Mapping[str, set[str]],
+    annotation: Annotation,
+) -> str | None:
+    """The name of the annotation that a sequence's name stands for."""
+    parts = [name, *(part for part in name.split("|") if part)]
+    for part in parts:
+        if part in annotation.models or part in annotation.ambiguous:
+            return part
+    for part in parts:
+        candidates = versionless.get(_bare(part), set())
+        # id and id.version of one GTF line are one transcript.
+        places = {id(annotation.models.get(candidate)) for candidate in candidates}
+        if candidates and len(places) == 1:
+            return next(iter(candidates))
+    return None

@@ -1,0 +1,226 @@
+"""From stored modes to the multimodal network: threshold, power, tests of conditions, bias."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pairtile.engine.estimator import Merged
+from pairtile.engine.network import Network
+from pairtile.gpu.device import Device
+from pairtile.io.annotations import Annotations, ConditionEntry, read_annotations
+from pairtile.methods.multimodal_correlation.condition_arrays import arrays_of_conditions
+from pairtile.methods.multimodal_correlation.condition_tests import ConditionTests, condition_tests
+from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
+from pairtile.methods.multimodal_correlation.mode_bias import mode_bias
+from pairtile.methods.multimodal_correlation.mode_samples import ModeSamples, packed_masks
+from pairtile.methods.multimodal_correlation.power_filter import power_filter
+from pairtile.methods.multimodal_correlation.power_law import power_law_threshold
+from pairtile.methods.multimodal_correlation.random_matrix import random_matrix_threshold
+from pairtile.methods.multimodal_correlation.thresholds import Threshold
+
+Section = Mapping[str, Any]
+State = Mapping[str, NDArray[Any]]
+
+MASKS = ("samples", "outliers")
+KEYS = ("i", "j", "cluster")
+_TOLD = ("n_clusters", "n_samples", "correlation", "p_value")
+_ALSO = ("n_modes", "weight")
+
+
+def multimodal_network(
+    config: MultimodalCorrelationConfig,
+    state: State,
+    merged: Merged,
+    device: Device,
+    annotations: Annotations | None = None,
+) -> Network:
+    """Choose modes by the section's threshold and power, and test those that are left.
+
+    Where no threshold is found the network is empty, and a warning says why and what to do.
+    ``annotations``: read beforehand; None: those that the section names.
+
+    Raises
+    ------
+    InputError
+        If the annotations do not fit the samples.
+    """
+    genes = int(state["values"].shape[0])
+    found = _threshold(config, merged, genes, device)
+    limit = np.float32(np.inf if found.threshold is None else found.threshold)
+    modes = _modes_above(merged, limit)
+    above = len(modes)
+    power = config["power"]
+    if power:
+        reached, strong = power_filter(
+            modes["correlation"].to_numpy(), modes["n_samples"].to_numpy(), **power
+        )
+        modes = modes.assign(power=reached)[strong]
+    size = np.abs(modes["correlation"].to_numpy())
+    order = np.lexsort((modes["cluster"], modes["j"], modes["i"], -size))
+    modes = modes.iloc[order].reset_index(drop=True)
+    counts = mode_counts(merged.sums) | {
+        "modes_above_threshold": above,
+        "modes_without_power": above - len(modes),
+    }
+    message = _sentence(found.message)
+    notes, warnings = [message[0].upper() + message[1:]], []
+    if found.threshold is None:
+        notes, warnings = [], [f"The network is empty: {message}"]
+    samples = mode_samples(config, state, modes)
+    columns: dict[str, NDArray[Any]] = {}
+    arrays = _arrays(found)
+    annotations = annotations or annotations_of(config, state)
+    if annotations is not None:
+        tests = condition_tests(samples, annotations.conditions)
+        columns |= tests.columns()
+        arrays |= arrays_of_conditions(annotations.conditions)
+        notes += annotations.notes
+        warnings += _untested(tests)
+    if config["estimator"]["clustering"] == "gmm":
+        conditions = [] if annotations is None else annotations.conditions
+        labelled = [each for each in conditions if each.kind == "categorical"]
+        columns |= mode_bias(samples, labelled).columns()
+    told = [*KEYS, *_TOLD, *(["power"] if power else [])]
+    edges = pd.concat(
+        [modes[told], pd.DataFrame(columns, index=modes.index), modes[list(_ALSO)]], axis=1
+    ).rename(columns={"i": "source", "j": "target"})
+    counts["edges"] = len(edges)
+    counts["pairs_in_network"] = len(edges[["source", "target"]].drop_duplicates())
+    counts["genes_in_network"] = len(np.union1d(edges["source"], edges["target"]))
+    return Network(
+        edges,
+        directed=False,
+        counts=counts,
+        threshold={
+            "method": config["threshold"]["method"],
+            "correlation": found.threshold,
+            "message": found.message,
+        },
+        arrays=arrays,
+        notes=notes,
+        warnings=warnings,
+    )
+
+
+def mode_counts(sums: Mapping[str, NDArray[np.int64]], prefix: str = "count_") -> dict[str, int]:
+    """The counts of all pairs and modes that the chunks added up."""
+    return {
+        name.removeprefix(prefix): int(value[0])
+        for name, value in sums.items()
+        if name.startswith(prefix)
+    }
+
+
+def annotations_of(config: MultimodalCorrelationConfig, state: State) -> Annotations | None:
+    """The conditions that the section names, for the samples of the state; None without."""
+    if config["annotations"] is None:
+        return None
+    entries = [ConditionEntry(**entry) for entry in config["conditions"]]
+    return read_annotations(config["annotations"], state["samples"].tolist(), entries)
+
+
+def mode_samples(
+    config: MultimodalCorrelationConfig, state: State, modes: pd.DataFrame
+) -> ModeSamples:
+    """The samples of modes: a table with i, j and the packed masks."""
+    n_samples = int(state["values"].shape[1])
+    estimator = config["estimator"]
+    return ModeSamples(
+        modes["i"].to_numpy(),
+        modes["j"].to_numpy(),
+        packed_masks(modes["samples"].tolist(), n_samples),
+        np.asarray(state["values"]),
+        packed_masks(modes["outliers"].tolist(), n_samples),
+        estimator["min_expression"],
+        estimator["max_expression"],
+    )
+
+
+def modes_of_edges(merged: Merged, edges: pd.DataFrame) -> pd.DataFrame:
+    """The stored rows of edges: a table with i, j, cluster; in the order of ``edges``."""
+    wanted = pd.MultiIndex.from_frame(edges[list(KEYS)])
+    parts = []
+    for batch in merged.batches():
+        # The pairs first: a table of all modes is far larger than a network.
+        pairs = batch.select(list(KEYS)).to_pandas()
+        here = pd.MultiIndex.from_frame(pairs).isin(wanted)
+        parts.append(batch.filter(pa.array(here)).to_pandas())
+    stored = pd.concat(parts, ignore_index=True).set_index(list(KEYS))
+    return stored.loc[wanted].reset_index()
+
+
+def strongest_modes(batches: Iterable[pa.Table]) -> pd.DataFrame:
+    """The largest \\|r\\| of each pair: i, j, correlation (its size), in order of i and j.
+
+    batches : rows i, j, correlation, sorted by i and j.
+    """
+    parts = [batch.to_pandas() for batch in batches]
+    table = pd.concat(parts, ignore_index=True)
+    table["correlation"] = table["correlation"].abs()
+    return table.groupby(["i", "j"], sort=True, as_index=False)["correlation"].max()
+
+
+def _threshold(
+    config: MultimodalCorrelationConfig, merged: Merged, genes: int, device: Device
+) -> Threshold:
+    asked = dict(config["threshold"])
+    method = asked.pop("method")
+    if method == "none":
+        return Threshold(0.0, pd.DataFrame(), "every stored mode is kept (threshold: none)")
+    if method == "score":
+        score = float(asked["score"])
+        return Threshold(score, pd.DataFrame(), f"threshold {score:g}, as configured")
+    keys = {
+        "rmt": ("start", "step", "stop", "rule", "min_eigenvalues"),
+        "power_law": ("start", "step", "stop", "fit", "min_genes"),
+    }[method]
+    settings = {key: asked[key] for key in keys}
+    pairs = pa.concat_tables(list(merged.batches(["i", "j", "correlation"])))
+    i, j, r = (pairs[name].to_numpy() for name in ("i", "j", "correlation"))
+    if method == "rmt":
+        return random_matrix_threshold(i, j, r, genes, device=device, **settings)
+    return power_law_threshold(i, j, r, genes, **settings)
+
+
+def _sentence(message: str) -> str:
+    return message if message.endswith(".") else f"{message}."
+
+
+def _modes_above(merged: Merged, limit: np.float32) -> pd.DataFrame:
+    """Stored modes with \\|r\\| of at least ``limit``, with their masks."""
+    columns = [*KEYS, *_TOLD, *_ALSO, *MASKS]
+    parts = []
+    for batch in merged.batches(columns):
+        strong = np.abs(batch["correlation"].to_numpy()) >= limit
+        parts.append(batch.filter(pa.array(strong)).to_pandas())
+    return pd.concat(parts, ignore_index=True)
+
+
+def _untested(tests: ConditionTests) -> list[str]:
+    """A warning for each condition of which nothing could be tested."""
+    without: dict[str, bool] = {}
+    for test in tests.tests:
+        nothing = bool(np.isnan(test.p_value).all())
+        without[test.condition] = without.get(test.condition, True) and nothing
+    return [
+        f"Condition {name!r} could not be tested in any edge: every mode holds all of its pair's "
+        "samples, or too few of them."
+        for name, nothing in without.items()
+        if nothing and len(tests.tests[0].p_value)
+    ]
+
+
+def _arrays(found: Threshold) -> dict[str, NDArray[Any]]:
+    """The walk, for ``scores.npz``: one array for each column."""
+    threshold = np.nan if found.threshold is None else found.threshold
+    return {
+        "threshold": np.array([threshold], dtype=np.float64),
+        **{f"curve_{name}": found.curve[name].to_numpy() for name in found.curve},
+        **{f"spacings_{name}": found.spacings[name].to_numpy() for name in found.spacings},
+    }

@@ -1,0 +1,283 @@
+"""Correlation in each of a gene pair's modes (Gaussian mixtures; Shealy et al. 2019), as one
+estimator of pairtile.
+
+State: ``values`` float64 (genes, samples), NaN where missing; ``keys`` uint64 (genes,), which
+random draws depend on, made of the genes' names so that their order does not matter; ``samples``,
+the names of the samples.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy import special
+
+from pairtile.engine.chunk_file import Rows, Summaries
+from pairtile.engine.estimator import (
+    Estimator,
+    Merged,
+    PreparedInput,
+    Ranking,
+    State,
+    Written,
+)
+from pairtile.engine.selection import Selection
+from pairtile.engine.tiles import TILE_EDGE, PairSpace, Tile
+from pairtile.errors import InputError
+from pairtile.io.expression import read_expression
+from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
+from pairtile.methods.multimodal_correlation.network import (
+    annotations_of,
+    multimodal_network,
+    strongest_modes,
+)
+from pairtile.methods.multimodal_correlation.pair_mixtures import (
+    MixtureSettings,
+    Modes,
+    PairMixtures,
+)
+from pairtile.methods.multimodal_correlation.plain_correlation import PlainCorrelation
+from pairtile.methods.multimodal_correlation.tables import write_tables
+from pairtile.preprocess.expression import Prepared, prepare_expression
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pairtile.engine.network import Network
+
+MIXTURE_TILE_EDGE = 256
+"""Genes along each side of a tile of mixtures: 65,000 pairs, some seconds on a few cores."""
+
+READY_COPIES = {"gmm": 5, "none": 2}
+"""Memory for genes made ready (values, ranks, marks) and while they are, as copies of the table
+beyond the three of ``memory_bytes``."""
+
+MODE_COPIES, MODE_BYTES = 3, 100
+"""Of a mode that is kept: joined from strips, made a table, written; beside its two masks."""
+
+COUNT = "count_"
+"""What summaries that are counts of pairs or modes begin with."""
+
+
+class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
+    """Modes of every pair of genes, and the correlation in each; or plain correlation."""
+
+    sort_by: ClassVar[tuple[str, ...]] = ("i", "j", "cluster")
+
+    def __init__(
+        self, config: MultimodalCorrelationConfig, state: State, device: Any, precision: str
+    ) -> None:
+        super().__init__(config, state, device, precision)
+        self.genes, self.n_samples = (int(n) for n in state["values"].shape)
+
+    # --- what the plan needs --------------------------------------------------------------------
+
+    @classmethod
+    def prepare(
+        cls, config: MultimodalCorrelationConfig, seed: int, scratch: Path | None = None
+    ) -> PreparedInput:
+        expression = read_expression(
+            config["expression"], config["orientation"], config.get("layer")
+        )
+        prepared = prepare_expression(expression, config["preprocess"], overwrite=True)
+        return PreparedInput(
+            prepared.items,
+            state_of(prepared),
+            dict(prepared.counts),
+            list(prepared.notes),
+            list(prepared.warnings),
+            {"preprocess": prepared.parameters},
+        )
+
+    @classmethod
+    def check_settings(cls, config: MultimodalCorrelationConfig, state: State) -> None:
+        samples, least = int(state["values"].shape[1]), config["estimator"]["min_samples"]
+        if samples < least:
+            expected = f"at least estimator.min_samples ({least}): no mode can have as many"
+            raise InputError.at(config["expression"], "", f"{samples} samples", expected)
+
+    @classmethod
+    def check_later_inputs(
+        cls, config: MultimodalCorrelationConfig, state: State, items: pd.DataFrame
+    ) -> None:
+        super().check_later_inputs(config, state, items)
+        annotations_of(config, state)
+
+    @classmethod
+    def space(cls, state: State) -> PairSpace:
+        genes = int(state["values"].shape[0])
+        return PairSpace("triangle", genes, genes)
+
+    @classmethod
+    def tile_edges(cls, config: MultimodalCorrelationConfig, state: State) -> tuple[int, int]:
+        mixtures = config["estimator"]["clustering"] == "gmm"
+        edge = MIXTURE_TILE_EDGE if mixtures else TILE_EDGE
+        return edge, edge
+
+    @classmethod
+    def blocks_bytes(
+        cls,
+        config: MultimodalCorrelationConfig,
+        state: State,
+        backend: str,
+        rows: int,
+        columns: int,
+    ) -> int:
+        """All genes are made ready together; each mode that is kept brings its masks."""
+        values = state["values"]
+        estimator = config["estimator"]
+        mixtures = estimator["clustering"] == "gmm"
+        ready = READY_COPIES[estimator["clustering"]] * values.nbytes
+        modes = rows * columns * (min(2, estimator["max_clusters"]) if mixtures else 1)
+        # How many are kept is not known beforehand: where close correlations are common, this part.
+        kept = modes * (1.0 - estimator["min_correlation"])
+        return ready + int(MODE_COPIES * kept * (2 * (values.shape[1] // 8 + 1) + MODE_BYTES))
+
+    @classmethod
+    def work_per_second(
+        cls, config: MultimodalCorrelationConfig, state: State, backend: str, threads: int
+    ) -> float:
+        # Measured: docs/speed.md. Work grows with samples, and with all the components of all fits.
+        estimator = config["estimator"]
+        samples = int(state["values"].shape[1])
+        if estimator["clustering"] == "none":
+            return (2e8 if backend == "cuda" else 5e6 * threads) / max(0.1, samples / 1000)
+        low, high = estimator["min_clusters"], estimator["max_clusters"]
+        components = sum(range(max(low, 2), high + 1)) or 1
+        starts = 1.0 if config["compatibility"] == "kinc" else (1 + estimator["restarts"]) / 4
+        cost = max(0.05, components / 14 * starts * samples / 200)
+        return (1e6 if backend == "cuda" else 1.5e3 * threads) / cost
+
+    @classmethod
+    def resolve_precision(cls, config: MultimodalCorrelationConfig, backend: str) -> str:
+        return "float32" if config["estimator"]["clustering"] == "gmm" else "float64"
+
+    @classmethod
+    def chunk_parameters(cls, config: MultimodalCorrelationConfig) -> dict[str, Any]:
+        return {key: config[key] for key in ("estimator", "compatibility")}
+
+    def schema(self) -> pa.Schema:
+        mask = pa.binary((self.n_samples + 7) // 8)
+        whole = ("i", "j", "cluster", "n_clusters", "n_samples")
+        real = ("weight", "mean_i", "mean_j", "variance_i", "variance_j", "covariance")
+        return pa.schema(
+            [
+                *((name, pa.int32()) for name in whole),
+                ("correlation", pa.float32()),
+                ("samples", mask),
+                ("outliers", mask),
+                ("n_modes", pa.int32()),
+                ("n_usable", pa.int32()),
+                *((name, pa.float32()) for name in real),
+                ("log_likelihood", pa.float32()),
+                ("criterion", pa.float32()),
+                ("p_value", pa.float64()),
+            ]
+        )
+
+    # --- tiles ----------------------------------------------------------------------------------
+
+    @cached_property
+    def engine(self) -> PairMixtures | PlainCorrelation:
+        """What finds the modes of the pairs of a tile."""
+        # The seed is part of the chunks' fingerprint; draws are keyed on it and on both genes.
+        settings = MixtureSettings.from_section(self.config, self.seed)
+        values = np.asarray(self.state["values"])
+        if settings.clustering == "none":
+            return PlainCorrelation(values, settings, self.device)
+        return PairMixtures(values, np.asarray(self.state["keys"]), settings, self.device)
+
+    def compute_tile(
+        self, tile: Tile, selection: Selection, scan: State | None, cut: float
+    ) -> tuple[Rows, Summaries]:
+        rows = np.arange(tile.row_begin, tile.row_end)
+        columns = np.arange(tile.column_begin, tile.column_end)
+        upper = tile.row_begin == tile.column_begin
+        modes = self.engine.tile(rows, columns, upper)
+        sums: Summaries = {
+            COUNT + name: np.array([number], dtype=np.int64)
+            for name, number in modes.counts.items()
+        }
+        sums["pairs_by_modes"] = modes.histogram_k
+        sums["modes_by_correlation"] = modes.histogram_r
+        return rows_of(modes, rows, columns), sums
+
+    # --- network --------------------------------------------------------------------------------
+
+    def network(self, merged: Merged) -> Network:
+        return multimodal_network(self.config, self.state, merged, self.device)
+
+    def ranking(self, merged: Merged) -> Ranking:
+        edges = strongest_modes(merged.batches(["i", "j", "correlation"]))
+        names = {"i": "source", "j": "target", "correlation": "score"}
+        return Ranking(edges.rename(columns=names)[list(names.values())], directed=False)
+
+    def score_histogram(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
+        return {
+            "edges": np.linspace(-1.0, 1.0, merged.sums["modes_by_correlation"].size + 1),
+            "counts": merged.sums["modes_by_correlation"],
+            "pairs_by_modes": merged.sums["pairs_by_modes"],
+            **network.arrays,
+        }
+
+    def write_tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
+        return write_tables(self.config, self.state, merged, items, folder)
+
+
+def state_of(prepared: Prepared) -> dict[str, NDArray[Any]]:
+    """The state of prepared values."""
+    return {
+        "values": np.ascontiguousarray(prepared.values, dtype=np.float64),
+        "keys": name_keys(prepared.genes),
+        "samples": np.array(prepared.samples, dtype=np.str_),
+    }
+
+
+def name_keys(names: Sequence[str]) -> NDArray[np.uint64]:
+    """A number for each name, uint64 (names,), that depends on nothing but the name."""
+    digests = [hashlib.blake2b(name.encode(), digest_size=8).digest() for name in names]
+    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
+
+
+def rows_of(modes: Modes, rows: NDArray[Any], columns: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """The modes of a tile as rows of ``pairs.parquet``."""
+    return {
+        "i": rows[modes.row].astype(np.int32),
+        "j": columns[modes.column].astype(np.int32),
+        "cluster": modes.cluster,
+        "n_clusters": modes.n_clusters,
+        "n_samples": modes.n_samples,
+        "correlation": modes.correlation,
+        "samples": modes.samples,
+        "outliers": modes.outliers,
+        "n_modes": modes.n_modes,
+        "n_usable": modes.n_usable,
+        "weight": modes.weight,
+        "mean_i": modes.mean_row,
+        "mean_j": modes.mean_column,
+        "variance_i": modes.variance_row,
+        "variance_j": modes.variance_column,
+        "covariance": modes.covariance,
+        "log_likelihood": modes.log_likelihood,
+        "criterion": modes.criterion,
+        "p_value": correlation_p_value(modes.correlation, modes.n_samples),
+    }
+
+
+def correlation_p_value(
+    correlation: NDArray[np.floating], n_samples: NDArray[np.integer]
+) -> NDArray[np.float64]:
+    """Two-sided p-value of correlations, shape (n,), by Student's t with n_samples - 2 degrees of
+    freedom; 0 where \\|r\\| is 1, NaN for fewer than three samples."""
+    r = np.abs(correlation.astype(np.float64))
+    freedom = n_samples.astype(np.float64) - 2.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = special.betainc(freedom / 2.0, 0.5, 1.0 - r * r)
+    return np.where(freedom > 0, p, np.nan)

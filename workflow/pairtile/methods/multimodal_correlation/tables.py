@@ -1,0 +1,168 @@
+"""The tables of a multimodal network: the walk to its threshold, tests of conditions and their
+networks, modules, and the texts of KINC."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pairtile.engine.estimator import Merged, Written
+from pairtile.methods.multimodal_correlation.condition_networks import condition_networks
+from pairtile.methods.multimodal_correlation.condition_tests import ConditionTests, condition_tests
+from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
+from pairtile.methods.multimodal_correlation.kinc_text import (
+    EdgeTest,
+    ModeEdges,
+    write_kinc_minimal,
+    write_kinc_text,
+    write_kinc_tidy,
+)
+from pairtile.methods.multimodal_correlation.mode_samples import ModeSamples
+from pairtile.methods.multimodal_correlation.network import (
+    MASKS,
+    annotations_of,
+    mode_samples,
+    modes_of_edges,
+)
+from pairtile.methods.multimodal_correlation.pair_mixtures import MixtureSettings
+from pairtile.runtime.files import atomic_path
+from pairtile.statistics.modules import leiden_modules, link_communities
+
+ROWS = 100_000
+"""Modes whose tests are written at a time."""
+
+
+def write_tables(
+    config: MultimodalCorrelationConfig,
+    state: Mapping[str, NDArray[Any]],
+    merged: Merged,
+    items: pd.DataFrame,
+    folder: Path,
+) -> Written:
+    """Write the tables that the section asks for into ``folder``, each whole or not at all."""
+    network = merged.network
+    if network is None:
+        raise ValueError("found no network; expected the one that the tables are of")
+    edges = _numbered(network, items)
+    modes = modes_of_edges(merged, edges)
+    edges = pd.concat([edges, modes[list(MASKS)]], axis=1)
+    done = Written()
+    if config["threshold"]["method"] in ("rmt", "power_law"):
+        _write_frame(_curve(merged.scores), folder / "threshold.tsv")
+    samples = mode_samples(config, state, edges)
+    annotations = annotations_of(config, state)
+    tests = ConditionTests([], {})
+    if annotations is not None:
+        tests = condition_tests(samples, annotations.conditions)
+        _write_tests(edges, tests, folder / "condition_tests.tsv")
+        chosen = condition_networks(edges, tests, **config["condition_networks"])
+        _write_frame(chosen.edges.drop(columns="mode"), folder / "condition_networks.tsv")
+        done.counts["condition_specific_edges"] = len(chosen.edges)
+        for label in chosen.counts.to_dict("records"):
+            name = "_".join(filter(None, (str(label["condition"]), str(label["label"]))))
+            done.counts[f"edges_of_{name}"] = int(label["modes"])
+    if config["modules"]:
+        table = module_rows(config["modules"], edges, items["name"].to_numpy())
+        _write_frame(table, folder / "modules.tsv")
+        done.counts["modules"] = int(table["module"].nunique())
+    if config["kinc_text"]:
+        _write_kinc(config, edges, samples, tests, folder)
+    return done
+
+
+def _numbered(network: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
+    """The network with the genes' numbers as i and j."""
+    number = pd.Series(np.arange(len(items), dtype=np.int32), index=items["name"])
+    number = number[items["kept"].to_numpy()]
+    ends = {"i": "source", "j": "target"}
+    return network.assign(**{k: number.loc[network[end]].to_numpy() for k, end in ends.items()})
+
+
+def _curve(scores: Mapping[str, NDArray[Any]]) -> pd.DataFrame:
+    columns = [name for name in scores if name.startswith("curve_")]
+    return pd.DataFrame({name.removeprefix("curve_"): scores[name] for name in columns})
+
+
+def _write_frame(table: pd.DataFrame, path: Path) -> None:
+    with atomic_path(path) as temporary:
+        table.to_csv(temporary, sep="\t", index=False, lineterminator="\n")
+
+
+def _write_tests(edges: pd.DataFrame, tests: ConditionTests, path: Path) -> None:
+    modes = edges[["source", "target", "cluster"]]
+    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as out:
+        for start in range(0, max(len(modes), 1), ROWS):
+            part = tests.table(modes, slice(start, start + ROWS))
+            part.to_csv(out, sep="\t", index=False, header=start == 0, lineterminator="\n")
+
+
+def module_rows(
+    settings: Mapping[str, Any], edges: pd.DataFrame, names: NDArray[Any]
+) -> pd.DataFrame:
+    """Genes with their modules, largest module first: gene, module, degree (genes joined to it),
+    degree_in_module. With link communities a gene has a row for each of its communities.
+
+    settings : method and resolution. edges : i, j, correlation. names : of all genes.
+    """
+    i, j = edges["i"].to_numpy(), edges["j"].to_numpy()
+    r, resolution = edges["correlation"].to_numpy(), settings["resolution"]
+    both = pd.DataFrame({"a": np.append(i, j), "b": np.append(j, i)})
+    if settings["method"] == "leiden":
+        module = leiden_modules(i, j, r, len(names), resolution=resolution)
+        both["module"] = module[both["a"]]
+        both["inside"] = module[both["b"]] == both["module"]
+    else:
+        community = link_communities(i, j, r, len(names), resolution=resolution)
+        both["module"] = np.append(community, community)
+        both["inside"] = True
+    both = both.drop_duplicates()
+    degree = both.groupby("a")["b"].nunique()
+    table = both.groupby(["module", "a"])[["inside"]].sum().reset_index()
+    table["degree"] = degree.loc[table["a"]].to_numpy()
+    table = table.sort_values(
+        ["module", "inside", "degree", "a"], ascending=[True, False, False, True]
+    )
+    return pd.DataFrame(
+        {
+            "gene": names[table["a"].to_numpy()],
+            "module": table["module"].to_numpy(),
+            "degree": table["degree"].to_numpy(),
+            "degree_in_module": table["inside"].to_numpy(),
+        }
+    )
+
+
+def _write_kinc(
+    config: MultimodalCorrelationConfig,
+    edges: pd.DataFrame,
+    samples: ModeSamples,
+    tests: ConditionTests,
+    folder: Path,
+) -> None:
+    width = samples.members.shape[1]
+    kinc = config["compatibility"] == "kinc"
+    outliers = samples.outliers
+    network = ModeEdges(
+        edges=edges,
+        samples=samples.members,
+        outliers=np.zeros((len(edges), width), np.uint8) if outliers is None else outliers,
+        # KINC reads single precision, and its limits of outliers are of that.
+        values=samples.values.astype(np.float32) if kinc else samples.values,
+        rules=MixtureSettings.from_section(config, 0),
+        tests=[
+            EdgeTest(
+                "__".join(filter(None, (test.condition, test.label))),
+                test.p_value,
+                test.r_squared,
+            )
+            for test in tests.tests
+        ],
+    )
+    write_kinc_text(network, folder / "kinc.txt")
+    write_kinc_tidy(network, folder / "kinc_tidy.txt")
+    write_kinc_minimal(network, folder / "kinc_minimal.txt")

@@ -1,0 +1,126 @@
+"""Rows with their samples permuted or resampled, scaled for B-splines as the whole data are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit, prange
+from numpy.typing import NDArray
+
+from pairtile.methods.mutual_information.kernels.philox import permute
+from pairtile.splines.scaled_rows import scale_rows
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """Some samples of a data set, repetitions allowed, and what is done to the values of them.
+
+    samples : int64 (number,), of the samples of the whole. order : int32, the ``row_orders`` of the
+    whole where picked values are ranked anew, else empty (0, 0). top : what they are scaled to.
+    """
+
+    samples: NDArray[np.int64]
+    order: NDArray[np.int32]
+    top: float
+
+    def rows(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """All rows of ``values`` at these samples: float64 (rows, number)."""
+        out = np.empty((len(values), self.samples.size))
+        _resample(values, self.samples, self.order, out)
+        scale_rows(out, False, self.top, out)
+        return out
+
+
+def permuted_rows(
+    values: NDArray[np.float64],
+    genes: NDArray[np.int64],
+    seed: int,
+    side: int,
+    pair_class: int,
+    resampling: Resampling | None = None,
+) -> NDArray[np.float64]:
+    """One permuted copy of each row in ``genes``, which may name a row more than once.
+
+    Draw number d of a (side, class) always gets the same permutation: it is keyed on (seed, class,
+    side, d) through the counter of a Philox generator.
+
+    Parameters
+    ----------
+    values : float64 (genes, samples), NaN where missing.
+    genes : int64 (draws,)
+    resampling
+        Of a bootstrap: which samples it takes of each permuted row, and how they are scaled then.
+
+    Returns
+    -------
+    float64 (draws, samples), of a bootstrap (draws, number of its samples)
+    """
+    samples = np.arange(values.shape[1]) if resampling is None else resampling.samples
+    order = np.empty((0, 0), dtype=np.int32) if resampling is None else resampling.order
+    out = np.empty((genes.size, samples.size))
+    key = np.array([seed, 0x6E756C6C], dtype=np.uint64)  # "null": apart from other uses of the seed
+    counter = np.array([0, 0, side, pair_class], dtype=np.uint64)
+    _permute_and_resample(values, genes, key, counter, samples, order, out)
+    if resampling is not None:
+        scale_rows(out, False, resampling.top, out)
+    return out
+
+
+@njit(cache=True, parallel=True)
+def _resample(values, samples, order, out):  # type: ignore[no-untyped-def]
+    for row in prange(values.shape[0]):
+        if order.size:
+            _picked_ranks(values[row], order[row], samples, out[row])
+        else:
+            for k in range(samples.size):
+                out[row, k] = values[row, samples[k]]
+
+
+@njit(cache=True, parallel=True)
+def _permute_and_resample(  # type: ignore[no-untyped-def]
+    values, genes, key, counter, samples, order, out
+):
+    for draw in prange(genes.size):
+        gene = genes[draw]
+        here = counter.copy()
+        here[1] = draw
+        picked = np.empty(values.shape[1], dtype=np.int64)
+        permute(key, here, picked)
+        picked = picked[samples]
+        if order.size:
+            _picked_ranks(values[gene], order[gene], picked, out[draw])
+        else:
+            for k in range(picked.size):
+                out[draw, k] = values[gene, picked[k]]
+
+
+@njit(cache=True)
+def _picked_ranks(values, order, picked, out):  # type: ignore[no-untyped-def]
+    """Average ranks among the picked values, from 1; NaN for a missing one.
+
+    By counting how often each is picked, along the order of all: no sort.
+    """
+    times = np.zeros(values.size, dtype=np.int64)
+    for sample in picked:
+        times[sample] += 1
+    ranks = np.empty(values.size)
+    below = 0
+    begin = 0
+    while begin < order.size:
+        value = values[order[begin]]
+        end = begin
+        equal = 0
+        while end < order.size and values[order[end]] == value:
+            equal += times[order[end]]
+            end += 1
+        rank = 0.5 * (below + 1 + (below + equal))
+        if end == begin:  # not equal to itself: this one and all that follow are missing
+            rank = np.nan
+            end = order.size
+        for k in range(begin, end):
+            ranks[order[k]] = rank
+        below += equal
+        begin = end
+    for k in range(picked.size):
+        out[k] = ranks[picked[k]]

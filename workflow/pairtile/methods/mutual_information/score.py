@@ -1,0 +1,325 @@
+"""B-spline mutual information of gene pairs (Daub et al. 2004), as one estimator of pairtile.
+
+State: ``z`` float64 (genes, samples), each gene scaled to [0, bins - order + 1] over its observed
+samples, NaN where missing; ``entropy_bits`` float64 (genes,); ``regulators`` int32, the item
+numbers of the regulators (empty: every gene with every gene).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pairtile.engine.chunk_file import PASSED, RANK_SCORE, Rows, Summaries
+from pairtile.engine.estimator import Estimator, Merged, PreparedInput, Ranking, State
+from pairtile.engine.in_memory import network_in_memory
+from pairtile.engine.network import Network
+from pairtile.engine.selection import Selection
+from pairtile.engine.tiles import PairSpace, Tile
+from pairtile.methods.mutual_information.block_scores import better_direction
+from pairtile.methods.mutual_information.bootstrap import resample_samples, undirected_edges
+from pairtile.methods.mutual_information.config import MutualInformationConfig
+from pairtile.methods.mutual_information.judge import judge, rank, score_histogram
+from pairtile.methods.mutual_information.kernels.permuted_rows import Resampling
+from pairtile.methods.mutual_information.listed_pairs import score_listed
+from pairtile.methods.mutual_information.moments import ExactMoments
+from pairtile.methods.mutual_information.permutation_null import permutation_null
+from pairtile.methods.mutual_information.prepare import spline_settings, spline_state
+from pairtile.methods.mutual_information.significance import (
+    Null,
+    class_pairs,
+    entropy_classes,
+    permutations_needed,
+)
+from pairtile.methods.mutual_information.tile_sums import (
+    ScoredTile,
+    histogram_sums,
+    moment_sums,
+    wanted_pairs,
+)
+from pairtile.splines.memory import drawn_bytes, weights_bytes
+from pairtile.splines.scaled_rows import row_orders
+from pairtile.splines.scorer import BsplineScorer, Weights
+from pairtile.splines.values import marginal_entropies
+
+RANKED_EDGES = 100_000
+"""With a gold standard, the best so many edges are kept for evaluation, as DREAM5 asks."""
+
+KEPT_BYTES = 8 << 30
+"""Most weights that a job on the CPU keeps for its next tiles, and asks memory for."""
+
+SLACK = 1e-6
+"""Chunks keep this much (relative) below a threshold; the network step applies it exactly."""
+
+
+class MutualInformation(Estimator[MutualInformationConfig]):
+    """B-spline mutual information with permutation null; scores mi, clr, target_z."""
+
+    has_null: ClassVar[bool] = True
+
+    def __init__(
+        self, config: MutualInformationConfig, state: State, device: Any, precision: str
+    ) -> None:
+        super().__init__(config, state, device, precision)
+        self.settings = spline_settings(config, precision)
+        self.scorer = BsplineScorer(self.settings, device, not np.isnan(state["z"]).any())
+        self.genes = int(state["z"].shape[0])
+        self.is_regulator: NDArray[np.bool_] | None = None
+        if state["regulators"].size:
+            self.is_regulator = np.zeros(self.genes, dtype=bool)
+            self.is_regulator[state["regulators"]] = True
+        self.classes = entropy_classes(state["entropy_bits"])
+        # Of a bootstrap: the values it was drawn from, and how.
+        self._original: NDArray[np.float64] | None = None
+        self._resampling: Resampling | None = None
+        self._order: NDArray[np.int32] | None = None
+        self._cache: dict[tuple[str, int], Weights] = {}
+
+    # --- what the plan needs --------------------------------------------------------------------
+
+    @classmethod
+    def prepare(
+        cls, config: MutualInformationConfig, seed: int, scratch: Path | None = None
+    ) -> PreparedInput:
+        return spline_state(config)
+
+    @classmethod
+    def space(cls, state: State) -> PairSpace:
+        genes = int(state["z"].shape[0])
+        if state["regulators"].size:
+            return PairSpace("rectangle", int(state["regulators"].size), genes)
+        return PairSpace("triangle", genes, genes)
+
+    @classmethod
+    def work_per_second(
+        cls, config: MutualInformationConfig, state: State, backend: str, threads: int
+    ) -> float:
+        # Measured: docs/speed.md. The work of a pair grows with samples x order x bins.
+        bins, order = config["estimator"]["bins"], config["estimator"]["order"]
+        samples = int(state["z"].shape[1])
+        if backend == "cuda":
+            return 4e8 / max(1.0, samples * bins * bins / 1e5)
+        return threads * 1e6 / max(0.1, (samples * order * bins + 10 * bins * bins) / 9e3)
+
+    @classmethod
+    def blocks_bytes(
+        cls, config: MutualInformationConfig, state: State, backend: str, rows: int, columns: int
+    ) -> int:
+        """Weights of all genes are kept where there is room; a null keeps those of its columns,
+        and all that it draws."""
+        genes, samples = (int(n) for n in state["z"].shape)
+        pairs = max(1, cls.space(state).rows * cls.space(state).columns)
+        draws = permutations_needed(config["null"]["permutations"], config["keep"], pairs)
+        nulls = len(class_pairs(int(entropy_classes(state["entropy_bits"]).max(initial=0)) + 1))
+        if backend == "cuda":
+            blocks = super().blocks_bytes(config, state, backend, rows, columns)
+            return blocks + drawn_bytes(draws, samples, nulls, 0)
+        kept, beside = weights_bytes(config["estimator"]["bins"], config["estimator"]["order"])
+        of_tiles = min(kept * samples * genes, max(KEPT_BYTES, kept * samples * (rows + columns)))
+        held = max(of_tiles, drawn_bytes(draws, samples, nulls, kept))
+        return held + (kept + beside) * samples * max(rows, columns)
+
+    @classmethod
+    def resolve_precision(cls, config: MutualInformationConfig, backend: str) -> str:
+        asked = config["estimator"]["precision"]
+        if asked != "auto":
+            return str(asked)
+        return "mixed" if backend == "cuda" else "float64"
+
+    @classmethod
+    def chunk_parameters(cls, config: MutualInformationConfig) -> dict[str, Any]:
+        wanted = ("estimator", "score", "null", "keep")
+        result = {key: config[key] for key in wanted}
+        result["min_samples"] = config["preprocess"]["min_samples"]
+        result["ranking"] = config["gold_standard"] is not None
+        return result
+
+    @classmethod
+    def needs_scan(cls, config: MutualInformationConfig) -> bool:
+        return bool(config["score"] != "mi")
+
+    def schema(self) -> pa.Schema:
+        mi = pa.float32() if self.precision == "mixed" else pa.float64()
+        columns = [("i", pa.int32()), ("j", pa.int32()), ("mi_bits", mi), ("n_samples", pa.int32())]
+        return pa.schema(columns)
+
+    # --- null and selection ---------------------------------------------------------------------
+
+    def null(self, seed: int) -> dict[str, NDArray[Any]]:
+        draws = permutations_needed(
+            self.config["null"]["permutations"], self.config["keep"], self.n_pairs()
+        )
+        return permutation_null(
+            self.scorer,
+            np.asarray(self.state["z"]) if self._original is None else self._original,
+            self.state["entropy_bits"],
+            draws=draws,
+            seed=seed,
+            min_samples=self.config["preprocess"]["min_samples"],
+            resampling=self._resampling,
+        )
+
+    def _statistic(self, bits: Any, n_samples: Any) -> tuple[Any, Any]:
+        """n_samples * MI, and which pairs have enough samples (None: all)."""
+        if n_samples is None:
+            return bits * self.state["z"].shape[1], None
+        return bits * n_samples, n_samples >= self.config["preprocess"]["min_samples"]
+
+    def selection(self, null: State) -> Selection:
+        keep = self.config["keep"]
+        top = RANKED_EDGES if self.config["gold_standard"] is not None else 0
+        if keep == "all":
+            return Selection(everything=True)
+        if "top_edges" in keep:
+            return Selection(top=max(top, keep["top_edges"]))
+        if "score" in keep:
+            score = float(keep["score"])
+            return Selection(min_score=score - SLACK * max(1.0, abs(score)), top=top)
+        # A pair with q <= x has p <= x, so the p-value rule bounds what fdr can keep.
+        p = float(keep["p_value"] if "p_value" in keep else keep["fdr"])
+        limits = Null.from_arrays(null).thresholds(p) * (1.0 - SLACK)
+        return Selection(min_statistic=limits, top=top)
+
+    # --- tiles ----------------------------------------------------------------------------------
+
+    def n_pairs(self) -> int:
+        """Unordered pairs of the space."""
+        regulators = int(self.state["regulators"].size)
+        if not regulators:
+            return self.genes * (self.genes - 1) // 2
+        return regulators * (self.genes - 1) - regulators * (regulators - 1) // 2
+
+    def _row_items(self, begin: int, end: int) -> NDArray[np.int64]:
+        if self.is_regulator is None:
+            return np.arange(begin, end)
+        return np.asarray(self.state["regulators"][begin:end], dtype=np.int64)
+
+    def _block(self, kind: str, begin: int, end: int) -> Weights:
+        key = ("column" if self.is_regulator is None else kind, begin)
+        if key not in self._cache:
+            z = self.state["z"]
+            rows = self._row_items(begin, end) if kind == "row" else slice(begin, end)
+            weights = self.scorer.weights(np.ascontiguousarray(z[rows]))
+            of_value, _ = weights_bytes(self.settings.bins, self.settings.order)
+            size = weights.variables * z.shape[1] * of_value
+            room = 0.25 * self.device.free_bytes()
+            if self.device.backend == "cpu":
+                room = min(room, KEPT_BYTES)
+            if size * (len(self._cache) + 2) > room:
+                self._cache.clear()
+            self._cache[key] = weights
+        return self._cache[key]
+
+    def _scored(self, tile: Tile) -> ScoredTile:
+        xp = self.device.xp
+        rows = self._row_items(tile.row_begin, tile.row_end)
+        columns = np.arange(tile.column_begin, tile.column_end)
+        on_diagonal = self.is_regulator is None and tile.row_begin == tile.column_begin
+        from_column = np.arange(rows.size) + 1 if on_diagonal else None
+        bits, n_samples = self.scorer.scores(
+            self._block("row", tile.row_begin, tile.row_end),
+            self._block("column", tile.column_begin, tile.column_end),
+            from_column,
+        )
+        statistic, scored = self._statistic(bits, n_samples)
+        wanted = wanted_pairs(xp, rows, columns, on_diagonal, self.is_regulator)
+        if wanted is not None:
+            scored = wanted if scored is None else wanted & scored
+        return ScoredTile(rows, columns, bits, n_samples, wanted, scored, statistic)
+
+    def scan_tile(self, tile: Tile) -> Summaries:
+        return moment_sums(self._scored(tile), self.genes, self.is_regulator, self.device)
+
+    def compute_tile(
+        self, tile: Tile, selection: Selection, scan: State | None, cut: float
+    ) -> tuple[Rows, Summaries]:
+        xp, to_host = self.device.xp, self.device.to_host
+        scored = self._scored(tile)
+        score = self._ranking_score(scored, scan, selection)
+        row_class, column_class = (
+            xp.asarray(self.classes[items]) for items in (scored.rows, scored.columns)
+        )
+        passed = selection.passed(xp, scored.statistic, row_class, column_class, score)
+        keep = passed | (score >= cut) if selection.top else passed
+        if scored.scored is not None:
+            keep = keep & scored.scored
+        found = xp.nonzero(keep)
+        at_row, at_column = (to_host(place) for place in found)
+        samples = int(self.state["z"].shape[1])
+        rows: dict[str, NDArray[Any]] = {
+            "i": scored.rows[at_row].astype(np.int32),
+            "j": scored.columns[at_column].astype(np.int32),
+            "mi_bits": to_host(scored.bits[found]),
+            "n_samples": np.full(at_row.size, samples, dtype=np.int32)
+            if scored.n_samples is None
+            else to_host(scored.n_samples[found]),
+        }
+        if selection.top:
+            rows[RANK_SCORE] = to_host(score[found]).astype(np.float64)
+            rows[PASSED] = to_host(passed[found])
+        top_bits = max(1.0, float(np.log2(self.settings.bins)))
+        return rows, histogram_sums(scored, self.classes, samples, top_bits, self.device)
+
+    def _ranking_score(self, scored: ScoredTile, scan: State | None, selection: Selection) -> Any:
+        """The better of a pair's two directed scores; MI itself where ranking is by MI."""
+        needed = selection.top > 0 or selection.min_score is not None
+        if scan is None or not needed:
+            return scored.bits
+        return better_direction(
+            self.config["score"],
+            self.device.xp,
+            scored.bits,
+            scored.rows,
+            scored.columns,
+            ExactMoments.from_summaries(scan),
+            self.is_regulator,
+        )
+
+    # --- consensus ------------------------------------------------------------------------------
+
+    def score_pairs(
+        self, i: NDArray[Any], j: NDArray[Any]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """MI in bits and samples of a list of pairs, by the rows they share."""
+        return score_listed(self.scorer, self.state["z"], i, j)
+
+    def resampled(self, samples: NDArray[np.int64]) -> MutualInformation:
+        """The same analysis on some of the samples (with repetitions: a bootstrap).
+
+        Its null resamples too: permuted genes are drawn from the original samples first, so that
+        repeated samples raise the null as they raise the scores.
+        """
+        original = np.ascontiguousarray(self.state["z"])
+        if self._order is None:
+            by_rank = self.config["estimator"]["transform"] == "rank"
+            self._order = row_orders(original if by_rank else np.empty((0, 0)))
+        resampling = Resampling(samples, self._order, float(self.settings.intervals))
+        z = resampling.rows(original)
+        state = dict(self.state) | {
+            "z": z,
+            "entropy_bits": marginal_entropies(z, self.settings),
+        }
+        replicate = MutualInformation(self.config, state, self.device, self.precision)
+        replicate._original, replicate._resampling = original, resampling
+        return replicate
+
+    # --- network --------------------------------------------------------------------------------
+
+    def bootstrap(self, tiles: Sequence[Tile], number: int) -> NDArray[np.int32]:
+        samples = resample_samples(self.config, self.state["z"].shape[1], self.seed, number)
+        replicate = self.resampled(samples)
+        return undirected_edges(network_in_memory(replicate, tiles, self.seed), self.is_regulator)
+
+    def network(self, merged: Merged) -> Network:
+        return judge(self, merged)
+
+    def ranking(self, merged: Merged) -> Ranking:
+        return rank(self, merged)
+
+    def score_histogram(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
+        return score_histogram(self, merged, network.threshold_bits)

@@ -1,0 +1,129 @@
+"""What a tile of scored gene pairs adds to the sums of its analysis: moments and histograms.
+
+All sums are integers, so that they are the same however pairs are cut into tiles and chunks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairtile.engine.chunk_file import Summaries
+from pairtile.gpu.device import Device
+from pairtile.methods.mutual_information.moments import FIXED_POINT_ONE, ExactMoments
+from pairtile.methods.mutual_information.significance import class_pair_number
+
+HISTOGRAM_BINS = 2048
+"""Bins of the score histogram, from 0 to log2(bins) bits."""
+
+
+@dataclass(frozen=True)
+class ScoredTile:
+    """Scores of a rectangle of gene pairs; arrays of shape (rows, columns) live on the device.
+
+    rows, columns : item numbers, on the host. n_samples : samples observed in both genes, None
+    where nothing is missing. wanted : which cells are pairs, each unordered pair once (None: all).
+    scored : which of them have enough samples (None: all). statistic : n_samples * bits.
+    """
+
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    bits: Any
+    n_samples: Any
+    wanted: Any
+    scored: Any
+    statistic: Any
+
+    def select(self, values: Any) -> Any:
+        """The scored cells of an array of the tile's shape, as a vector."""
+        return values.ravel() if self.scored is None else values[self.scored]
+
+
+def wanted_pairs(
+    xp: Any,
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    on_diagonal: bool,
+    is_regulator: NDArray[np.bool_] | None,
+) -> Any:
+    """Which cells of a tile are pairs, each unordered pair once: bool (rows, columns), None: all.
+
+    ``rows`` and ``columns`` are item numbers, ``xp`` is numpy or cupy. ``is_regulator``: of every
+    item, where only pairs with a regulator count and rows are regulators.
+    """
+    if on_diagonal:
+        return xp.asarray(columns)[None, :] > xp.asarray(rows)[:, None]
+    if is_regulator is None:
+        return None
+    # Two regulators meet twice in the rectangle; they count where i < j.
+    both = xp.asarray(is_regulator[columns])[None, :]
+    r, c = xp.asarray(rows)[:, None], xp.asarray(columns)[None, :]
+    return (r != c) & (~both | (r < c))
+
+
+def moment_sums(
+    tile: ScoredTile, genes: int, is_regulator: NDArray[np.bool_] | None, device: Device
+) -> Summaries:
+    """Count, sum and sum of squares of each gene's scores, as source and as target."""
+    xp, to_host = device.xp, device.to_host
+    bits = tile.bits if tile.scored is None else xp.where(tile.scored, tile.bits, 0)
+    exact = bits.astype(xp.float64)
+    one = xp.ones(exact.shape, dtype=xp.int64)
+    values = {
+        "sum": xp.rint(exact * FIXED_POINT_ONE).astype(xp.int64),
+        "squares": xp.rint(exact * exact * FIXED_POINT_ONE).astype(xp.int64),
+        "count": one if tile.scored is None else tile.scored.astype(xp.int64),
+    }
+    total = ExactMoments.zeros(genes)
+    for name, value in values.items():
+        by_row, by_column = to_host(value.sum(axis=1)), to_host(value.sum(axis=0))
+        total.add("source", name, tile.rows, by_row)
+        total.add("target", name, tile.columns, by_column)
+        # The other direction, column gene as source, where it may be one.
+        if is_regulator is None:
+            total.add("source", name, tile.columns, by_column)
+            total.add("target", name, tile.rows, by_row)
+        else:
+            both = is_regulator[tile.columns]
+            total.add("source", name, tile.columns, both * by_column)
+            among = (value * xp.asarray(both)[None, :]).sum(axis=1)
+            total.add("target", name, tile.rows, to_host(among))
+    return total.sums
+
+
+def histogram_sums(
+    tile: ScoredTile, classes: NDArray[np.int8], samples: int, top_bits: float, device: Device
+) -> Summaries:
+    """Numbers of pairs, and histograms of scores and (by pair of null classes) of statistics.
+
+    Both histograms have ``HISTOGRAM_BINS`` bins over 0 .. top_bits; the statistic is taken in
+    units of bits at complete observation, that is divided by ``samples``.
+    """
+    xp, to_host = device.xp, device.to_host
+    n_classes = int(classes.max(initial=0)) + 1
+
+    def bin_of(values: Any) -> Any:
+        scaled = tile.select(values) * (HISTOGRAM_BINS / top_bits)
+        return xp.minimum(scaled, HISTOGRAM_BINS - 1).astype(xp.int32)
+
+    score_bins = bin_of(tile.bits)
+    counts = to_host(xp.bincount(score_bins, minlength=HISTOGRAM_BINS)).astype(np.int64)
+    by_class = counts[None, :]
+    if n_classes > 1 or tile.n_samples is not None:
+        rows, columns = (xp.asarray(classes[items]) for items in (tile.rows, tile.columns))
+        number = class_pair_number(rows[:, None], columns[None, :], n_classes, xp)
+        number = tile.select(xp.broadcast_to(number, tile.bits.shape))
+        place = number * HISTOGRAM_BINS + bin_of(tile.statistic / samples)
+        n_pairs = n_classes * (n_classes + 1) // 2
+        by_class = to_host(xp.bincount(place, minlength=n_pairs * HISTOGRAM_BINS))
+        by_class = by_class.astype(np.int64).reshape(n_pairs, HISTOGRAM_BINS)
+    pairs = tile.bits.size if tile.wanted is None else int(tile.wanted.sum())
+    return {
+        "histogram": counts,
+        "statistic_histogram": by_class,
+        "pairs": np.array([pairs], dtype=np.int64),
+        "pairs_scored": np.array([int(score_bins.size)], dtype=np.int64),
+    }

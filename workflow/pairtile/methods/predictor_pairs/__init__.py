@@ -1,0 +1,12 @@
+"""Sets of genes that predict a gene, by mean conditional entropy."""
+
+from pairtile.method import Method
+
+METHOD = Method(
+    name="predictor_pairs",
+    package=__name__,
+    config="config:PredictorPairsConfig",
+    estimator="score:PredictorPairs",
+    report="report:REPORT",
+    figures="figures",
+)

@@ -1,0 +1,167 @@
+"""The best predictor sets of many targets: one table, made from lists, reduced from parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations, islice
+from math import comb
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import NO_KEY
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best sets of every target: rows in ascending (target, key, predictors).
+
+    target      int32 (rows,): row of ``targets``
+    predictors  int32 (rows, cardinality): rows of ``predictors``, ascending within a set
+    key         int64 (rows,): MCE in 1e-9 bit; sets of equal key tie
+    mce_bits    float64 (rows,)
+    n_ties      int64 (rows,): on the first row of each (target, key), how many admissible sets have
+                this key, reported or not; 0 on the other rows of the same key
+    """
+
+    target: NDArray[np.int32]
+    predictors: NDArray[np.int32]
+    key: NDArray[np.int64]
+    mce_bits: NDArray[np.float64]
+    n_ties: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.target)
+
+
+def reduce_best(
+    target: ArrayLike,
+    predictors: ArrayLike,
+    key: ArrayLike,
+    mce_bits: ArrayLike,
+    n_ties: ArrayLike,
+    top: int,
+) -> Best:
+    """The ``top`` best sets of every target from the rows of several calls, in any order.
+
+    The calls covered different sets of the same targets. Exact for any division into calls: the
+    k-th best key of all is no more than the k-th best of any call, so that every call that has
+    sets of a key that is kept has reported and counted it.
+    """
+    target = np.asarray(target, dtype=np.int32)
+    key = np.asarray(key, dtype=np.int64)
+    mce_bits = np.asarray(mce_bits, dtype=np.float64)
+    n_ties = np.asarray(n_ties, dtype=np.int64)
+    predictors = np.asarray(predictors, dtype=np.int32)
+    if predictors.ndim == 1:
+        predictors = predictors[:, None]
+    order = np.lexsort((*predictors.T[::-1], key, target))
+    target, key, predictors = target[order], key[order], predictors[order]
+    rows = np.arange(len(target))
+    new_target = np.ones(len(target), dtype=bool)
+    new_target[1:] = target[1:] != target[:-1]
+    new_key = new_target.copy()
+    new_key[1:] |= key[1:] != key[:-1]
+    summed = np.zeros(len(target), dtype=np.int64)
+    if len(target):
+        summed[new_key] = np.add.reduceat(n_ties[order], np.flatnonzero(new_key))
+    rank = rows - np.maximum.accumulate(np.where(new_target, rows, 0))
+    keep = rank < top
+    return Best(
+        target=target[keep],
+        predictors=predictors[keep],
+        key=key[keep],
+        mce_bits=mce_bits[order][keep],
+        n_ties=summed[keep],
+    )
+
+
+def join_best(parts: list[Best], top: int) -> Best:
+    """``reduce_best`` of tables."""
+    return reduce_best(
+        np.concatenate([part.target for part in parts]),
+        np.concatenate([part.predictors for part in parts]),
+        np.concatenate([part.key for part in parts]),
+        np.concatenate([part.mce_bits for part in parts]),
+        np.concatenate([part.n_ties for part in parts]),
+        top,
+    )
+
+
+def all_tied(
+    targets: NDArray[np.int32],
+    exclude: NDArray[np.int32],
+    n_predictors: int,
+    cardinality: int,
+    first_begin: int,
+    first_end: int,
+    top: int,
+) -> Best:
+    """The table of targets for which every set scores 0, as for constant ones.
+
+    targets, exclude : int32 (n,), their rows and their excluded predictors
+    """
+    sets: list[tuple[int, ...]] = []
+    lengths, n_ties = [], []
+    for excluded in exclude.tolist():
+        n_left = n_predictors - first_begin - (first_begin <= excluded < n_predictors)
+        n_first = first_end - first_begin - (first_begin <= excluded < first_end)
+        n_sets = comb(n_left, cardinality) - comb(n_left - n_first, cardinality)
+        # In lexicographic order the first sets begin with the first predictor, and there are as
+        # many as are asked for without going far beyond it.
+        few = range(first_begin, min(first_begin + top + cardinality + 1, n_predictors))
+        left = [p for p in few if p != excluded]
+        rows = list(islice(combinations(left, cardinality), min(top, n_sets)))
+        sets += rows
+        lengths.append(len(rows))
+        n_ties += ([n_sets] + [0] * (len(rows) - 1)) if rows else []
+    n = len(sets)
+    return Best(
+        target=np.repeat(targets, lengths).astype(np.int32),
+        predictors=np.array(sets, dtype=np.int32).reshape(n, cardinality),
+        key=np.zeros(n, dtype=np.int64),
+        mce_bits=np.zeros(n),
+        n_ties=np.array(n_ties, dtype=np.int64),
+    )
+
+
+Lists = tuple[
+    NDArray[np.int64], NDArray[np.int32], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]
+]
+
+
+def empty_lists(n_targets: int, top: int, cardinality: int) -> Lists:
+    """Keys, sets, scores, ties and filled rows of every target's list of best sets, all empty.
+
+    Shapes (n_targets, top), sets (n_targets, top, cardinality), filled (n_targets,); see
+    ``pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy_best``.
+    """
+    shape = (n_targets, top)
+    return (
+        np.full(shape, NO_KEY),
+        np.full((*shape, cardinality), -1, dtype=np.int32),
+        np.full(shape, np.nan),
+        np.zeros(shape, dtype=np.int64),
+        np.zeros(n_targets, dtype=np.int64),
+    )
+
+
+def best_of_lists(
+    keys: NDArray[np.int64],
+    sets: NDArray[np.int32],
+    scores: NDArray[np.float64],
+    ties: NDArray[np.int64],
+    filled: NDArray[np.int64],
+) -> Best:
+    """One table of the lists of all targets: the first ``filled[target]`` rows of each.
+
+    keys, scores, ties : (n_targets, top), sets : (n_targets, top, cardinality)
+    """
+    rows = np.arange(keys.shape[1])[None, :] < filled[:, None]
+    return Best(
+        target=np.nonzero(rows)[0].astype(np.int32),
+        predictors=sets[rows],
+        key=keys[rows],
+        mce_bits=scores[rows],
+        n_ties=ties[rows],
+    )

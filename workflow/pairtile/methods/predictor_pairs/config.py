@@ -1,0 +1,286 @@
+"""The section of ``method: predictor_pairs``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Discriminator, Field, Tag, ValidationInfo, field_validator, model_validator
+
+from pairtile.config.models import ConfigModel
+from pairtile.config.network import (
+    Chunks,
+    ExportList,
+    OptionalPath,
+    chunks_field,
+    export_field,
+    gold_standard_field,
+)
+from pairtile.config.preprocess import TableAnalysis
+from pairtile.config.values import EXPECTED, Choice, Form, Number, Switch, Whole, refusal
+from pairtile.methods.predictor_pairs.config_quantize import Quantize
+
+
+class PredictorSearch(ConfigModel):
+    """The search: which sets of predictors tell most of a target. Its criterion is the mean
+    conditional entropy of the target's level given the levels of the set, in bits: 0 where the set
+    tells the target's level in every sample, and the target's own entropy where it tells nothing.
+    The lower, the better."""
+
+    penalty: Annotated[Literal["no_obs", "none", "poor_obs"], Choice()] = Field(
+        default="no_obs",
+        description=(
+            "How few samples are made up for. With few samples thousands of sets look perfect "
+            "because most combinations of their levels were seen once or never. `no_obs`: "
+            "combinations that were never seen count as if they told nothing of the target "
+            "(weight `alpha`); recommended. `poor_obs`: combinations seen once count as uncertain "
+            "(`beta`). `none`: the entropy as counted, for comparison."
+        ),
+    )
+    alpha: Annotated[float, Number(low=0)] = Field(
+        default=1.0,
+        description=(
+            "Weight of each combination of levels under `penalty: no_obs`, in samples: each "
+            "counts as if it had been seen so many times more. 0: no penalty."
+        ),
+    )
+    beta: Annotated[float, Number(above=0, high=1)] = Field(
+        default=0.8,
+        description=(
+            "Under `penalty: poor_obs`, how sure one is of the target's level where a combination "
+            "was seen once: the probability of the level that was seen; the others share the rest."
+        ),
+    )
+    cardinality: Annotated[int, Whole(1, 3)] = Field(
+        default=2,
+        description=(
+            "Predictors in a set. 1: single predictors. 2: pairs; every pair with every target. "
+            "3: threes, see `search`; they need many samples (27 combinations of 3 levels)."
+        ),
+    )
+    top: Annotated[int, Whole(1, 1000)] = Field(
+        default=10,
+        description="How many sets to report for each target, best first.",
+    )
+    self: Annotated[bool, Switch()] = Field(
+        default=False,
+        description=(
+            "Whether a target may be among its own predictors (its level one step earlier, with "
+            "`lag: 1`). `true` fits genes that keep their level, and hides what else acts on them."
+        ),
+    )
+    search: Annotated[Literal["auto", "exhaustive", "sffs"], Choice()] = Field(
+        default="auto",
+        description=(
+            "How sets of `cardinality: 3` are found; smaller ones are always all tried. "
+            "`exhaustive`: every three. `sffs`: sequential forward floating selection, which "
+            "starts from each target's best pairs and adds and drops predictors; quick, but may "
+            "miss the best three. `auto`: exhaustive up to 2e11 threes times targets; the result "
+            "says which it was."
+        ),
+    )
+
+
+class PredictorNull(ConfigModel):
+    """How good the best sets are by chance: p-values from shuffled targets."""
+
+    kind: Annotated[Literal["permutation", "circular_shift"], Choice()] = Field(
+        default="permutation",
+        description=(
+            "What is done to a target. `permutation`: its levels are shuffled over the samples. "
+            "`circular_shift`: they are moved along in time, each series within itself, the end "
+            "coming back in at the start, which keeps the ups and downs of a slow time course. "
+            "Take it where levels change slowly from sample to sample, as in most time courses: "
+            "permutation then lets genes pass that have nothing to do with each other (a warning "
+            "says so). A series of n steps has only n - 1 shifts."
+        ),
+    )
+    permutations: Annotated[
+        Literal["auto"] | int, Whole(0, 100_000, word="auto", exponent=True)
+    ] = Field(
+        default="auto",
+        description=(
+            "How many times targets are shuffled, for each composition (targets with equal numbers "
+            "of samples at each level share their shuffles), or each target is shifted; the best "
+            "set of each is searched as for a real target, at the same cost. 0: not at all, and no "
+            "p-values. `auto`: 100 to 1,000 permutations, by that cost; 99 shifts, or as many as "
+            "the series have. No p- or q-value is less than 1 / (permutations + 1): see that "
+            "`keep` can be met."
+        ),
+    )
+
+
+class KeepSetsByPValue(ConfigModel):
+    """Keep sets by p-value."""
+
+    p_value: Annotated[float, Number(above=0, high=1)] = Field(
+        description="Keep the reported sets whose permutation p-value is at most this."
+    )
+
+
+class KeepSetsByFdr(ConfigModel):
+    """Keep sets by false discovery rate."""
+
+    fdr: Annotated[float, Number(above=0, high=1)] = Field(
+        description=(
+            "Keep the reported sets whose q-value (Benjamini-Hochberg, from the permutation "
+            "p-values) is at most this: the expected share of chance sets among those kept."
+        )
+    )
+
+
+_KEEP_SECTIONS = (KeepSetsByPValue, KeepSetsByFdr)
+_KEEP_FORMS = "best, {p_value: x} or {fdr: x} (one of them)"
+
+
+def _keep_form(value: Any) -> str | None:
+    if isinstance(value, _KEEP_SECTIONS):
+        return f"<{next(iter(type(value).model_fields))}>"
+    if isinstance(value, Mapping):
+        key = next(iter(value)) if len(value) == 1 else None
+        return f"<{key}>" if key in ("p_value", "fdr") else None
+    return "<best>" if value == "best" and isinstance(value, str) else None
+
+
+KeepSets = Annotated[
+    Annotated[KeepSetsByPValue, Tag("<p_value>")]
+    | Annotated[KeepSetsByFdr, Tag("<fdr>")]
+    | Annotated[Literal["best"], Tag("<best>")],
+    Discriminator(
+        _keep_form,
+        custom_error_type=EXPECTED,
+        custom_error_message="{expected}",
+        custom_error_context={"expected": _KEEP_FORMS, "choices": "best p_value fdr"},
+    ),
+    Form(_KEEP_FORMS),
+]
+
+
+class PredictorPairsConfig(TableAnalysis):
+    """Predictors of each gene's level: all pairs of candidate genes (or single genes, or threes)
+    against every target, by mean conditional entropy of levels, over time steps or samples, with
+    exact counts of ties, intrinsically multivariate prediction and permutation p-values."""
+
+    method: Annotated[Literal["predictor_pairs"], Choice()] = Field(
+        description="Which method this analysis runs."
+    )
+    expression: OptionalPath = Field(
+        default=None,
+        description=(
+            "The expression table, genes x samples, the samples of a time series in order of time. "
+            "Formats, by suffix: `.tsv`, `.tab`, `.csv`, `.txt` and `.gct` (each also `.gz`), "
+            "`.parquet`, `.h5ad` (AnnData), or a 10x folder with `matrix.mtx`. Give this or "
+            "`levels`, one of them. A relative path starts at the working directory."
+        ),
+    )
+    levels: OptionalPath = Field(
+        default=None,
+        description=(
+            "In place of `expression`: a table of levels, genes x samples in the same formats, "
+            "with whole numbers 0, 1, ... up to 3; empty or NA where missing. Then `quantize.rule` "
+            "does nothing, and of `preprocess` only `min_samples` and `drop_constant` count."
+        ),
+    )
+    quantize: Quantize = Field(
+        default=Quantize(), description="How expression values become levels."
+    )
+    lag: Annotated[int, Whole(0, 1000)] = Field(
+        default=1,
+        description=(
+            "Time steps from predictor to target. 1: predictors in one sample, the target in the "
+            "next of the same series; samples must stand in order of time. 0: both in the same "
+            "sample, for samples that are no time series."
+        ),
+    )
+    series: OptionalPath = Field(
+        default=None,
+        description=(
+            "Where the samples come from several time series: a table with two columns, sample and "
+            "series, a line for every sample. Within a series, samples are taken in the order of "
+            "the table's columns; the last of one series is never joined to the first of another. "
+            "null: one series."
+        ),
+    )
+    regulators: OptionalPath = Field(
+        default=None,
+        description=(
+            "A text file of candidate predictors, one name a line; `#` starts a comment line. "
+            "null: every gene. Fewer candidates make the search faster by the square, and chance "
+            "finds fewer."
+        ),
+    )
+    targets: OptionalPath = Field(
+        default=None,
+        description=(
+            "A text file of the genes whose predictors are sought, one name a line. null: every "
+            "gene."
+        ),
+    )
+    gold_standard: OptionalPath = gold_standard_field()
+    estimator: PredictorSearch = Field(
+        default=PredictorSearch(), description="How sets of predictors are scored and searched."
+    )
+    null: PredictorNull = Field(
+        default=PredictorNull(), description="The null distribution, for p- and q-values."
+    )
+    keep: KeepSets = Field(
+        default="best",
+        description=(
+            "Which of the reported sets become edges, predictor to target; give one form. `best`: "
+            "the best set of each target, ties going to the first in the table's order (the result "
+            "says how many tie). `{p_value: x}`: permutation p-value at most x. `{fdr: x}`: "
+            "Benjamini-Hochberg q-value at most x."
+        ),
+    )
+    chunks: Chunks = chunks_field("the search is")
+    export: ExportList = export_field()
+
+    input_keys: ClassVar[tuple[str, ...]] = (
+        "expression",
+        "levels",
+        "series",
+        "regulators",
+        "targets",
+        "gold_standard",
+    )
+    input_folders: ClassVar[tuple[str, ...]] = ("expression", "levels")
+    tables: ClassVar[tuple[str, ...]] = ("predictors.tsv", "hyperedges.tsv")
+    draws_in_prepare: ClassVar[bool] = True
+    network_on_cpu: ClassVar[bool] = True
+    report_needs_state: ClassVar[bool] = True
+    used_by: ClassVar[Mapping[str, frozenset[str]]] = {
+        "keep": frozenset({"network", "tables"}),
+        "gold_standard": frozenset({"evaluate"}),
+        "chunks": frozenset({"plan"}),
+        "export": frozenset(),
+    }
+
+    def table_path(self) -> str | None:
+        return self.expression if self.levels is None else self.levels
+
+    @field_validator("quantize")
+    @classmethod
+    def _levels_decided(cls, quantize: Quantize, info: ValidationInfo) -> Quantize:
+        from_expression = info.data.get("expression") is not None
+        return quantize.for_expression() if from_expression else quantize
+
+    @model_validator(mode="after")
+    def _one_table(self) -> Self:
+        if self.expression is None and self.levels is None:
+            raise refusal("the path of a table here, or under levels", key="expression")
+        if self.expression is not None and self.levels is not None:
+            raise refusal("null beside expression (one of them, not both)", key="levels")
+        if self.levels is not None:
+            cleaning = self.preprocess
+            if cleaning.log2 is True or cleaning.pseudocount or cleaning.normalize != "none":
+                raise refusal(
+                    "min_samples and drop_constant only beside levels, which are used as they are",
+                    key="preprocess",
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _keep_has_p_values(self) -> Self:
+        if self.keep != "best" and self.null.permutations == 0:
+            raise refusal("best under null.permutations: 0 (no p-values)", key="keep")
+        return self

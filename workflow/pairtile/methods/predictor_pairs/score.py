@@ -1,0 +1,273 @@
+"""Predictor sets of least mean conditional entropy (Borelli et al. 2013), as one estimator.
+
+The state is described in ``predictor_state``.
+
+Rows of the pair space are the targets and, below them, the shuffled targets of the null; a column
+is the first predictor of all sets that begin with it.
+"""
+
+from __future__ import annotations
+
+from math import comb
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pairtile.engine.chunk_file import Rows, Summaries
+from pairtile.engine.estimator import (
+    Estimator,
+    Merged,
+    PreparedInput,
+    Ranking,
+    State,
+    Written,
+)
+from pairtile.engine.network import Network
+from pairtile.engine.selection import Selection
+from pairtile.engine.tiles import PairSpace, Tile
+from pairtile.methods.predictor_pairs.config import PredictorPairsConfig
+from pairtile.methods.predictor_pairs.network_sets import (
+    edges_of_sets,
+    kept_sets,
+    lacking_warnings,
+    set_counts,
+    set_warnings,
+    threshold_warnings,
+    threshold_words,
+)
+from pairtile.methods.predictor_pairs.prepare import prepare_predictors
+from pairtile.methods.predictor_pairs.rows import (
+    EVERYTHING,
+    best_keys,
+    best_of_band,
+    rows_found,
+    rows_schema,
+)
+from pairtile.methods.predictor_pairs.search import PredictorSearch, SearchSettings
+from pairtile.methods.predictor_pairs.state import search_input
+from pairtile.methods.predictor_pairs.tables import judged_sets, stored_sets, write_predictor_tables
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HISTOGRAM_BINS = 200
+
+
+class PredictorPairs(Estimator[PredictorPairsConfig]):
+    """Exhaustive search for the predictor sets of every target, with a searched null."""
+
+    sort_by: ClassVar[tuple[str, ...]] = ("target_row", "rank")
+    work_unit: ClassVar[str] = "sets"
+
+    def __init__(
+        self, config: PredictorPairsConfig, state: State, device: Any, precision: str
+    ) -> None:
+        super().__init__(config, state, device, precision)
+        self.cardinality = int(state["cardinality"][0])
+        self.n_targets = int(state["targets"].size)
+        self.sffs = bool(config["estimator"]["cardinality"] > self.cardinality)
+        self.top = int(config["estimator"]["top"])
+        # Of a shuffled target only the best counts; those that SFFS grows from need as many seeds.
+        self.null_top = self.top if self.sffs else 1
+        self._searches: dict[int, PredictorSearch] = {}
+        # Of each row of the space, the best keys so far: what cannot be among the best of all
+        # tiles need not be reported again. It changes chunk files, never the merged table.
+        self._best_keys: dict[int, NDArray[np.int64]] = {}
+
+    # --- what the plan needs --------------------------------------------------------------------
+
+    @classmethod
+    def prepare(
+        cls, config: PredictorPairsConfig, seed: int, scratch: Path | None = None
+    ) -> PreparedInput:
+        return search_input(config, prepare_predictors(config), seed)
+
+    @classmethod
+    def space(cls, state: State) -> PairSpace:
+        rows = int(state["targets"].size) + len(state["null_class"])
+        columns = int(state["predictors"].size) - int(state["cardinality"][0]) + 1
+        return PairSpace("rectangle", rows, max(columns, 0))
+
+    @classmethod
+    def work(cls, state: State, tile: Tile) -> int:
+        """Sets in a tile, those with the target's own gene included."""
+        predictors, c = int(state["predictors"].size), int(state["cardinality"][0])
+        # Sets whose first predictor is column k or a later one: those of the last predictors - k.
+        sets = comb(predictors - tile.column_begin, c) - comb(predictors - tile.column_end, c)
+        return (tile.row_end - tile.row_begin) * sets
+
+    @classmethod
+    def work_per_second(
+        cls, config: PredictorPairsConfig, state: State, backend: str, threads: int
+    ) -> float:
+        # Measured for pairs in tiles of 50 and of 500 samples: docs/speed.md.
+        levels, c = int(state["n_levels"][0]), int(state["cardinality"][0])
+        samples, missing = int(state["source_samples"].size), bool((state["levels"] < 0).any())
+        if backend == "cuda":
+            rate = {2: 7e11, 3: 2.2e11, 4: 8e10}[levels] / (1.0 + samples / 300)
+            return rate / ((2.0 if missing else 1.0) * (levels if c == 3 else 1.0))
+        rate = threads * {2: 1.5e9, 3: 3e8, 4: 6e7}[levels] / (1.0 + samples / 200)
+        return rate / ((10.0 if missing else 1.0) * (2.0 * levels if c == 3 else 1.0))
+
+    @classmethod
+    def resolve_precision(cls, config: PredictorPairsConfig, backend: str) -> str:
+        return "float64"
+
+    @classmethod
+    def chunk_parameters(cls, config: PredictorPairsConfig) -> dict[str, Any]:
+        return {
+            "estimator": config["estimator"],
+            "min_samples": config["preprocess"]["min_samples"],
+        }
+
+    def schema(self) -> pa.Schema:
+        return rows_schema(self.cardinality)
+
+    # --- tiles ----------------------------------------------------------------------------------
+
+    def search_settings(self, top: int, cardinality: int | None = None) -> SearchSettings:
+        """How sets are scored, for the section at hand."""
+        estimator = self.config["estimator"]
+        return SearchSettings(
+            levels=int(self.state["n_levels"][0]),
+            cardinality=self.cardinality if cardinality is None else cardinality,
+            penalty=estimator["penalty"],
+            alpha=float(estimator["alpha"]),
+            beta=float(estimator["beta"]),
+            top=top,
+            min_samples=int(self.config["preprocess"]["min_samples"]),
+        )
+
+    def predictor_levels(self) -> NDArray[np.int8]:
+        """Levels of the candidates, int8 (predictors, transitions)."""
+        return self._levels(self.state["predictors"], "source_samples")
+
+    def target_levels(self, rows: slice) -> NDArray[np.int8]:
+        """Levels of rows of the space: targets, then shuffled targets."""
+        real = self._levels(self.state["targets"][rows], "target_samples")
+        drawn = slice(max(rows.start - self.n_targets, 0), max(rows.stop - self.n_targets, 0))
+        return np.concatenate([real, np.asarray(self.state["null_levels"][drawn], dtype=np.int8)])
+
+    def places(self) -> NDArray[np.int32]:
+        """Of each item, its number among the candidates; -1 where it is none."""
+        place = np.full(len(self.state["levels"]), -1, dtype=np.int32)
+        place[self.state["predictors"]] = np.arange(self.state["predictors"].size)
+        return place
+
+    def excluded(self, rows: slice) -> NDArray[np.int32]:
+        """For rows of the space, the candidate that must not predict it; -1 where any may."""
+        place = self.places()
+        targets = np.asarray(self.state["targets"])
+        drawn = np.asarray(self.state["null_exclude"])
+        itself = np.where(drawn < 0, -1, place[targets[np.maximum(drawn, 0)]])
+        everyone = np.concatenate([place[targets], itself])[rows].astype(np.int32)
+        return np.full_like(everyone, -1) if self.config["estimator"]["self"] else everyone
+
+    def _levels(self, items: NDArray[Any], samples: str) -> NDArray[np.int8]:
+        rows = np.asarray(self.state["levels"])[np.asarray(items)]
+        return np.ascontiguousarray(rows[:, np.asarray(self.state[samples])], dtype=np.int8)
+
+    def search(self, top: int) -> PredictorSearch:
+        """The search over the candidates, for lists of ``top`` sets."""
+        if top not in self._searches:
+            self._searches[top] = PredictorSearch(
+                self.predictor_levels(), self.search_settings(top), self.device
+            )
+        return self._searches[top]
+
+    def compute_tile(
+        self, tile: Tile, selection: Selection, scan: State | None, cut: float
+    ) -> tuple[Rows, Summaries]:
+        middle = min(max(self.n_targets, tile.row_begin), tile.row_end)
+        parts = [
+            self._best(begin, end, top, tile)
+            for begin, end, top in (
+                (tile.row_begin, middle, self.top),
+                (middle, tile.row_end, self.null_top),
+            )
+            if end > begin
+        ]
+        rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        return rows, {"sets": np.array([self.work(self.state, tile)], dtype=np.int64)}
+
+    def _best(self, begin: int, end: int, top: int, tile: Tile) -> dict[str, NDArray[Any]]:
+        rows = slice(begin, end)
+        known = self._best_keys.get(begin)
+        if known is None:
+            known = np.full((end - begin, top), EVERYTHING, dtype=np.int64)
+        best = self.search(top).best(
+            self.target_levels(rows),
+            self.excluded(rows),
+            tile.column_begin,
+            tile.column_end,
+            cut=known[:, -1].copy(),
+        )
+        self._best_keys[begin] = best_keys(known, best)
+        return rows_found(self.state, best, begin)
+
+    def reduce_band(self, rows: pa.Table) -> pa.Table:
+        """The best sets of each target among those of all tiles, with their ties added up."""
+        return best_of_band(self.state, rows, self.top, self.null_top)
+
+    # --- network --------------------------------------------------------------------------------
+
+    def network(self, merged: Merged) -> Network:
+        sets = judged_sets(self, merged)
+        kept = kept_sets(sets, self.config["keep"])
+        edges = edges_of_sets(kept)
+        return Network(
+            edges.drop(columns="score"),
+            directed=True,
+            counts=set_counts(sets, kept, edges),
+            threshold=threshold_words(sets, kept, self.config["keep"]),
+            arrays=stored_sets(self, sets),
+            warnings=self.cautions(sets),
+        )
+
+    def cautions(self, sets: pd.DataFrame) -> list[str]:
+        """In plain words: what ties leave open, and what too few samples or draws keep out."""
+        wanted = int(self.config["estimator"]["cardinality"])
+        itself = (self.excluded(slice(0, self.n_targets)) >= 0).astype(int)
+        enough = int((self.state["predictors"].size - itself >= wanted).sum())
+        least = int(self.config["preprocess"]["min_samples"])
+        of_class = np.asarray(self.state["null_class"])
+        draws = int(np.bincount(of_class).max()) if of_class.size else 0
+        return [
+            *set_warnings(sets, self.config),
+            *lacking_warnings(sets, enough, wanted, least),
+            *threshold_warnings(self.config["keep"], draws),
+        ]
+
+    def ranking(self, merged: Merged) -> Ranking:
+        sets = judged_sets(self, merged)
+        edges = edges_of_sets(sets[sets["target_entropy_bits"] > 0.0])
+        return Ranking(edges[["source", "target"]].assign(score=edges["score"]), directed=True)
+
+    def score_histogram(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
+        pairs = merged.pairs[merged.pairs["rank"] == 1]
+        rows = pairs["target_row"].to_numpy()
+        real = rows < self.n_targets
+        scores = pairs["mce_bits"].to_numpy()
+        # Each draw stands for its share of the targets of its class.
+        of_draw = np.asarray(self.state["null_class"])
+        of_target = np.asarray(self.state["target_class"])
+        classes = int(max(of_draw.max(initial=-1), of_target.max(initial=-1))) + 1
+        targets = np.bincount(of_target[of_target >= 0], minlength=classes)
+        share = (targets / np.maximum(np.bincount(of_draw, minlength=classes), 1))[of_draw]
+        top = max(float(scores.max(initial=0.0)), 1e-3)
+        bins = np.linspace(0.0, top, HISTOGRAM_BINS + 1)
+        return network.arrays | {
+            "edges": bins,
+            "counts": np.histogram(scores[real], bins=bins)[0],
+            "null_counts": np.histogram(
+                scores[~real], bins=bins, weights=share[rows[~real] - self.n_targets]
+            )[0],
+            "threshold_bits": np.array(np.nan),
+        }
+
+    def write_tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
+        sets = judged_sets(self, merged)
+        return write_predictor_tables(sets, kept_sets(sets, self.config["keep"]), items, folder)

@@ -1,0 +1,166 @@
+"""Scores and entropies of given predictor sets, and sets of three grown from pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairtile.cpu.bit_planes import bit_planes
+from pairtile.methods.predictor_pairs.best import Best, best_of_lists, empty_lists
+from pairtile.methods.predictor_pairs.kernels import mean_conditional_entropy_given as kernels
+from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import n_log_n_table
+from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy_floating import (
+    floating_search,
+)
+from pairtile.methods.predictor_pairs.search import PredictorSearch, check_levels
+from pairtile.methods.predictor_pairs.search_cpu import run_in_threads
+
+FloatVector = NDArray[np.float64]
+
+
+def set_entropies(
+    predictors: NDArray[np.int8],
+    targets: NDArray[np.int8],
+    target_rows: NDArray[np.int32],
+    sets: NDArray[np.int32],
+) -> tuple[FloatVector, FloatVector, FloatVector, NDArray[np.int64]]:
+    """Entropies in bits, without any penalty, of targets given predictor sets.
+
+    predictors : int8 (n_predictors, n_samples), targets : int8 (n_targets, n_samples), -1 missing
+    target_rows : int32 (n,), the target of each set
+    sets : int32 (n, c), rows of ``predictors``
+
+    Returns H(Y), H(Y | set), the least H(Y | subset with one predictor fewer) and how many samples
+    were used: those in which the target and the whole set are present, the same for all three
+    entropies (0 bits where there are none). With c = 1 the subset is empty, and its entropy H(Y).
+    The IMP score is the third less the second (Martins et al. 2008, with entropy for error).
+
+    Raises ValueError where shapes or row numbers do not fit.
+    """
+    n_levels = max(2, *(int(table.max(initial=1)) + 1 for table in (predictors, targets)))
+    predictors = check_levels("predictors", predictors, n_levels)
+    targets = check_levels("targets", targets, n_levels)
+    target_rows, sets = _check_rows(predictors, targets, target_rows, sets)
+    of_target, of_set, of_subset = np.empty((3, len(sets)))
+    n_samples = np.empty(len(sets), dtype=np.int64)
+    kernels.set_entropies(
+        bit_planes(predictors, n_levels),
+        bit_planes(targets, n_levels),
+        target_rows,
+        sets,
+        n_log_n_table(predictors.shape[1]),
+        of_target,
+        of_set,
+        of_subset,
+        n_samples,
+    )
+    return of_target, of_set, of_subset, n_samples
+
+
+def score_sets(
+    search: PredictorSearch,
+    targets: NDArray[np.int8],
+    target_rows: NDArray[np.int32],
+    sets: NDArray[np.int32],
+) -> FloatVector:
+    """MCE in bits of given sets with the search's penalty, as ``search.best`` would report it.
+
+    ``targets``, ``target_rows`` and ``sets`` as in :func:`set_entropies`, predictors ascending
+    within a set. NaN for a set with fewer than ``min_samples`` samples.
+    """
+    settings = search.settings
+    targets = check_levels("targets", targets, settings.levels)
+    target_rows, sets = _check_rows(search.predictors, targets, target_rows, sets)
+    scores = np.empty(len(sets))
+    kernels.set_scores(
+        search.planes,
+        bit_planes(targets, settings.levels),
+        target_rows,
+        sets,
+        *search.score_arguments,
+        settings.min_samples,
+        scores,
+    )
+    return scores
+
+
+def extend_sets(
+    search: PredictorSearch,
+    targets: NDArray[np.int8],
+    exclude: NDArray[np.int32],
+    pair_target: NDArray[np.int32],
+    pairs: NDArray[np.int32],
+) -> Best:
+    """Grow pairs into sets of three by sequential floating forward search (SFFS), on the CPU.
+
+    For targets and candidates too many to score every set of three. ``search`` has cardinality 3.
+
+    targets : int8 (n_targets, n_samples), exclude : int32 (n_targets,), as in ``search.best``
+    pair_target, pairs : int32 (n,), (n, 2), the pairs each target starts from, tried in this
+    order; pairs with the target's excluded predictor are passed over
+
+    Returns the ``top`` best of the sets that were scored. ``n_ties`` counts the scored sets that
+    tie, each once: unlike that of ``search.best`` it is a lower limit.
+
+    Source: Pudil, Novovicova and Kittler 1994 (floating search), with the criterion of
+    ``search.settings`` for pairs and for sets of three.
+
+    Raises ValueError where the cardinality is not 3, or shapes or row numbers do not fit.
+    """
+    settings = search.settings
+    if settings.cardinality != 3:
+        raise ValueError(f"cardinality is {settings.cardinality}; expected 3 to extend pairs")
+    targets, exclude, _ = search.check_targets(targets, exclude, None)
+    pair_target, pairs = _check_rows(search.predictors, targets, pair_target, pairs)
+    if pairs.shape[1] != 2:
+        raise ValueError(f"pairs have {pairs.shape[1]} columns; expected 2")
+    if np.any(pairs[:, 0] == pairs[:, 1]):
+        raise ValueError("a pair holds the same predictor twice; expected two predictors")
+    order = np.argsort(pair_target, kind="stable")
+    begin = np.searchsorted(pair_target[order], np.arange(len(targets) + 1))
+    lists = empty_lists(len(targets), settings.top, 3)
+    planes = bit_planes(targets, settings.levels)
+    pairs = np.sort(pairs[order], axis=1)
+
+    def run(target: int) -> None:
+        floating_search(
+            search.planes,
+            planes,
+            target,
+            int(exclude[target]),
+            pairs[begin[target] : begin[target + 1]],
+            *search.score_arguments,
+            settings.min_samples,
+            *lists,
+        )
+
+    run_in_threads(run, range(len(targets)))
+    return best_of_lists(*lists)
+
+
+def _check_rows(
+    predictors: NDArray[np.int8],
+    targets: NDArray[np.int8],
+    target_rows: NDArray[np.int32],
+    sets: NDArray[np.int32],
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    target_rows = np.ascontiguousarray(target_rows, dtype=np.int32)
+    sets = np.ascontiguousarray(sets, dtype=np.int32)
+    if predictors.shape[1] != targets.shape[1]:
+        raise ValueError(
+            f"targets have {targets.shape[1]} samples; expected {predictors.shape[1]}, "
+            "as the predictors have"
+        )
+    if sets.ndim != 2 or target_rows.shape != sets.shape[:1]:
+        raise ValueError(
+            f"sets have shape {sets.shape} and their targets {target_rows.shape}; "
+            "expected (n, predictors) and (n,)"
+        )
+    for name, rows, n in (
+        ("predictor", sets, len(predictors)),
+        ("target", target_rows, len(targets)),
+    ):
+        if rows.size and (rows.min() < 0 or rows.max() >= n):
+            wrong = rows.min() if rows.min() < 0 else rows.max()
+            raise ValueError(f"there is no {name} {wrong}; expected 0 to {n - 1}")
+    return target_rows, sets

@@ -1,0 +1,147 @@
+"""From prepared levels to the state that tiles are computed from.
+
+``levels`` int8 (genes, samples), -1 where missing; ``source_samples``, ``target_samples`` int32
+(transitions,), the samples of the predictors and of their target; ``predictors``, ``targets``
+int32, item numbers of the candidates and of the genes to explain; ``cardinality`` int32 (1,), size
+of the sets that tiles search (pairs, where triples come by SFFS); ``n_levels`` int32 (1,);
+``null_levels``, ``null_class``, ``null_exclude``, ``target_class``: see ``predictor_null``.
+"""
+
+from __future__ import annotations
+
+from math import comb
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairtile.engine.estimator import PreparedInput
+from pairtile.methods.predictor_pairs.config import PredictorPairsConfig
+from pairtile.methods.predictor_pairs.null import NullTargets, permuted_targets, shifted_targets
+from pairtile.methods.predictor_pairs.prepare import PreparedPredictors
+
+EXHAUSTIVE_TRIPLES = 200_000_000_000
+"""``search: auto`` scores every triple of predictors up to so many (times targets): an hour on a
+few cores. The same limit on every machine, because it decides the result."""
+
+
+SLOW = 0.1
+"""Share of steps, above that expected by chance, in which targets keep their level: from so much
+on, permuted targets are no fair comparison (docs/predictor_pairs.md has the measurement). Random
+Boolean networks have about 0, a time course of the malaria parasite's cycle in steps of 3 h 0.3."""
+
+
+def search_input(
+    config: PredictorPairsConfig, prepared: PreparedPredictors, seed: int
+) -> PreparedInput:
+    """Decide how sets are searched, draw the shuffled targets of the null, and put the state
+    together."""
+    n_predictors, n_targets = int(prepared.predictors.size), int(prepared.targets.size)
+    asked = config["estimator"]["cardinality"]
+    notes = list(prepared.notes)
+    search = "exhaustive"
+    if asked == 3:
+        triples = comb(n_predictors, 3) * n_targets
+        search, note = _search_of_triples(config["estimator"]["search"], triples)
+        notes.append(note)
+    cardinality = asked if search == "exhaustive" else 2
+    null = _null(config, prepared, comb(n_predictors, cardinality), seed)
+    notes += _null_notes(config, null)
+    state: dict[str, NDArray[Any]] = {
+        "levels": prepared.levels,
+        "source_samples": prepared.source_samples,
+        "target_samples": prepared.target_samples,
+        "predictors": prepared.predictors,
+        "targets": prepared.targets,
+        "cardinality": np.array([cardinality], dtype=np.int32),
+        "n_levels": np.array([prepared.n_levels], dtype=np.int32),
+        "null_levels": null.levels,
+        "null_class": null.of_class,
+        "null_exclude": null.exclude,
+        "target_class": null.target_class,
+    }
+    parameters = dict(prepared.parameters)
+    parameters["estimator"] = dict(parameters.get("estimator", {})) | {"search": search}
+    counts = dict(prepared.counts) | {"null_draws": len(null.levels)}
+    warnings = [*prepared.warnings, *_null_warnings(config, prepared)]
+    return PreparedInput(prepared.items, state, counts, notes, warnings, parameters)
+
+
+def _search_of_triples(asked: str, triples: int) -> tuple[str, str]:
+    """How triples are searched, and the sentence that says so."""
+    work = f"{triples:,} triples of predictors times targets"
+    if asked == "exhaustive" or (asked == "auto" and triples <= EXHAUSTIVE_TRIPLES):
+        return "exhaustive", f"Every one of {work} is scored."
+    reason = "are too many to score all" if asked == "auto" else "are not all scored, as asked"
+    return "sffs", (
+        f"{work} {reason}: triples are grown from the best pairs by sequential forward floating "
+        "selection (sffs) and may miss the best."
+    )
+
+
+def _null(
+    config: PredictorPairsConfig, prepared: PreparedPredictors, sets: int, seed: int
+) -> NullTargets:
+    """The shuffled targets that the section asks for."""
+    targets = prepared.levels[np.ix_(prepared.targets, prepared.target_samples)]
+    asked = config["null"]["permutations"]
+    number = None if asked == "auto" else int(asked)
+    if config["null"]["kind"] == "circular_shift":
+        return shifted_targets(targets, prepared.transitions.series, number, seed)
+    return permuted_targets(targets, prepared.n_levels, number, sets, seed)
+
+
+def _null_notes(config: PredictorPairsConfig, null: NullTargets) -> list[str]:
+    """How many draws there are for each test, and how small a p-value can get."""
+    if not null.of_class.size:
+        return []
+    draws = int(np.bincount(null.of_class).max())
+    classes = int(np.unique(null.of_class).size)
+    if config["null"]["kind"] == "circular_shift":
+        text = f"{draws:,} circular shifts of each of {classes:,} targets"
+    else:
+        text = f"{draws:,} permutations for each of {classes:,} compositions of targets"
+    asked = config["null"]["permutations"]
+    if asked != "auto" and draws < asked:
+        text += f" (the series are too short for the {asked:,} asked for)"
+    return [f"{text}: no p-value is below {1 / (draws + 1):.2g}."]
+
+
+def _null_warnings(config: PredictorPairsConfig, prepared: PreparedPredictors) -> list[str]:
+    """Whether levels change so slowly that permutation makes chance look rarer than it is."""
+    permuted = config["null"]["kind"] == "permutation" and config["null"]["permutations"] != 0
+    # With lag 0, samples have an order only where a table of series says so.
+    if not permuted or not (config["lag"] or config["series"]):
+        return []
+    targets = prepared.levels[np.ix_(prepared.targets, prepared.target_samples)]
+    kept, chance = kept_levels(targets, prepared.transitions.series, prepared.n_levels)
+    if kept - chance < SLOW:
+        return []
+    return [
+        f"Levels change slowly: targets keep theirs in {kept:.0%} of the steps, where samples in "
+        f"random order would in {chance:.0%}. Permutation breaks that up, so its p- and q-values "
+        "come out far too small: genes that have nothing to do with each other pass. Set "
+        "null.kind: circular_shift, which keeps it."
+    ]
+
+
+def kept_levels(
+    targets: NDArray[np.int8], series: NDArray[np.integer], n_levels: int
+) -> tuple[float, float]:
+    """Share of steps in which targets keep their level, and the share expected of samples in
+    random order; the mean over targets that vary, 0 and 0 without any.
+
+    targets : int8 (targets, samples), -1 where missing, samples of a series in order of time.
+    series : int (samples,).
+    """
+    steps = series[1:] == series[:-1]
+    before, after = targets[:, :-1][:, steps], targets[:, 1:][:, steps]
+    present = (before >= 0) & (after >= 0)
+    n_observed = np.maximum((targets >= 0).sum(axis=1), 1)
+    shares = [(targets == level).sum(axis=1) / n_observed for level in range(n_levels)]
+    chance = np.sum(np.square(shares), axis=0)
+    counted = (np.max(shares, axis=0) < 1.0) & present.any(axis=1)
+    if not counted.any():
+        return 0.0, 0.0
+    kept = ((before == after) & present).sum(axis=1) / np.maximum(present.sum(axis=1), 1)
+    return float(kept[counted].mean()), float(chance[counted].mean())

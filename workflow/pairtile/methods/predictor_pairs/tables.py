@@ -1,0 +1,178 @@
+"""Merged predictor sets, judged: entropies, what each predictor adds, p- and q-values; and the
+tables ``predictors.tsv`` and ``hyperedges.tsv``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pairtile.engine.estimator import Merged, State, Written
+from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import NO_KEY
+from pairtile.methods.predictor_pairs.network_sets import members, set_q_values
+from pairtile.methods.predictor_pairs.null import search_p_values
+from pairtile.methods.predictor_pairs.rows import SET_COLUMNS
+from pairtile.methods.predictor_pairs.search import PredictorSearch
+from pairtile.methods.predictor_pairs.sets import extend_sets, set_entropies
+from pairtile.runtime.files import atomic_path
+
+if TYPE_CHECKING:
+    from pairtile.methods.predictor_pairs.score import PredictorPairs
+
+STORED = "set_"
+"""What the columns of judged sets are called in ``scores.npz``: this, and the column's name."""
+
+
+def judged_sets(opened: PredictorPairs, merged: Merged) -> pd.DataFrame:
+    """The reported sets of all targets, by item numbers, with all that is known of them.
+
+    Columns as ``network.predictor_sets`` says, and ``target_row``, ``n_samples``. Taken from
+    ``merged.scores`` where ``stored_sets`` put them.
+    """
+    if any(name.startswith(STORED) for name in merged.scores):
+        return _from_stored(merged.scores)
+    sets = _searched(opened, merged.pairs)
+    real = sets[sets["target_row"] < opened.n_targets].reset_index(drop=True)
+    drawn = sets[sets["target_row"] >= opened.n_targets]
+    real = real.assign(**_entropies(opened, real))
+    real["p_value"] = _p_values(opened, real, drawn)
+    rank = real["rank"].to_numpy()
+    real["q_value"] = set_q_values(real["p_value"].to_numpy(), rank)
+    return real
+
+
+def stored_sets(opened: PredictorPairs, sets: pd.DataFrame) -> dict[str, NDArray[Any]]:
+    """Judged sets as arrays of ``scores.npz``, for the steps after the network.
+
+    Only where growing them took long; else they are judged again sooner than stored.
+    """
+    if not opened.sffs:
+        return {}
+    text = sets.select_dtypes(exclude="number").columns
+    plain = sets.astype(dict.fromkeys(text, str))
+    return {
+        f"{STORED}{name}": plain[name].to_numpy(dtype=str if name in text else None)
+        for name in sets
+    }
+
+
+def _from_stored(scores: State) -> pd.DataFrame:
+    columns = {
+        name.removeprefix(STORED): array
+        for name, array in scores.items()
+        if name.startswith(STORED)
+    }
+    return pd.DataFrame(columns)
+
+
+def write_predictor_tables(
+    sets: pd.DataFrame, kept: pd.DataFrame, items: pd.DataFrame, folder: Path
+) -> Written:
+    """Write ``predictors.tsv`` (every reported set) and ``hyperedges.tsv`` (those of the
+    network)."""
+    names = items["name"].to_numpy()
+    table = named_sets(sets, names)
+    edges = named_sets(kept, names)
+    edges.insert(0, "hyperedge", np.arange(1, len(edges) + 1))
+    for name, frame in (("predictors.tsv", table), ("hyperedges.tsv", edges)):
+        with atomic_path(folder / name) as temporary:
+            frame.to_csv(temporary, sep="\t", index=False, lineterminator="\n")
+    return Written({"predictor_rows": len(table), "hyperedges": len(edges)})
+
+
+def named_sets(sets: pd.DataFrame, names: NDArray[Any]) -> pd.DataFrame:
+    """The columns of ``predictors.tsv``, with names in place of item numbers."""
+    names = np.append(names.astype(object), "")
+    columns = {"target": names[sets["target"].to_numpy()], "rank": sets["rank"].to_numpy()}
+    for column in members(sets):
+        columns[column] = names[sets[column].to_numpy()]
+    told = ["mce_bits", "target_entropy_bits", "n_ties", "imp_bits", "p_value", "q_value"]
+    told += ["mi_bits", *(f"gain_{k + 1}" for k in range(len(members(sets)))), "n_samples"]
+    table = pd.DataFrame(columns | {name: sets[name].to_numpy() for name in told})
+    if "search" in sets:
+        table["search"] = sets["search"].to_numpy()
+    return table
+
+
+def _searched(opened: PredictorPairs, pairs: pd.DataFrame) -> pd.DataFrame:
+    """The merged rows with columns ``predictor_1`` ..., grown to triples where SFFS is asked."""
+    found = [c for c in SET_COLUMNS[: max(opened.cardinality, 2)] if c in pairs]
+    names = {c: f"predictor_{n}" for n, c in enumerate(found, start=1)}
+    sets = pairs.rename(columns=names)
+    asked = int(opened.config["estimator"]["cardinality"])
+    if asked == 3:
+        sets["search"] = "sffs" if opened.sffs else "exhaustive"
+    return _grown(opened, sets) if opened.sffs else sets
+
+
+def _grown(opened: PredictorPairs, sets: pd.DataFrame) -> pd.DataFrame:
+    """Triples grown from the best pairs of every row of the space."""
+    predictors = np.asarray(opened.state["predictors"])
+    rows = slice(0, opened.n_targets + len(opened.state["null_class"]))
+    search = PredictorSearch(
+        opened.predictor_levels(), opened.search_settings(opened.top, cardinality=3), opened.device
+    )
+    best = extend_sets(
+        search,
+        opened.target_levels(rows),
+        opened.excluded(rows),
+        sets["target_row"].to_numpy().astype(np.int32),
+        opened.places()[sets[["predictor_1", "predictor_2"]].to_numpy()],
+    )
+    columns: dict[str, Any] = {
+        f"predictor_{k + 1}": predictors[best.predictors[:, k]] for k in range(3)
+    }
+    targets = np.append(opened.state["targets"], np.int32(-1))
+    grown = pd.DataFrame(columns)
+    grown["target_row"] = best.target
+    grown["target"] = targets[np.minimum(best.target, opened.n_targets)]
+    grown["rank"] = grown.groupby("target_row").cumcount() + 1
+    grown["mce_bits"] = best.mce_bits
+    # SFFS does not see every set: a lower limit.
+    grown["n_ties"] = best.n_ties
+    grown["search"] = "sffs"
+    return grown
+
+
+def _entropies(opened: PredictorPairs, sets: pd.DataFrame) -> dict[str, NDArray[Any]]:
+    """Unpenalised entropies of sets and what each of their predictors adds."""
+    columns = [c for c in members(sets) if opened.cardinality > 1 or c == "predictor_1"]
+    chosen = opened.places()[sets[columns].to_numpy()]
+    predictors = opened.predictor_levels()
+    targets = opened.target_levels(slice(0, opened.n_targets))
+    rows = sets["target_row"].to_numpy().astype(np.int32)
+    h_target, h_set, least, n_samples = set_entropies(predictors, targets, rows, chosen)
+    result: dict[str, NDArray[Any]] = {
+        "target_entropy_bits": h_target,
+        "mi_bits": np.maximum(h_target - h_set, 0.0),
+        "imp_bits": np.maximum(least - h_set, 0.0),
+        "n_samples": n_samples,
+    }
+    for k in range(len(members(sets))):
+        without = np.delete(chosen, k, axis=1) if k < chosen.shape[1] else chosen
+        if k >= chosen.shape[1]:
+            result[f"gain_{k + 1}"] = np.full(len(sets), np.nan)
+        elif without.shape[1] == 0:
+            result[f"gain_{k + 1}"] = h_target - h_set
+        else:
+            result[f"gain_{k + 1}"] = set_entropies(predictors, targets, rows, without)[1] - h_set
+    return result
+
+
+def _p_values(
+    opened: PredictorPairs, real: pd.DataFrame, drawn: pd.DataFrame
+) -> NDArray[np.float64]:
+    of_class = np.asarray(opened.state["null_class"])
+    null_keys = np.full(of_class.size, NO_KEY - 1, dtype=np.int64)
+    first = drawn[drawn["rank"] == 1]
+    null_keys[first["target_row"].to_numpy() - opened.n_targets] = _keys(first)
+    target_class = np.asarray(opened.state["target_class"])[real["target_row"].to_numpy()]
+    return search_p_values(_keys(real), target_class, null_keys, of_class)
+
+
+def _keys(sets: pd.DataFrame) -> NDArray[np.int64]:
+    return np.rint(sets["mce_bits"].to_numpy() * 1e9).astype(np.int64)

@@ -1,0 +1,12 @@
+"""Correlated motion of atoms or residues in molecular-dynamics trajectories."""
+
+from pairtile.method import Method
+
+METHOD = Method(
+    name="trajectory_correlation",
+    package=__name__,
+    config="config:TrajectoryCorrelationConfig",
+    estimator="score:TrajectoryCorrelation",
+    report="report:REPORT",
+    figures="figures",
+)

@@ -1,0 +1,189 @@
+"""Matrices of all pairs of an analysis of motion: a NumPy archive, and g_correlation's text."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pairtile.runtime.files import atomic_path
+
+Matrix: TypeAlias = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True)
+class StreamedPairs:
+    """A pairs table that is read a part at a time: names of its columns, and a function that gives
+    some of them, part after part."""
+
+    columns: Sequence[str]
+    read: Callable[[Sequence[str]], Iterator[pa.Table]]
+
+
+Pairs: TypeAlias = pd.DataFrame | pa.Table | StreamedPairs
+
+MATRICES = ("mi_nats", "correlation", "null_mean", "p_value", "dcc")
+"""Matrices that are in every archive; all NaN where the analysis does not estimate it."""
+
+EXTRA_MATRICES = ("null_sd", "mi_sd", "correlation_sd", "dcc_sd", "q_value")
+"""Matrices that are there if the pairs table has such a column."""
+
+LABELS = ("chain", "resid", "icode", "resname", "atom", "domain", "secondary_structure")
+"""Columns of the items table that go with the matrices, one value a row of them."""
+
+_LARGE = 5_000  # variables; from here on matrices are kept in single precision
+_VALUES_A_LINE = 21
+_ROWS = 256
+
+
+def correlation_matrix(pairs: Pairs, items: pd.DataFrame, column: str) -> Matrix:
+    """A column of the pairs table as a symmetric matrix.
+
+    Parameters
+    ----------
+    pairs : DataFrame, Table or StreamedPairs
+        Columns ``i``, ``j`` (item numbers, i < j) and ``column``, in any order of rows.
+    items : DataFrame
+        The items table (``prepare.time_series.PreparedTrajectory``).
+
+    Returns
+    -------
+    Matrix
+        float64 (kept items, kept items), in the order of items; NaN on the diagonal and where
+        there is no such pair or column. float32 from 5,000 items on.
+    """
+    kept, row = _numbered(items)
+    dtype = np.float32 if kept.size >= _LARGE else np.float64
+    result = np.full((kept.size, kept.size), np.nan, dtype=dtype)
+    if column in _columns(pairs):
+        for part in _parts(pairs, ("i", "j", column)):
+            i, j = row[_array(part, "i")], row[_array(part, "j")]
+            if (i < 0).any() or (j < 0).any():
+                raise ValueError("the pairs table has an item that is not kept")
+            result[i, j] = result[j, i] = _array(part, column)
+    return result
+
+
+def write_matrices(
+    path: Path,
+    pairs: Pairs,
+    items: pd.DataFrame,
+    names: Sequence[str] | None = None,
+    also: Mapping[str, Callable[[], Matrix | NDArray[np.bool_]]] | None = None,
+) -> None:
+    """Write ``matrices.npz``, whole or not at all.
+
+    | array | content |
+    |---|---|
+    | mi_nats | mutual information in nats as estimated; bias may bring it below 0 |
+    | correlation | generalized correlation coefficient, 0 to 1 |
+    | null_mean, null_sd | of ``mi_nats`` of time-shifted surrogates |
+    | p_value, q_value | against these |
+    | dcc | dynamical cross-correlation, -1 to 1 |
+    | mi_sd, correlation_sd, dcc_sd | spread over replicas |
+    | labels | names of rows and columns, as in ``items.parquet`` |
+    | chain, resid, icode, resname, atom, domain, secondary_structure | of each row |
+
+    Matrices are as ``correlation_matrix`` gives them. Memory holds one of them at a time.
+    ``names``: columns to take in place of these. ``also``: further matrices, made when their turn
+    comes.
+    """
+    if names is None:
+        names = [*MATRICES, *(name for name in EXTRA_MATRICES if name in _columns(pairs))]
+    with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+        for name in names:
+            matrix = correlation_matrix(pairs, items, name)
+            # Numbers that are not known shrink to nothing; others would not, and take time.
+            _add(archive, name, matrix, small=bool(np.isnan(matrix).all()))
+            del matrix
+        for name, make in (also or {}).items():
+            made = make()
+            _add(archive, name, made, small=made.dtype == bool)
+            del made
+        for name, values in matrix_labels(items).items():
+            _add(archive, name, values, small=True)
+
+
+def matrix_labels(items: pd.DataFrame) -> dict[str, NDArray[Any]]:
+    """What stands beside rows and columns of the matrices: ``labels``, and ``LABELS``."""
+    kept = items[items["kept"].to_numpy(dtype=bool)]
+    result: dict[str, NDArray[Any]] = {"labels": kept["name"].to_numpy(dtype=np.str_)}
+    for column in LABELS:
+        if column in kept:
+            number = pd.api.types.is_numeric_dtype(kept[column].dtype)
+            values = kept[column].to_numpy(dtype=np.int32 if number else np.str_)
+            result[column] = values
+    return result
+
+
+def write_g_correlation_text(path: Path, matrix: Matrix) -> None:
+    """Write a matrix of correlations as g_correlation does, whole or not at all.
+
+    A line ``n x n [``, then all numbers row after row, 21 a line without regard to rows, each ten
+    characters wide with six significant digits, then ``]``. The diagonal is 1. A pair without a
+    value is 0: programs that read the format (correlationplus) know no missing values.
+    """
+    n = len(matrix)
+    with atomic_path(path) as temporary, temporary.open("w", encoding="ascii") as handle:
+        handle.write(f"{n} x {n} [\n")
+        handle.writelines(_lines(_rows(matrix)))
+        handle.write("]\n")
+
+
+def _rows(matrix: Matrix) -> Iterator[NDArray[np.float64]]:
+    for first in range(0, len(matrix), _ROWS):
+        block = np.nan_to_num(matrix[first : first + _ROWS].astype(np.float64), nan=0.0)
+        rows = np.arange(len(block))
+        block[rows, first + rows] = 1.0
+        yield block.ravel()
+
+
+def _lines(blocks: Iterable[NDArray[np.float64]]) -> Iterator[str]:
+    rest = np.empty(0)
+    for block in blocks:
+        values = np.concatenate([rest, block])
+        full = values.size - values.size % _VALUES_A_LINE
+        form = "%10.6g " * _VALUES_A_LINE + "\n"
+        for line in values[:full].reshape(-1, _VALUES_A_LINE).tolist():
+            yield form % tuple(line)
+        rest = values[full:]
+    if rest.size:
+        yield "".join(f"{value:10.6g} " for value in rest.tolist())
+
+
+def _add(archive: zipfile.ZipFile, name: str, values: NDArray[Any], small: bool) -> None:
+    entry = zipfile.ZipInfo(f"{name}.npy")  # without the time: same content, same file
+    entry.compress_type = zipfile.ZIP_DEFLATED if small else zipfile.ZIP_STORED
+    with archive.open(entry, "w", force_zip64=True) as handle:
+        np.lib.format.write_array(handle, values, allow_pickle=False)
+
+
+def _numbered(items: pd.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Numbers of the kept items; and the row of each item among them, -1 for none."""
+    kept = np.flatnonzero(items["kept"].to_numpy(dtype=bool))
+    row = np.full(len(items), -1, dtype=np.int64)
+    row[kept] = np.arange(kept.size)
+    return kept, row
+
+
+def _columns(pairs: Pairs) -> list[str]:
+    return pairs.column_names if isinstance(pairs, pa.Table) else [str(c) for c in pairs.columns]
+
+
+def _parts(pairs: Pairs, names: Sequence[str]) -> Iterator[pd.DataFrame | pa.Table]:
+    if isinstance(pairs, StreamedPairs):
+        yield from pairs.read(names)
+    else:
+        yield pairs
+
+
+def _array(pairs: pd.DataFrame | pa.Table, column: str) -> NDArray[Any]:
+    values: NDArray[Any] = np.asarray(pairs[column])
+    return values

@@ -1,0 +1,309 @@
+"""Figures of correlated motion: maps of all pairs, and profiles along the chain.
+
+Each function takes arrays and returns a matplotlib Figure, in a notebook as well as in the report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike, NDArray
+
+from pairtile.methods.trajectory_correlation.report_residue_marks import ResidueMarks, Side, runs
+from pairtile.report.formats import count
+from pairtile.report.style import BLUE, GREY, INK, ORANGE, SKY, new_figure, styled
+
+__all__ = [
+    "ResidueMarks",
+    "correlation_against_distance",
+    "correlation_map",
+    "null_against_value",
+    "p_value_histogram",
+    "residue_profiles",
+]
+
+
+SEQUENTIAL, DIVERGING = "cividis", "RdBu_r"
+"""Colour maps that colour-blind readers can read; the second has white in its middle."""
+
+MAX_PIXELS = 500
+"""Larger maps are drawn as means of blocks: a page of a thousand residues stays small."""
+
+P_BINS = 20
+_NOTHING = "#f4f5f7"  # of pairs without a value
+_FRAME: dict[str, Any] = {"frameon": True, "framealpha": 0.85, "edgecolor": "none"}
+
+
+def correlation_map(
+    matrix: ArrayLike,
+    marks: ResidueMarks,
+    shown_above: ArrayLike | None = None,
+    *,
+    label: str = "generalized correlation",
+    diverging: bool = False,
+    limit: float | None = None,
+) -> Figure:
+    """A symmetric matrix of all pairs as a heat map, domains and secondary structure beside it.
+
+    Parameters
+    ----------
+    matrix : array, shape (n, n)
+        NaN where there is no value (the diagonal).
+    marks : ResidueMarks
+        Of the n variables.
+    shown_above : array of bool, shape (n, n), optional
+        Above the diagonal only these pairs are drawn, such as the significant ones.
+    label : str
+        What the colours mean.
+    diverging : bool
+        Whether 0 is the middle (a correlation with a sign, a difference); else the least colour.
+    limit : float, optional
+        Value of the strongest colour. None: 1, or for ``diverging`` the largest size in the matrix.
+
+    Raises
+    ------
+    ValueError
+        When the matrix is not square or the marks are of another number of variables.
+
+    Examples
+    --------
+    >>> matrix = np.array([[np.nan, 0.8, 0.2], [0.8, np.nan, 0.4], [0.2, 0.4, np.nan]])
+    >>> figure = correlation_map(matrix, ResidueMarks(("A1", "A2", "A3")))
+    """
+    values = np.asarray(matrix, dtype=np.float64)
+    n = len(values)
+    if values.shape != (n, n) or len(marks) != n:
+        raise ValueError(
+            f"found a matrix of shape {values.shape} and marks of {len(marks)} variables; "
+            "expected a square matrix and marks of as many variables"
+        )
+    if shown_above is not None:
+        # Rows run upwards: what lies above the diagonal has the larger row.
+        hidden = np.tril(~np.asarray(shown_above, dtype=bool), -1)
+        values = np.where(hidden, np.nan, values)
+    if limit is None:
+        largest = float(np.nanmax(np.abs(values))) if np.isfinite(values).any() else 1.0
+        limit = (largest or 1.0) if diverging else 1.0
+    with styled():
+        figure, axes = new_figure(7.0, 6.2)
+        axes.grid(visible=False)
+        drawn = axes.imshow(
+            reduced(values),
+            cmap=colormaps[DIVERGING if diverging else SEQUENTIAL].with_extremes(bad=_NOTHING),
+            norm=Normalize(-limit if diverging else 0.0, limit),
+            # One pixel for each value in the SVG, scaled by whoever shows it.
+            interpolation="none", origin="lower", extent=(-0.5, n - 0.5, -0.5, n - 0.5),
+        )  # fmt: skip
+        for border in marks.chain_borders():
+            for line in (axes.axvline, axes.axhline):
+                line(border - 0.5, color="white", linewidth=2.4)
+                line(border - 0.5, color=INK, linewidth=0.9)
+        sides: tuple[Side, Side] = ("x", "y")
+        for side in sides:
+            marks.set_ticks(axes, side)
+            marks.draw_strips(axes, side)
+        axes.set(xlabel=marks.label(), ylabel=marks.label())
+        figure.colorbar(drawn, ax=axes, label=label, fraction=0.046, pad=0.02)
+        # Strips count as part of the axes' width, and push the label to the very edge.
+        figure.get_layout_engine().set(w_pad=0.3)  # type: ignore[union-attr,call-arg]
+        _legend(figure, marks)
+    return figure
+
+
+def reduced(matrix: NDArray[np.float64], pixels: int = MAX_PIXELS) -> NDArray[np.float64]:
+    """A matrix of at most ``pixels`` rows and columns: means of square blocks, NaN left out."""
+    block = -(-len(matrix) // pixels)
+    if block == 1:
+        return matrix
+    starts = np.arange(0, len(matrix), block)
+    known = np.isfinite(matrix)
+    sums, counts = np.where(known, matrix, 0.0), known.astype(np.float64)
+    for axis in (0, 1):
+        sums, counts = (np.add.reduceat(part, starts, axis=axis) for part in (sums, counts))
+    with np.errstate(invalid="ignore"):
+        return sums / np.where(counts > 0, counts, np.nan)
+
+
+def p_value_histogram(counts: ArrayLike, level: float | None = None) -> Figure:
+    """How many pairs have which p-value, and how many would were nothing correlated.
+
+    Parameters
+    ----------
+    counts : array, shape (B,)
+        Pairs in B equal bins from 0 to 1.
+    level : float, optional
+        Drawn as a line.
+
+    Examples
+    --------
+    >>> figure = p_value_histogram([80, 12, 9, 11, 10, 8, 12, 9, 10, 11], level=0.05)
+    """
+    heights = np.asarray(counts, dtype=np.float64)
+    bins = np.linspace(0.0, 1.0, len(heights) + 1)
+    chance = heights.sum() / max(len(heights), 1)
+    with styled():
+        figure, axes = new_figure()
+        axes.stairs(heights, bins, fill=True, color=SKY, alpha=0.75, label="pairs")
+        axes.stairs(heights, bins, color=BLUE, linewidth=1.0)
+        axes.axhline(chance, color=ORANGE, label=f"by chance: {count(chance)} in each bar")
+        if level is not None:
+            axes.axvline(
+                level, color=INK, linestyle=(0, (5, 3)), linewidth=1.6, label=f"p = {level:g}"
+            )
+        axes.set(xlabel="p-value against time-shifted surrogates", ylabel="number of pairs")
+        axes.set_xlim(0.0, 1.0)
+        axes.set_ylim(bottom=0.0)
+        axes.legend(loc="upper right", **_FRAME)
+    return figure
+
+
+def null_against_value(
+    null_mean: ArrayLike,
+    mi_nats: ArrayLike,
+    significant: ArrayLike | None = None,
+    *,
+    label: str = "significant",
+) -> Figure:
+    """Mutual information of each pair against what its time-shifted surrogates give.
+
+    Parameters
+    ----------
+    null_mean, mi_nats : array, shape (pairs,)
+        Nats.
+    significant, label : array of bool, shape (pairs,), and str, optional
+        Pairs drawn in another colour, and what they are called.
+
+    Examples
+    --------
+    >>> figure = null_against_value([0.1, 0.12, 0.2], [0.11, 0.5, 0.7], [False, True, True])
+    """
+    null, value = (np.asarray(x, dtype=np.float64) for x in (null_mean, mi_nats))
+    chosen = np.zeros(len(null), bool) if significant is None else np.asarray(significant, bool)
+    low = float(min(np.nanmin(null, initial=0.0), np.nanmin(value, initial=0.0)))
+    high = float(max(np.nanmax(null, initial=0.0), np.nanmax(value, initial=0.0)))
+    room = 0.03 * max(high - low, 1e-3)
+    with styled():
+        figure, axes = new_figure()
+        for which, colour, text in ((~chosen, GREY, "other pairs"), (chosen, BLUE, label)):
+            if significant is None:
+                text = "pairs"
+            if which.any():
+                axes.plot(
+                    null[which], value[which], ".", markersize=3, alpha=0.5, color=colour,
+                    # Tens of thousands of points are an image in the SVG: it stays small.
+                    label=f"{text} ({count(which.sum())})", rasterized=True,
+                )  # fmt: skip
+        ends = (low - room, high + room)
+        axes.plot(
+            ends, ends, color=ORANGE, linestyle=(0, (5, 3)), linewidth=1.4,
+            label="value = surrogates' mean",
+        )  # fmt: skip
+        axes.set(
+            xlim=(ends[0], float(np.nanmax(null, initial=low)) + room), ylim=ends,
+            xlabel="mean of the time-shifted surrogates (nats)",
+            ylabel="mutual information (nats)",
+        )  # fmt: skip
+        axes.legend(loc="upper left", markerscale=3, **_FRAME)
+    return figure
+
+
+def residue_profiles(
+    profiles: Mapping[str, ArrayLike], marks: ResidueMarks, communities: ArrayLike | None = None
+) -> Figure:
+    """Values of each residue along the chain, one panel for each kind.
+
+    Parameters
+    ----------
+    profiles : mapping
+        What the values are (with their unit) -> array, shape (n,); NaN where there is none.
+    marks : ResidueMarks
+        Of the n variables; domains and secondary structure stand above the first panel.
+    communities : array of int, shape (n,), optional
+        Drawn as a strip, numbered, 1 to 10 in colours of their own; 0 (none) stays empty.
+
+    Examples
+    --------
+    >>> marks = ResidueMarks(("A1", "A2", "A3"))
+    >>> figure = residue_profiles({"fluctuation (A)": [1.2, 0.8, 2.0]}, marks, [1, 1, 2])
+    """
+    n, rows = len(marks), len(profiles)
+    with styled():
+        figure = Figure(figsize=(12.0, 1.1 + 1.6 * rows), layout="constrained")
+        FigureCanvasAgg(figure)
+        panels = figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]
+        for axes, (label, values) in zip(panels, profiles.items(), strict=True):
+            y = np.asarray(values, dtype=np.float64)
+            # A gap between chains: no line leads from one to the next.
+            for start, end, _ in runs(marks.chains or ("",) * n):
+                axes.plot(range(start, end), y[start:end], "-", color=BLUE, linewidth=1.3)
+            axes.fill_between(range(n), 0.0, y, color=SKY, alpha=0.35, linewidth=0)
+            for border in marks.chain_borders():
+                axes.axvline(border - 0.5, color=INK, linewidth=0.9)
+            axes.set_ylabel(label, parse_math=False)
+            axes.set_xlim(-0.5, n - 0.5)
+            axes.set_ylim(bottom=0.0)
+        marks.set_ticks(panels[-1], "x")
+        panels[-1].set_xlabel(marks.label())
+        numbers = [] if communities is None else np.asarray(communities, dtype=np.int64).tolist()
+        marks.draw_strips(panels[0], "x", numbers, width=0.11)
+        _legend(figure, marks)
+    return figure
+
+
+def correlation_against_distance(
+    distance: ArrayLike, correlation: ArrayLike, *, label: str = "generalized correlation"
+) -> Figure:
+    """How correlation falls off with the distance in space: all pairs, and the median.
+
+    Parameters
+    ----------
+    distance : array, shape (pairs,)
+        Between mean positions, Angstrom; pairs without one are left out.
+    correlation : array, shape (pairs,)
+    label : str
+        What the values are.
+
+    Examples
+    --------
+    >>> figure = correlation_against_distance([4.0, 8.5, 15.0, 21.0], [0.9, 0.6, 0.4, 0.2])
+    """
+    x, y = (np.asarray(values, dtype=np.float64) for values in (distance, correlation))
+    known = np.isfinite(x) & np.isfinite(y)
+    x, y = x[known], y[known]
+    with styled():
+        figure, axes = new_figure()
+        if x.size:
+            cells = axes.hexbin(
+                x, y, gridsize=60, bins="log", mincnt=1, cmap="Greys", linewidths=0, rasterized=True
+            )
+            figure.colorbar(cells, ax=axes, label="pairs", pad=0.02)
+            middles, medians = _medians(x, y)
+            axes.plot(middles, medians, "o-", color=ORANGE, markersize=3.5, label="median")
+            axes.set_xlim(0.0, float(x.max()) * 1.02)
+            axes.legend(loc="upper right", **_FRAME)
+        axes.set(xlabel="distance of mean positions (Å)", ylabel=label)
+    return figure
+
+
+def _medians(
+    x: NDArray[np.float64], y: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Medians of y in up to 20 bins of x that hold enough pairs."""
+    edges = np.linspace(0.0, float(x.max()) * (1 + 1e-9) + 1e-9, 21)
+    owner = np.digitize(x, edges) - 1
+    least = min(10, max(1, x.size // 40))
+    filled = [k for k in range(20) if (owner == k).sum() >= least]
+    middles = (edges[:-1] + edges[1:]) / 2
+    return middles[filled], np.array([np.median(y[owner == k]) for k in filled])
+
+
+def _legend(figure: Figure, marks: ResidueMarks) -> None:
+    handles = marks.legend()
+    if handles:
+        figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 6))

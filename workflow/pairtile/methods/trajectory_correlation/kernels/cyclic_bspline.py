@@ -1,0 +1,62 @@
+"""B-splines on a circle: weights of angles, and mutual information from dense joint tables.
+
+The circle is cut into ``bins`` equal intervals and the uniform spline runs on across the cut, so
+that no angle is an end. (Clamped splines change the mutual information of two dihedrals by up to
+0.4 nat with the choice of the angle's origin.)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+from numpy.typing import NDArray
+
+from pairtile.splines.bspline import bspline_weights
+
+
+def cyclic_weights(angles: NDArray[np.float64], bins: int, order: int) -> NDArray[np.float64]:
+    """Weights of every frame of every angle: float64 (variables, bins, frames).
+
+    angles : float64 (variables, frames), radians, with any multiple of 2 pi added. The weights of a
+    frame add up to 1 and lie on ``order`` neighbouring bins, the last of which is followed by the
+    first. Needs ``bins >= order``.
+    """
+    circle = 2.0 * np.pi
+    z = np.mod(angles, circle) * (bins / circle)
+    first, weights = bspline_weights(np.minimum(z, bins), bins + order - 1, order, "uniform")
+    dense = np.zeros((angles.shape[0], bins, angles.shape[1]))
+    for a in range(order):
+        place = ((first.astype(np.int64) + a) % bins)[:, None, :]
+        np.put_along_axis(dense, place, weights[:, None, :, a], axis=1)
+    return dense
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def mutual_information_from_joint(joint, bins, mi_nats):  # type: ignore[no-untyped-def]
+    """Mutual information of every pair from its joint table: twin of mutual_information.cu's.
+
+    joint    float64 (rows * bins, columns * bins): summed products of weights
+    mi_nats  float64 (rows, columns): filled in place
+    """
+    rows, columns = mi_nats.shape
+    for row in prange(rows):
+        column_sums = np.empty(bins)
+        for column in range(columns):
+            column_sums[:] = 0.0
+            score = 0.0
+            total = 0.0
+            for a in range(row * bins, (row + 1) * bins):
+                row_sum = 0.0
+                for b in range(bins):
+                    cell = joint[a, column * bins + b]
+                    row_sum += cell
+                    column_sums[b] += cell
+                    if cell > 0.0:
+                        score += cell * np.log(cell)
+                if row_sum > 0.0:
+                    score -= row_sum * np.log(row_sum)
+                total += row_sum
+            for b in range(bins):
+                if column_sums[b] > 0.0:
+                    score -= column_sums[b] * np.log(column_sums[b])
+            mi_nats[row, column] = max(0.0, score / total + np.log(total))

@@ -1,0 +1,267 @@
+"""Prepare trajectories: superpose frames, and turn them into time series of variables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairtile.errors import InputError
+from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
+from pairtile.methods.trajectory_correlation.finite_positions import check_finite
+from pairtile.methods.trajectory_correlation.motion_variables import (
+    Variables,
+    dihedral_variables,
+    distance_variables,
+    position_variables,
+)
+from pairtile.methods.trajectory_correlation.read_trajectory import (
+    Run,
+    Trajectories,
+    box_of,
+    trajectories_of,
+)
+from pairtile.methods.trajectory_correlation.residues import (
+    Residues,
+    domains_of,
+    residues_of,
+    secondary_structure,
+    selected_residues,
+)
+from pairtile.methods.trajectory_correlation.series_file import Scratch, frames_in_block
+from pairtile.methods.trajectory_correlation.superposition import centred, spans_a_plane, superpose
+from pairtile.methods.trajectory_correlation.time_series import (
+    PreparedTrajectory,
+    SeriesWriter,
+    prepare_tables,
+)
+from pairtile.runtime.record import Progress
+
+Floats = NDArray[np.float64]
+_AVERAGE_PASSES = 2
+
+
+def prepare_trajectory(
+    config: TrajectoryCorrelationConfig,
+    seed: int,
+    scratch: str | os.PathLike[str] | None = None,
+    source: Trajectories | None = None,
+) -> PreparedTrajectory:
+    """Read what a section of ``method: trajectory_correlation`` names, and prepare it.
+
+    Parameters
+    ----------
+    config
+        Every default filled in.
+    seed
+        Not used: nothing is drawn here.
+    scratch
+        Folder for the series, which are written as they are read; it must outlive the result. Best
+        on the disk where the state will lie. None: a temporary folder, which goes with the series.
+    source
+        Trajectories that are open already, in place of those that the section names.
+
+    Raises
+    ------
+    ConfigError
+        Without MDAnalysis; for a selection that is not in its language.
+    InputError
+        Files that cannot be read; a trajectory of another number of atoms; selections that match
+        nothing, or not the same in all trajectories; too few frames; positions that are no finite
+        numbers; a fit that leaves the rotation open.
+    StoreError
+        If the disk has no room for the series.
+    """
+    if config["time_series"]:
+        return prepare_tables(config, scratch)
+    with Scratch(scratch) as folder:
+        return _Preparation(config, source).run(folder)
+
+
+class _Preparation:
+    """One analysis: what is read, and how."""
+
+    def __init__(self, config: TrajectoryCorrelationConfig, source: Trajectories | None) -> None:
+        self.config = config
+        self.input = source or trajectories_of(config)
+        self.notes: list[str] = []
+        self.first = self._first_frame()
+        self.residues, self.variables = self._variables()
+        self.fit = self._fit_atoms()
+        self.needed = np.union1d(self.variables.atoms, self.fit)
+        self.reference = self._reference() if self.fit.size else None
+
+    def run(self, scratch: Scratch) -> PreparedTrajectory:
+        """Read all frames once, and write the series."""
+        variables, runs = self.variables, self.input.runs
+        writer = SeriesWriter(
+            self.config,
+            scratch,
+            [(run.name, len(run.frames)) for run in runs],
+            (len(variables), variables.dimensions),
+            cyclic=variables.cyclic,
+        )
+        own = np.searchsorted(self.needed, variables.atoms)
+        progress = Progress(sum(len(run.frames) for run in runs), "frames")
+        broken = 0
+        for run in runs:
+            last: Floats | None = None
+            for block, box in self._blocks(run, self.needed):
+                values = variables.values(self._superposed(block, self.needed)[:, own])
+                writer.write(values)
+                if variables.turns and box is not None:
+                    broken += _jumps(values, last, float(box[:3].min()) / 2)
+                    last = values[-1:]
+                progress.advance(len(block))
+        prepared = writer.finish(variables.table, variables.dropped)
+        self._describe(prepared, broken)
+        return prepared
+
+    # --- what is read ------------------------------------------------------------------------
+
+    def _first_frame(self) -> Floats:
+        run = self.input.runs[0]
+        (_, step), *_ = self.input.read(run, run.frames[:1])
+        return np.array(step.positions, dtype=np.float64)
+
+    def _variables(self) -> tuple[Residues, Variables]:
+        config, source = self.config, self.input
+        kind = config["variables"]
+        if kind == "distances":
+            ends = {
+                name: (
+                    source.select(one, f"distances.{name}"),
+                    source.select(other, f"distances.{name}"),
+                )
+                for name, (one, other) in config["distances"].items()
+            }
+            atoms = np.unique(np.concatenate([part for pair in ends.values() for part in pair]))
+            return residues_of(source.universe, atoms), distance_variables(ends)
+        selected, residues = selected_residues(config, source)
+        if kind == "dihedrals":
+            names = config["dihedrals"]
+            return residues, dihedral_variables(residues, names, self.first, source.topology)
+        masses = np.asarray(getattr(source.universe.atoms, "masses", np.zeros(source.n_atoms)))
+        masses = np.nan_to_num(masses.astype(np.float64))
+        return residues, position_variables(
+            residues, selected, config["positions"], masses, source.topology
+        )
+
+    def _fit_atoms(self) -> NDArray[np.int64]:
+        none = np.empty(0, dtype=np.int64)
+        if not self.variables.turns:
+            self.notes.append(
+                f"Frames are not superposed: {self.config['variables']} do not depend on it."
+            )
+            return none
+        if self.config["fit"] is False:
+            self.notes.append("Frames are used as they are, not superposed (fit: false).")
+            return none
+        return self.input.select(self.config["fit"], "fit")
+
+    def _reference(self) -> Floats:
+        """Positions of the fit's atoms on which all frames are laid, centroid at the origin."""
+        start = self.input.runs[0]
+        check_finite(self.input, start, start.frames[:1], self.fit, self.first[self.fit][None])
+        reference = centred(self.first[self.fit])
+        if not spans_a_plane(reference):
+            found = f"{self.fit.size} atom{'s' if self.fit.size > 1 else ''}"
+            raise InputError.at(
+                self.input.topology,
+                f"fit {self.config['fit']!r}",
+                f"{found} {'on one line' if self.fit.size > 2 else ''}".strip(),
+                "three atoms or more that are not on one line, or fit: false",
+            )
+        where = f"frame {start.frames[0]} of {start.name}"
+        if self.config["reference"] == "average":
+            for _ in range(_AVERAGE_PASSES):
+                reference = self._average(reference)
+            where = f"the average structure, found in {_AVERAGE_PASSES} rounds from {where}"
+        self.notes.append(f"Frames are superposed by {self.fit.size} atoms on {where}.")
+        return reference
+
+    def _average(self, reference: Floats) -> Floats:
+        total, n_frames = np.zeros_like(reference), 0
+        everything = np.arange(self.fit.size)
+        for run in self.input.runs:
+            for block, _ in self._blocks(run, self.fit):
+                total += superpose(block, everything, reference).sum(axis=0)
+                n_frames += len(block)
+        return centred(total / n_frames)
+
+    # --- reading -----------------------------------------------------------------------------
+
+    def _blocks(
+        self, run: Run, atoms: NDArray[np.int64]
+    ) -> Iterator[tuple[Floats, NDArray[np.float32] | None]]:
+        """Positions of ``atoms`` (frames, atoms, 3), a block of frames at a time, and the box."""
+        at_a_time = frames_in_block(3 * atoms.size + len(self.variables) * 3)
+        for first in range(0, len(run.frames), at_a_time):
+            frames = run.frames[first : first + at_a_time]
+            block = np.empty((len(frames), atoms.size, 3))
+            box = None
+            for k, (_, step) in enumerate(self.input.read(run, frames)):
+                block[k] = step.positions[atoms]
+                box = box_of(step)
+            check_finite(self.input, run, frames, atoms, block)
+            yield block, box
+
+    def _superposed(self, block: Floats, atoms: NDArray[np.int64]) -> Floats:
+        if self.reference is None:
+            return block
+        return superpose(block, np.searchsorted(atoms, self.fit), self.reference)
+
+    # --- what is said of it ------------------------------------------------------------------
+
+    def _describe(self, prepared: PreparedTrajectory, broken: int) -> None:
+        """Residues, structure, domains and secondary structure, and where variables lie."""
+        residues, items, runs = self.residues, prepared.items, self.input.runs
+        rows = items["residue"].to_numpy()
+        domains = domains_of(
+            residues,
+            {
+                name: self.input.select(text, f"domains.{name}")
+                for name, text in self.config["domains"].items()
+            },
+        )
+        states = secondary_structure(residues, self.first)
+        for key in ("chain", "resid", "icode", "resname"):
+            absent: Any = 0 if key == "resid" else ""
+            column = residues.table[key].to_numpy()
+            items[key] = np.where(rows >= 0, column[rows], absent)
+        items["domain"] = np.where(rows >= 0, np.array(domains, dtype=object)[rows], "")
+        items["secondary_structure"] = np.where(rows >= 0, np.array(states, dtype=object)[rows], "")
+        everything = np.concatenate([*residues.atoms, self.needed])
+        drawn = np.unique(everything)
+        frame = self._superposed(self.first[None, drawn], drawn)
+        of_residues = np.searchsorted(drawn, np.concatenate(residues.atoms))
+        prepared.state["structure"] = residues.structure(frame[0, of_residues])
+        if not self.variables.turns:
+            own = np.searchsorted(drawn, self.variables.atoms)
+            prepared.state["mean_positions"] = self.variables.centres(frame[:, own])[0]
+        prepared.state["frame_interval_ps"] = np.array([run.interval_ps for run in runs])
+        counts = {"atoms": self.input.n_atoms, "residues": len(residues)}
+        prepared.counts.update(counts, fit_atoms=int(self.fit.size))
+        prepared.notes[:0] = self.notes
+        for run in runs:
+            if run.n_promised > run.n_frames:
+                prepared.warnings.append(
+                    f"{run.name} says that it holds {run.n_promised} frames, but {run.n_frames} "
+                    "are there: it may be a copy cut short."
+                )
+        if broken:
+            prepared.warnings.append(
+                f"In {broken} frames an atom is more than half a box length from where it was the "
+                "frame before: molecules may be broken across the periodic box. Make them whole "
+                "first (gmx trjconv -pbc whole or nojump, cpptraj unwrap)."
+            )
+
+
+def _jumps(values: Floats, last: Floats | None, far: float) -> int:
+    """Frames of a block in which something is further than ``far`` from the frame before."""
+    joined = values if last is None else np.concatenate([last, values])
+    moved = ((joined[1:] - joined[:-1]) ** 2).sum(axis=-1)
+    return int((moved > far**2).any(axis=1).sum())

@@ -1,0 +1,283 @@
+"""Read molecular-dynamics trajectories, one frame at a time, with MDAnalysis.
+
+MDAnalysis is imported when a trajectory is opened, not before: the other methods do without it.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairtile.errors import ConfigError, InputError
+from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
+
+_FRAMES_SHOWN = 5
+_FORMATS = "https://docs.mdanalysis.org/stable/documentation_pages/coordinates/init.html"
+_LANGUAGE = "https://docs.mdanalysis.org/stable/documentation_pages/selections.html"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One trajectory: a replica. ``frames``: the numbers of the frames that are used, of
+    ``n_frames``. ``interval_ps``: time from one used frame to the next, in picoseconds.
+    ``n_promised``: frames that the files say they hold, where that is more than ``n_frames``."""
+
+    files: tuple[str, ...]
+    n_frames: int
+    frames: range
+    interval_ps: float
+    n_promised: int
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return self.files[0] if len(self.files) == 1 else f"{self.files[0]} ... {self.files[-1]}"
+
+
+class Trajectories:
+    """A topology, and its trajectories one at a time.
+
+    Parameters
+    ----------
+    topology
+        File of the atoms.
+    trajectories
+        Each a file, or the files of its parts in order of time.
+    frames
+        ``start``, ``stop``, ``step`` as in a Python slice, applied to each trajectory.
+
+    Raises
+    ------
+    ConfigError
+        If MDAnalysis is not installed.
+    InputError
+        If a file cannot be read, a trajectory has another number of atoms than the topology, or no
+        frame is left.
+    """
+
+    def __init__(
+        self,
+        topology: str,
+        trajectories: Sequence[str | Sequence[str]],
+        frames: Mapping[str, int | None],
+    ) -> None:
+        self.topology = topology
+        mda = import_mdanalysis()
+        _check_there(topology, "a topology")
+        with _reading(topology, f"a topology that MDAnalysis reads (see {_FORMATS})"):
+            self.universe: Any = mda.Universe(topology)
+        self._files = [(t,) if isinstance(t, str) else tuple(t) for t in trajectories]
+        self._loaded: tuple[str, ...] | None = None
+        self.runs = [self._opened(files, frames) for files in self._files]
+
+    @property
+    def n_atoms(self) -> int:
+        """Atoms of the topology."""
+        return int(self.universe.atoms.n_atoms)
+
+    def select(self, selection: str, key: str) -> NDArray[np.int64]:
+        """Numbers of the selected atoms, ascending; ``key``: where the selection stands.
+
+        A selection by geometry (``around``, ...) is taken in the first used frame of each
+        trajectory, and must be the same in all.
+
+        Raises
+        ------
+        ConfigError
+            If it is not in MDAnalysis' selection language.
+        InputError
+            If it selects nothing, or not the same atoms in all trajectories.
+        """
+        found: NDArray[np.int64] | None = None
+        for run in self.runs:
+            self._load(run.files)
+            with _reading(run.name, "a sound trajectory"):
+                _ = self.universe.trajectory[run.frames[0]]
+            atoms = self._selected(selection, key)
+            if found is not None and not np.array_equal(atoms, found):
+                raise InputError.at(
+                    run.name,
+                    f"{key} {selection!r}",
+                    f"{_count(atoms.size, 'atom')}, {np.setdiff1d(atoms, found).size} of them not "
+                    f"among the {found.size} selected in {self.runs[0].name}",
+                    "the same atoms in all trajectories (no selection by geometry, such as around)",
+                )
+            found = atoms
+        assert found is not None
+        if not found.size:
+            raise InputError.at(
+                self.topology,
+                f"{key} {selection!r}",
+                "no atoms",
+                f"some of {self._what_is_there()}",
+            )
+        return found
+
+    def read(self, run: Run, frames: range | None = None) -> Iterator[tuple[int, Any]]:
+        """Frame number and MDAnalysis' time step (``positions`` in Angstrom, ``dimensions``) of
+        each used frame; the next overwrites it.
+
+        Raises
+        ------
+        InputError
+            If the trajectory ends early or is damaged.
+        """
+        self._load(run.files)
+        numbers = run.frames if frames is None else frames
+        trajectory = self.universe.trajectory
+        for number in numbers:
+            expected = f"{run.n_frames} sound frames, as it says itself"
+            with _reading(run.name, expected, f"frame {number}"):
+                step = trajectory[number]
+            yield number, step
+
+    def _opened(self, files: tuple[str, ...], frames: Mapping[str, int | None]) -> Run:
+        self._load(files)
+        trajectory = self.universe.trajectory
+        n_frames = int(trajectory.n_frames)
+        used = range(n_frames)[slice(frames["start"], frames["stop"], frames["step"])]
+        promised = max(n_frames, sum(map(_frames_in_header, files)))
+        run = Run(files, n_frames, used, float(trajectory.dt) * used.step, promised)
+        if not used:
+            wanted = ", ".join(f"{k}: {'null' if v is None else v}" for k, v in frames.items())
+            raise InputError.at(
+                run.name, "", f"no frame for frames {{{wanted}}}", f"some of its {n_frames} frames"
+            )
+        return run
+
+    def _load(self, files: tuple[str, ...]) -> None:
+        if self._loaded == files:
+            return
+        name = files[0] if len(files) == 1 else " + ".join(files)
+        for file in files:
+            _check_there(file, "a trajectory")
+        expected = f"a trajectory that MDAnalysis reads (see {_FORMATS})"
+        try:
+            with _quiet():
+                self.universe.load_new(files[0] if len(files) == 1 else list(files))
+        except Exception as error:  # readers of some forty formats raise what they like
+            other = re.search(r"[Nn]umber of atoms:? +(\d+)\s*$", str(error))
+            if other and int(other[1]) != self.n_atoms:
+                raise InputError.at(
+                    name,
+                    "",
+                    f"{_count(int(other[1]), 'atom')}",
+                    f"{self.n_atoms}, as in the topology {self.topology}",
+                ) from error
+            raise InputError.at(name, "", _cannot_read(error), expected) from error
+        self._loaded = files
+
+    def _selected(self, selection: str, key: str) -> NDArray[np.int64]:
+        mda = import_mdanalysis()
+        language = f"a selection in MDAnalysis' language (see {_LANGUAGE})"
+        try:
+            with _quiet():
+                group = self.universe.select_atoms(selection)
+        except (mda.exceptions.NoDataError, AttributeError) as error:
+            found = f"{selection!r}, but the topology does not hold that ({_first_line(error)})"
+            expected = f"a selection by what {self.topology} holds"
+            raise ConfigError.at(key, "", found, expected) from error
+        except mda.exceptions.SelectionError as error:
+            found = f"{selection!r} ({_first_line(error)})"
+            raise ConfigError.at(key, "", found, language) from error
+        except (ValueError, TypeError, KeyError) as error:
+            found = f"{selection!r} ({_first_line(error)})"
+            raise ConfigError.at(key, "", found, language) from error
+        return np.unique(np.asarray(group.indices, dtype=np.int64))
+
+    def _what_is_there(self) -> str:
+        atoms = self.universe.atoms
+        names = sorted(set(getattr(atoms.residues, "resnames", [])))
+        some = ", ".join(names[:_FRAMES_SHOWN]) + (", ..." if len(names) > _FRAMES_SHOWN else "")
+        protein = self.universe.select_atoms("protein").n_residues if names else 0
+        return (
+            f"its {_count(atoms.n_atoms, 'atom')} ({_count(len(atoms.residues), 'residue')}, "
+            f"{protein} of them protein; residue names {some or 'none'})"
+        )
+
+
+def trajectories_of(config: TrajectoryCorrelationConfig) -> Trajectories:
+    """Those that a section of ``method: trajectory_correlation`` names, in the frames it uses."""
+    return Trajectories(config["topology"], config["trajectories"], config["frames"])
+
+
+def import_mdanalysis() -> ModuleType:
+    """The package, or a ConfigError that says how to get it."""
+    try:
+        with _quiet():
+            import MDAnalysis
+    except ImportError as error:
+        raise ConfigError.at(
+            "method: trajectory_correlation",
+            "",
+            f"no package MDAnalysis in this Python ({error})",
+            "it installed (pip install MDAnalysis), or tables under time_series, which need none",
+        ) from error
+    package: ModuleType = MDAnalysis
+    return package
+
+
+def box_of(step: Any) -> NDArray[np.float32] | None:
+    """The periodic box of a time step (three lengths in Angstrom, three angles), or None."""
+    box = step.dimensions
+    return None if box is None or not np.all(np.asarray(box) > 0) else np.asarray(box)
+
+
+def _frames_in_header(file: str) -> int:
+    """The number of frames in the header of a DCD file (0: not told, as in other formats).
+
+    MDAnalysis goes by the size of the file, so that a copy cut short looks whole.
+    """
+    with Path(file).open("rb") as handle:
+        start = handle.read(12)
+    if len(start) < 12 or start[4:8] != b"CORD":
+        return 0
+    order = "<" if start[:4] == struct.pack("<i", 84) else ">"
+    return max(int(struct.unpack(order + "i", start[8:])[0]), 0)
+
+
+def _check_there(file: str, what: str) -> None:
+    path = Path(file)
+    if not path.exists():
+        raise InputError.at(file, "", "no such file", "an existing file")
+    if path.is_file() and not path.stat().st_size:
+        raise InputError.at(file, "", "an empty file", what)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """MDAnalysis warns of every guess (masses, elements, time steps)."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@contextmanager
+def _reading(name: str, expected: str, place: str = "") -> Iterator[None]:
+    try:
+        with _quiet():
+            yield
+    except Exception as error:  # readers of some forty formats raise what they like
+        raise InputError.at(name, place, _cannot_read(error), expected) from error
+
+
+def _cannot_read(error: Exception) -> str:
+    return f"what MDAnalysis cannot read ({type(error).__name__}: {_first_line(error)})"
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].strip()
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}"

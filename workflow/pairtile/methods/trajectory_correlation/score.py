@@ -1,0 +1,255 @@
+"""Correlated motion in trajectories (Lange & Grubmueller 2006; Kraskov et al. 2004), as one
+estimator.
+
+The state is described in ``prepare.time_series`` and ``trajectory_state``. Rows and columns of the
+pair space are the variables, in the order of the items.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pairtile.engine.chunk_file import Rows, Summaries
+from pairtile.engine.estimator import (
+    Estimator,
+    Merged,
+    PreparedInput,
+    Ranking,
+    State,
+    Written,
+)
+from pairtile.engine.network import Network
+from pairtile.engine.selection import Selection
+from pairtile.engine.tiles import PairSpace, Tile
+from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
+from pairtile.methods.trajectory_correlation.contacts import trajectory_contacts
+from pairtile.methods.trajectory_correlation.motion_network import (
+    COLUMNS,
+    dense_warnings,
+    motion_network,
+)
+from pairtile.methods.trajectory_correlation.motion_scores import HISTOGRAM_BINS, MotionScores
+from pairtile.methods.trajectory_correlation.motion_speed import seconds_a_pair, tile_edge
+from pairtile.methods.trajectory_correlation.motion_spline import KEPT_BLOCKS
+from pairtile.methods.trajectory_correlation.residue_network import in_contact, pairs_in_contact
+from pairtile.methods.trajectory_correlation.residue_paths import path_ends
+from pairtile.methods.trajectory_correlation.state import (
+    motion_settings,
+    replicas_of,
+    shifts_of,
+    trajectory_state,
+)
+from pairtile.methods.trajectory_correlation.tables import write_trajectory_tables
+from pairtile.splines.memory import weights_bytes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SERIES_COPIES = 8
+"""Of a block of series: read, centred, whitened, shifted, of rows and of columns."""
+
+P_BINS = 50
+"""Of the histogram of p-values, from 0 to 1."""
+
+
+class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
+    """Mutual information, generalized correlation and DCC of every two motions."""
+
+    def __init__(
+        self, config: TrajectoryCorrelationConfig, state: State, device: Any, precision: str
+    ) -> None:
+        super().__init__(config, state, device, precision)
+        self.n_replicas = len(state["replica_offsets"]) - 1
+        self.n_frames = int(state["replica_offsets"][-1])
+        self.n_surrogates = int(config["estimator"]["surrogates"])
+        self._scores: MotionScores | None = None
+
+    # --- what the plan needs --------------------------------------------------------------------
+
+    @classmethod
+    def prepare(
+        cls, config: TrajectoryCorrelationConfig, seed: int, scratch: Path | None = None
+    ) -> PreparedInput:
+        return trajectory_state(config, seed, scratch)
+
+    @classmethod
+    def check_later_inputs(
+        cls, config: TrajectoryCorrelationConfig, state: State, items: pd.DataFrame
+    ) -> None:
+        super().check_later_inputs(config, state, items)
+        path_ends(items, config["paths"])
+
+    @classmethod
+    def network_data(
+        cls, config: TrajectoryCorrelationConfig, items: pd.DataFrame
+    ) -> tuple[dict[str, NDArray[Any]], dict[str, int]]:
+        arrays = trajectory_contacts(config, items)
+        assert config.contacts
+        touching, _ = pairs_in_contact(arrays, config.contacts.fraction)
+        return arrays, {"contacts": touching.size}
+
+    @classmethod
+    def space(cls, state: State) -> PairSpace:
+        variables = int(state["series"].shape[0])
+        return PairSpace("triangle", variables, variables)
+
+    @classmethod
+    def tile_edges(cls, config: TrajectoryCorrelationConfig, state: State) -> tuple[int, int]:
+        d = int(state["series"].shape[1])
+        frames = int(np.diff(state["replica_offsets"]).max())
+        edge = tile_edge(config["estimator"]["kind"], d, frames)
+        return edge, edge
+
+    @classmethod
+    def blocks_bytes(
+        cls,
+        config: TrajectoryCorrelationConfig,
+        state: State,
+        backend: str,
+        rows: int,
+        columns: int,
+    ) -> int:
+        """Of a block some copies, while it is made ready or shifted (of all series, made ready,
+        ``memory_bytes`` counts one for the estimator and one for the DCC); or weights of splines,
+        of the last few blocks."""
+        frames = np.diff(state["replica_offsets"])
+        coordinates = max(rows, columns) * int(state["series"].shape[1])
+        longest, together = (coordinates * int(n) for n in (frames.max(), frames.sum()))
+        series = SERIES_COPIES * 8 * longest
+        estimator = config["estimator"]
+        if backend == "cuda" or estimator["kind"] not in ("bspline", "dihedral"):
+            return series
+        kept, beside = weights_bytes(estimator["bins"], estimator["order"])
+        return series + beside * longest + KEPT_BLOCKS * kept * together
+
+    @classmethod
+    def work_per_second(
+        cls, config: TrajectoryCorrelationConfig, state: State, backend: str, threads: int
+    ) -> float:
+        estimates = 1 + int(config["estimator"]["surrogates"])
+        d = int(state["series"].shape[1])
+        seconds = sum(
+            seconds_a_pair(config["estimator"], d, frames, backend, threads)
+            for frames in np.diff(state["replica_offsets"]).tolist()
+        )
+        return 1.0 / (estimates * seconds)
+
+    @classmethod
+    def resolve_precision(cls, config: TrajectoryCorrelationConfig, backend: str) -> str:
+        return "float64"
+
+    @classmethod
+    def chunk_parameters(cls, config: TrajectoryCorrelationConfig) -> dict[str, Any]:
+        return {"estimator": config["estimator"]}
+
+    def schema(self) -> pa.Schema:
+        real = pa.float64()
+        null = [("null_sd", real)] if self.n_surrogates else []
+        names = ("mi_sd", "correlation_sd", "dcc_sd") if self.n_replicas > 1 else ()
+        return pa.schema(
+            [
+                ("i", pa.int32()),
+                ("j", pa.int32()),
+                ("mi_nats", real),
+                ("correlation", real),
+                ("null_mean", real),
+                ("p_value", real),
+                ("dcc", real),
+                ("n_frames", pa.int32()),
+                *null,
+                *((name, real) for name in names),
+            ]
+        )
+
+    # --- tiles ----------------------------------------------------------------------------------
+
+    @property
+    def scores(self) -> MotionScores:
+        """The scores of blocks of variables, opened when first asked for."""
+        if self._scores is None:
+            windows = np.asarray(self.state["theiler"]).tolist()
+            self._scores = MotionScores(
+                replicas_of(self.state),
+                [motion_settings(self.config["estimator"], window) for window in windows],
+                shifts_of(self.state, self.n_surrogates, self.seed),
+                self.device,
+            )
+        return self._scores
+
+    def compute_tile(
+        self, tile: Tile, selection: Selection, scan: State | None, cut: float
+    ) -> tuple[Rows, Summaries]:
+        rows = slice(tile.row_begin, tile.row_end)
+        columns = slice(tile.column_begin, tile.column_end)
+        row = np.arange(tile.row_begin, tile.row_end, dtype=np.int32)
+        column = np.arange(tile.column_begin, tile.column_end, dtype=np.int32)
+        wanted = column[None, :] > row[:, None]
+        everything = None if wanted.all() else wanted
+        scored = self.scores.block(rows, columns, everything)
+        blocks = scored.columns()
+        n_pairs = int(wanted.sum())
+        at_row, at_column = np.nonzero(wanted)
+        found: dict[str, NDArray[Any]] = {"i": row[at_row], "j": column[at_column]}
+        found["n_frames"] = np.full(n_pairs, self.n_frames, dtype=np.int32)
+        for name in self.schema().names:
+            if name not in found:
+                block = blocks.get(name)
+                found[name] = np.full(n_pairs, np.nan) if block is None else block[wanted]
+        summaries = {
+            "pairs": np.array([n_pairs], dtype=np.int64),
+            "correlation_counts": self.scores.histogram(scored.correlation, wanted),
+            "null_counts": scored.null_counts,
+            "p_value_counts": _p_value_counts(found["p_value"]),
+        }
+        return found, summaries
+
+    # --- network --------------------------------------------------------------------------------
+
+    def in_contact(self, i: NDArray[Any], j: NDArray[Any]) -> NDArray[np.bool_] | None:
+        """Which pairs may become edges; None for all."""
+        contacts = self.config["contacts"]
+        return in_contact(i, j, self.state, contacts["fraction"]) if contacts else None
+
+    def _stored(self, merged: Merged, names: tuple[str, ...]) -> pd.DataFrame:
+        return pa.concat_tables(merged.batches(names)).to_pandas()
+
+    def network(self, merged: Merged) -> Network:
+        pairs = self._stored(merged, COLUMNS)
+        candidate = self.in_contact(pairs["i"].to_numpy(), pairs["j"].to_numpy())
+        result = motion_network(pairs, self.config["keep"], candidate)
+        result.warnings += dense_warnings(len(result.edges), self.config["communities"])
+        return result
+
+    def ranking(self, merged: Merged) -> Ranking:
+        pairs = self._stored(merged, ("i", "j", "correlation"))
+        edges = pairs.rename(columns={"i": "source", "j": "target"})
+        return Ranking(
+            edges[["source", "target"]].assign(score=edges["correlation"].abs()), directed=False
+        )
+
+    def score_histogram(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
+        low = -1.0 if self.scores.signed else 0.0
+        by_size = network.threshold["keep"] in ("correlation", "top_edges")
+        least = network.threshold["least_correlation"] if by_size else None
+        return {
+            "edges": np.linspace(low, 1.0, HISTOGRAM_BINS + 1),
+            "counts": merged.sums["correlation_counts"],
+            "null_counts": merged.sums["null_counts"] / max(1, self.n_surrogates),
+            "p_value_edges": np.linspace(0.0, 1.0, P_BINS + 1),
+            "p_value_counts": merged.sums["p_value_counts"],
+            "threshold_bits": np.array(np.nan if least is None else least),
+        }
+
+    def write_tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
+        return write_trajectory_tables(self, merged, items, folder)
+
+
+def _p_value_counts(p_value: NDArray[np.float64]) -> NDArray[np.int64]:
+    known = p_value[~np.isnan(p_value)]
+    bins = np.minimum((known * P_BINS).astype(np.int64), P_BINS - 1)
+    return np.bincount(bins, minlength=P_BINS).astype(np.int64)

@@ -1,0 +1,240 @@
+"""Read tables of time series: one frame a line, one column a coordinate; text or NumPy."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairtile.errors import ConfigError, InputError
+from pairtile.io.text_file import check_file, open_lines
+
+_TIME_NAMES = {"time", "frame", "step", "t", "time_ps", "time_ns", "frame_number", "index"}
+_XVG_LEGEND = re.compile(r'^@\s+s\d+\s+legend\s+"(.*)"')
+_PLUMED_FIELDS = "#! FIELDS"
+_MISSING = {"", "na", "nan", "null", "none", "-"}
+_COORDINATE = re.compile(r"[._:\s-]?(x|y|z|[0-2])$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class SeriesTable:
+    """One table. ``names``: of the variables; each has ``dimensions`` columns in a row. ``blocks``
+    gives (first frame, values of shape (frames, variables, dimensions)) for frames ``used``."""
+
+    path: str
+    names: list[str]
+    dimensions: int
+    n_frames: int
+    used: range
+    _blocks: Callable[[int], Iterator[NDArray[np.float64]]] = field(repr=False)
+
+    def blocks(self, n_frames: int) -> Iterator[NDArray[np.float64]]:
+        """The used frames in order, at most ``n_frames`` at a time.
+
+        Raises
+        ------
+        InputError
+            For fields that are no finite numbers, naming line and column.
+        """
+        return self._blocks(n_frames)
+
+
+def open_series_table(
+    path: str,
+    dimensions: int = 1,
+    time: str | None = "auto",
+    start: int = 0,
+    stop: int | None = None,
+    step: int = 1,
+) -> SeriesTable:
+    """Look at a table: its variables and number of frames. Values are read by ``blocks``.
+
+    Text: fields parted by tabs, commas, semicolons or blanks (by what the first line of data
+    holds); a first line of names is optional; lines with ``#`` are passed over; GROMACS ``.xvg``
+    (names from its legends) and PLUMED (``#! FIELDS``) are known by their content; plain or gzip.
+    ``.npy``: (frames, columns) or (frames, variables, dimensions).
+
+    Raises
+    ------
+    InputError
+        File missing or damaged; columns that are no multiple of ``dimensions``; no frame left.
+    ConfigError
+        If there is no column of the name ``time``.
+    """
+    check_file(path)
+    opened = _Array(path) if Path(path).suffix.lower() == ".npy" else _Text(path, time)
+    names, d = _variables(opened, path, dimensions)
+    used = range(opened.n_frames)[slice(start, stop, step)]
+    if not used:
+        wanted = f"start: {start}, stop: {'null' if stop is None else stop}, step: {step}"
+        raise InputError.at(
+            path, "", f"no frame for frames {{{wanted}}}", f"some of its {opened.n_frames} frames"
+        )
+    shape = (len(names), d)
+
+    def blocks(n: int) -> Iterator[NDArray[np.float64]]:
+        for block in opened.blocks(used, n):
+            yield block.reshape(len(block), *shape)
+
+    return SeriesTable(path, names, d, opened.n_frames, used, blocks)
+
+
+def _variables(opened: _Text | _Array, path: str, dimensions: int) -> tuple[list[str], int]:
+    if isinstance(opened, _Array) and opened.shape[1:][1:]:
+        return [f"variable_{k + 1}" for k in range(opened.shape[1])], opened.shape[2]
+    columns = opened.columns
+    if not columns or len(columns) % dimensions:
+        raise InputError.at(
+            path, "", f"{len(columns)} columns of values", f"a multiple of {dimensions}"
+        )
+    firsts = columns[::dimensions]
+    if dimensions > 1:
+        firsts = [_COORDINATE.sub("", name) or name for name in firsts]
+    repeated = [name for n, name in enumerate(firsts) if name in firsts[:n]]
+    if repeated:
+        raise InputError.at(path, "", f"two variables named {repeated[0]!r}", "names that differ")
+    return firsts, dimensions
+
+
+class _Array:
+    """A ``.npy`` file."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        values = self._opened()
+        if values.ndim not in (2, 3) or values.dtype.kind not in "fiu" or 0 in values.shape:
+            found = f"an array of shape {values.shape} and type {values.dtype}"
+            raise InputError.at(
+                path, "", found, "numbers of shape (frames, columns) or (.., .., d)"
+            )
+        self.shape = values.shape
+        self.n_frames = values.shape[0]
+        self.columns = [f"variable_{k + 1}" for k in range(values.shape[1])]
+
+    def blocks(self, used: range, n: int) -> Iterator[NDArray[np.float64]]:
+        for first in range(0, len(used), n):
+            part = used[first : first + n]
+            block = self._opened()[part.start : part.stop : part.step].astype(np.float64)
+            bad = np.argwhere(~np.isfinite(block))
+            if bad.size:
+                frame, column = part[int(bad[0][0])], int(bad[0][1])
+                place, value = f"frame {frame}, column {column}", float(block[tuple(bad[0])])
+                raise InputError.at(self.path, place, f"{value:g}", "a finite number")
+            yield block
+
+    def _opened(self) -> NDArray:
+        try:
+            values: NDArray = np.load(self.path, mmap_mode="r", allow_pickle=False)
+        except Exception as error:  # a damaged header may make NumPy raise anything
+            why = str(error) or type(error).__name__
+            raise InputError.at(self.path, "", f"no sound .npy file ({why})", "one") from error
+        return values
+
+
+class _Text:
+    """A text file: a first pass finds names, columns and the number of frames."""
+
+    def __init__(self, path: str, time: str | None) -> None:
+        self.path = path
+        names: list[str] = []
+        legends: list[str] = []
+        header: list[str] | None = None
+        self.delimiter: str | None = None
+        self.n_fields = self.n_frames = self.header_line = 0
+        with open_lines(path) as lines:
+            for number, line in lines:
+                text = line.strip()
+                legend = _XVG_LEGEND.match(text)
+                if legend:
+                    legends.append(legend[1])
+                if text.startswith(_PLUMED_FIELDS) and not names:
+                    names = text.removeprefix(_PLUMED_FIELDS).split()
+                if _skipped(text):
+                    continue
+                if not self.n_fields:
+                    self.delimiter = next((mark for mark in "\t,;" if mark in text), None)
+                    fields = self.split(line)
+                    self.n_fields = len(fields)
+                    if not any(_is_number(text) for text in fields):
+                        header, self.header_line = fields, number
+                        continue
+                self.n_frames += 1
+        if not self.n_frames:
+            raise InputError.at(path, "", "no line of numbers", "one line for each frame")
+        if header is None and legends:  # .xvg: the first column has no legend
+            names = ["time"] * (self.n_fields == len(legends) + 1) + legends
+        all_names = header or (names if len(names) == self.n_fields else None)
+        all_names = all_names or [f"column_{k + 1}" for k in range(self.n_fields)]
+        self.time_column = self._find_time(time, all_names)
+        self.columns = [n for k, n in enumerate(all_names) if k != self.time_column]
+        self._all_names = all_names
+
+    def blocks(self, used: range, n: int) -> Iterator[NDArray[np.float64]]:
+        wanted = len(self.columns)
+        block, filled, frame = np.empty((n, wanted)), 0, -1
+        with open_lines(self.path) as lines:
+            for number, line in lines:
+                text = line.strip()
+                if _skipped(text) or number == self.header_line:
+                    continue
+                frame += 1
+                if frame not in used:
+                    continue
+                block[filled] = self._values(number, line)
+                filled += 1
+                if filled == n:
+                    yield block
+                    block, filled = np.empty((n, wanted)), 0
+        if filled:
+            yield block[:filled]
+
+    def split(self, line: str) -> list[str]:
+        fields = line.strip().split() if self.delimiter is None else line.split(self.delimiter)
+        return [text.strip().strip('"') for text in fields]
+
+    def _values(self, number: int, line: str) -> list[float]:
+        fields = self.split(line)
+        if len(fields) != self.n_fields:
+            found = f"{len(fields)} field{'s' if len(fields) != 1 else ''}"
+            raise InputError.at(self.path, f"line {number}", found, f"{self.n_fields}, as above")
+        if self.time_column is not None:
+            del fields[self.time_column]
+        try:
+            values = [float(text) for text in fields]
+            if all(map(math.isfinite, values)):
+                return values
+        except ValueError:
+            pass
+        bad = next(k for k, text in enumerate(fields) if not _is_finite(text))
+        found = "a missing value" if fields[bad].lower() in _MISSING else repr(fields[bad])
+        place = f"line {number}, column {self.columns[bad]!r}"
+        raise InputError.at(self.path, place, found, "a finite number in every frame")
+
+    def _find_time(self, time: str | None, names: list[str]) -> int | None:
+        if time == "auto":
+            return 0 if names[0].lower().split(" ")[0].split("(")[0] in _TIME_NAMES else None
+        if time is not None and time not in names:
+            some = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+            raise ConfigError.at("table.time", "", repr(time), f"a column of {self.path} ({some})")
+        return None if time is None else names.index(time)
+
+
+def _skipped(text: str) -> bool:
+    return not text or text[0] in "#@&"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_finite(text: str) -> bool:
+    return _is_number(text) and math.isfinite(float(text))

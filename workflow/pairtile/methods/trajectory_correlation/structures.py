@@ -1,0 +1,289 @@
+"""Results drawn on the structure: a PDB file with values, and scripts for PyMOL and VMD."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from pairtile.errors import InputError
+from pairtile.runtime.files import atomic_path
+
+COLOURS = (
+    *((31, 119, 180), (255, 127, 14), (44, 160, 44), (214, 39, 40), (148, 103, 189)),
+    *((140, 86, 75), (227, 119, 194), (188, 189, 34), (23, 190, 207), (255, 215, 0)),
+)
+"""Of communities 1 to 10, red, green, blue, 0 to 255; then they come again."""
+
+_NEITHER, _WITH, _AGAINST = (190, 190, 190), (214, 39, 40), (31, 80, 200)
+_CHAINS = string.ascii_uppercase + string.ascii_lowercase + string.digits
+_LARGEST = 999  # what the column of occupancies holds
+_DRAWN = 40  # communities in colours of their own
+_FARTHEST = 999.0  # Angstrom
+_THIN, _THICK = 0.08, 0.5  # Angstrom
+_VMD_FIRST_COLOUR = 17  # of its 33; the first 17 have names that people use
+
+
+@dataclass(frozen=True)
+class Links:
+    """Edges to draw: positions (edges, 3) of both ends in Angstrom, and correlations (edges,)."""
+
+    start: NDArray[np.float64]
+    end: NDArray[np.float64]
+    correlation: NDArray[np.float64]
+
+    def radii(self) -> NDArray[np.float64]:
+        """Thickness by the size of the correlation, in Angstrom."""
+        size = np.abs(self.correlation)
+        if not size.size:
+            return size
+        low, high = size.min(), size.max()
+        share = (size - low) / (high - low) if high > low else np.ones(size.size)
+        return _THIN + (_THICK - _THIN) * share
+
+    def colours(self) -> list[tuple[int, int, int]]:
+        """Red for motion together, blue for motion against each other."""
+        return [_WITH if value > 0 else _AGAINST for value in self.correlation.tolist()]
+
+
+def strongest_links(
+    items: pd.DataFrame,
+    state: Mapping[str, NDArray[Any]],
+    i: ArrayLike,
+    j: ArrayLike,
+    correlation: ArrayLike,
+    number: int,
+) -> Links:
+    """The ``number`` edges of the greatest correlation by size, of those that can be drawn.
+
+    ``i``, ``j``: items. Edges between two variables at one place are left out (angles of one
+    residue), and those of variables without a place.
+    """
+    places = item_places(items, state)
+    value = np.asarray(correlation, dtype=np.float64)
+    start, end = places[np.asarray(i, np.int64)], places[np.asarray(j, np.int64)]
+    drawable = np.isfinite(value) & (np.linalg.norm(start - end, axis=1) > 1e-3)  # not NaN
+    order = np.argsort(-np.abs(value), kind="stable")
+    best = order[drawable[order]][:number]
+    return Links(start[best], end[best], value[best])
+
+
+def item_places(items: pd.DataFrame, state: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
+    """Where to draw each item, (items, 3) in Angstrom: in ``structure`` its own atom, else the
+    C-alpha, else the middle of its residue; without a residue its mean position; or NaN."""
+    structure = state["structure"]
+    result = np.full((len(items), 3), np.nan)
+    means = np.asarray(state["mean_positions"])
+    result[: len(means)] = means
+    names: dict[tuple[int, str], int] = {}
+    for k, (residue, name) in enumerate(zip(structure["residue"], structure["name"], strict=True)):
+        names.setdefault((int(residue), str(name)), k)
+    owners = structure["residue"]
+    for row, (residue, atom) in enumerate(zip(items["residue"], items["atom"], strict=True)):
+        if residue < 0:
+            continue
+        own = names.get((residue, atom))
+        if own is None and atom != "center_of_mass":
+            own = names.get((residue, "CA"))
+        atoms = np.flatnonzero(owners == residue) if own is None else [own]
+        if len(atoms):
+            result[row] = structure["position"][atoms].mean(axis=0)
+    return result
+
+
+def centred_structure(state: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
+    """``state`` as it is, or with ``structure`` and ``mean_positions`` moved to the origin where an
+    atom lies too far off for the columns of a PDB file."""
+    places = np.asarray(state["structure"]["position"])
+    if np.abs(places).max(initial=0.0) < _FARTHEST:
+        return state
+    centre = (places.min(axis=0) + places.max(axis=0)) / 2.0
+    structure = np.array(state["structure"])
+    structure["position"] -= centre
+    means = np.asarray(state["mean_positions"]) - centre
+    return {**state, "structure": structure, "mean_positions": means}
+
+
+def residue_means(items: pd.DataFrame, values: ArrayLike, n_residues: int) -> NDArray[np.float64]:
+    """Mean over the items of each residue, NaN left out; NaN for residues without a value."""
+    value = np.asarray(values, dtype=np.float64)
+    residue = items["residue"].to_numpy(dtype=np.int64)
+    known = (residue >= 0) & np.isfinite(value)
+    total = np.bincount(residue[known], value[known], minlength=n_residues)
+    number = np.bincount(residue[known], minlength=n_residues)
+    return np.where(number > 0, total / np.maximum(number, 1), np.nan)
+
+
+def residue_communities(
+    items: pd.DataFrame, communities: ArrayLike, n_residues: int
+) -> NDArray[np.int32]:
+    """Community of each residue: of its first item that has one; 0 for none."""
+    result = np.zeros(n_residues, dtype=np.int32)
+    members = np.asarray(communities).tolist()
+    for residue, community in zip(items["residue"].tolist(), members, strict=True):
+        if residue >= 0 and result[residue] == 0:
+            result[residue] = community
+    return result
+
+
+def write_structure_pdb(
+    path: Path,
+    structure: NDArray[Any],
+    values: ArrayLike,
+    communities: ArrayLike,
+    meaning: str = "value of the residue",
+) -> None:
+    """Write a PDB file that carries results, whole or not at all.
+
+    Parameters
+    ----------
+    structure : array of ``prepare.residues.STRUCTURE``
+    values : array-like, shape (residues,)
+        Become the B-factors (two decimals); NaN becomes 0.
+    communities : array-like, shape (residues,)
+        Become the occupancies; 0 for none, and for those beyond 999.
+    meaning : str
+        What the values are, for a remark.
+
+    Chains of names longer than a letter, or of none, get a free letter, which a remark tells.
+    Numbers of atoms and residues that are too large for their columns begin again at 0.
+
+    Raises
+    ------
+    InputError
+        If an atom lies so far off that the columns of positions cannot hold it.
+    """
+    far = np.abs(structure["position"]).max(initial=0.0)
+    if not far < _FARTHEST:
+        expected = f"positions below {_FARTHEST:.0f} Angstrom, as a PDB file holds them"
+        raise InputError.at(path, "", f"an atom at {far:.1f} Angstrom", expected)
+    letters = chain_letters(structure)
+    value = np.nan_to_num(np.asarray(values, dtype=np.float64))
+    community = np.asarray(communities, dtype=np.int64)
+    community = np.where(community > _LARGEST, 0, community)
+    owner = structure["residue"]
+    remarks = [f"B-FACTOR: {meaning}", "OCCUPANCY: COMMUNITY, 0 FOR NONE"]
+    remarks += [f"CHAIN {new}: {old}" for old, new in letters.items() if new != old]
+    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as handle:
+        handle.writelines(f"REMARK   6 {_one_line(text)}\n" for text in remarks)
+        for number, atom in enumerate(structure, start=1):
+            own = int(owner[number - 1])
+            handle.write(_atom_line(number, atom, letters, value[own], int(community[own])))
+        handle.write("END\n")
+
+
+def chain_letters(structure: NDArray[Any]) -> dict[str, str]:
+    """One letter for each chain: its own where it has one, else the first that is free."""
+    chains = list(dict.fromkeys(structure["chain"].tolist()))
+    taken = {chain for chain in chains if len(chain) == 1 and chain.isascii()}
+    free = (letter for letter in _CHAINS if letter not in taken)
+    return {chain: chain if chain in taken else next(free, " ") for chain in chains}
+
+
+def write_pymol_script(path: Path, pdb: str, links: Links, n_communities: int) -> None:
+    """Write a PyMOL script (``.pml``), whole or not at all.
+
+    It draws the structure, communities in colours (selections ``community_1``, ...; beyond 40
+    they stay grey) and links as rods. ``pdb``: name of the file of ``write_structure_pdb``, in the
+    folder of the script.
+    """
+    lines = [
+        "# Open with File > Run Script, or start PyMOL in this folder: pymol FILE.pml",
+        f"load {pdb}, motion",
+        "hide everything, motion",
+        "show cartoon, motion",
+        f"set_color motion_none, [{_rgb(_NEITHER)}]",
+        "color motion_none, motion",
+    ]
+    for number in range(1, min(n_communities, _DRAWN) + 1):
+        colour = COLOURS[(number - 1) % len(COLOURS)]
+        lines += [
+            f"set_color motion_{number}, [{_rgb(colour)}]",
+            f"select community_{number}, motion and q={number}",
+            f"color motion_{number}, community_{number}",
+        ]
+    lines += ["deselect", "python", "from pymol import cmd", "from pymol.cgo import CYLINDER"]
+    lines += ["links = ["]
+    for start, end, radius, colour in _rods(links):
+        numbers = ", ".join([*start, *end, radius, _rgb(colour), _rgb(colour)])
+        lines.append(f"    CYLINDER, {numbers},")
+    lines += ["]", "if links:", "    cmd.load_cgo(links, 'strongest_correlations')", "python end"]
+    lines += ["# Values of residues in place of communities: spectrum b, blue_white_red, motion"]
+    lines += ["orient motion"]
+    _write_lines(path, lines)
+
+
+def write_vmd_script(path: Path, pdb: str, links: Links, n_communities: int) -> None:
+    """Write a VMD script (Tcl), whole or not at all: as ``write_pymol_script``.
+
+    It changes the definition of VMD's colours 17 to 32.
+    """
+    first, none = _VMD_FIRST_COLOUR, _VMD_FIRST_COLOUR + len(COLOURS)
+    red, blue = none + 1, none + 2
+    lines = [
+        "# vmd -e FILE.vmd",
+        f'mol new [file join [file dirname [info script]] "{pdb}"] type pdb waitfor all',
+        "mol delrep 0 top",
+    ]
+    palette = [*COLOURS, _NEITHER, _WITH, _AGAINST]
+    for number, colour in enumerate(palette, start=first):
+        lines.append(f"color change rgb {number} {_rgb(colour).replace(',', '')}")
+    shown = min(n_communities, _DRAWN)
+    for number in range(shown + 1):
+        own = first + (number - 1) % len(COLOURS) if number else none
+        atoms = f"occupancy {number}" if number else f"occupancy 0 or occupancy > {shown}"
+        lines += [
+            "mol representation NewCartoon",
+            f"mol color ColorID {own}",
+            f'mol selection "{atoms}"',
+            "mol material Opaque",
+            "mol addrep top",
+        ]
+    for (start, end, radius, _), value in zip(_rods(links), links.correlation, strict=True):
+        ends = f"{{{' '.join(start)}}} {{{' '.join(end)}}}"
+        lines.append(f"graphics top color {red if value > 0 else blue}")
+        lines.append(f"graphics top cylinder {ends} radius {radius} resolution 12 filled yes")
+    lines += ["# Values of residues in place of communities: mol color Beta"]
+    _write_lines(path, lines)
+
+
+def _rods(links: Links) -> list[tuple[list[str], list[str], str, tuple[int, int, int]]]:
+    texts = [[f"{x:.3f}" for x in place] for place in (*links.start, *links.end)]
+    radii = [f"{radius:.3f}" for radius in links.radii()]
+    half = len(radii)
+    return list(zip(texts[:half], texts[half:], radii, links.colours(), strict=True))
+
+
+def _rgb(colour: tuple[int, int, int]) -> str:
+    return ", ".join(f"{part / 255:.3f}" for part in colour)
+
+
+def _atom_line(
+    number: int, atom: Any, letters: Mapping[str, str], value: float, community: int
+) -> str:
+    element = str(atom["element"])[:2].upper()
+    name = str(atom["name"])[:4]
+    # Names of elements of one letter begin in the second column.
+    name = f" {name:<3}" if len(element) < 2 and len(name) < 4 else f"{name:<4}"
+    x, y, z = atom["position"]
+    place = f"{letters[str(atom['chain'])]}{int(atom['resid']) % 10_000:>4}{atom['icode']!s:1.1}"
+    return (
+        f"ATOM  {number % 100_000:>5} {name} {str(atom['resname'])[:4]:<4}{place}   "
+        f"{x:8.3f}{y:8.3f}{z:8.3f}{community:6.2f}{min(max(value, -99.99), 999.99):6.2f}"
+        f"          {element:>2}\n"
+    )
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:68]
+
+
+def _write_lines(path: Path, lines: list[str]) -> None:
+    with atomic_path(path) as temporary:
+        temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")

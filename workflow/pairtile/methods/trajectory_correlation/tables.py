@@ -1,0 +1,212 @@
+"""Files of ``trajectory_correlation`` beside the network: matrices, residues, structures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pairtile.engine.estimator import Merged, Written
+from pairtile.methods.trajectory_correlation.correlation_matrices import (
+    StreamedPairs,
+    correlation_matrix,
+    write_g_correlation_text,
+    write_matrices,
+)
+from pairtile.methods.trajectory_correlation.difference import write_difference
+from pairtile.methods.trajectory_correlation.motion_network import candidate_q_values
+from pairtile.methods.trajectory_correlation.residue_network import ResidueNetwork, pairs_in_contact
+from pairtile.methods.trajectory_correlation.residue_paths import path_ends, shortest_paths
+from pairtile.methods.trajectory_correlation.residue_tables import (
+    community_table,
+    path_table,
+    residue_table,
+    write_table,
+)
+from pairtile.methods.trajectory_correlation.structures import (
+    centred_structure,
+    residue_communities,
+    residue_means,
+    strongest_links,
+    write_pymol_script,
+    write_structure_pdb,
+    write_vmd_script,
+)
+
+if TYPE_CHECKING:
+    from pairtile.methods.trajectory_correlation.score import TrajectoryCorrelation
+
+MOST_EDGES = 3_000_000
+"""Larger networks have no communities and no paths: igraph would take minutes and gigabytes."""
+
+MOST_BETWEENNESS = 6e9
+BETWEENNESS_A_MINUTE = 1e9
+"""Nodes times edges: above the one, betweenness is left out; the other takes about a minute."""
+
+
+def write_trajectory_tables(
+    opened: TrajectoryCorrelation, merged: Merged, items: pd.DataFrame, folder: Path
+) -> Written:
+    """Write what the section asks for; says what was left out, and why."""
+    config = opened.config
+    pairs = streamed(merged, opened.schema())
+    written = Written()
+    _write_matrices(opened, merged, pairs, items, folder)
+    if config["g_correlation_text"]:
+        matrix = correlation_matrix(pairs, items, "correlation")
+        write_g_correlation_text(folder / "g_correlation.txt", matrix)
+        del matrix
+    network = residue_network(merged.network, items)
+    whole = network
+    if network.correlation.size > MOST_EDGES:
+        written.warnings.append(
+            f"A network of {network.correlation.size} edges: communities, betweenness and paths "
+            f"are left out above {MOST_EDGES}; contacts or a stricter keep make it smaller."
+        )
+        network = ResidueNetwork.of(network.n_nodes, [], [], [])
+    communities = {
+        method: network.communities(method, opened.seed) for method in config["communities"]
+    }
+    for method, found in communities.items():
+        written.counts[f"communities_{method}"] = int(found.max(initial=0))
+    means = mean_correlation(merged, network.n_nodes)
+    table = residue_table(items, whole, communities, _betweenness(network, whole, written), means)
+    write_table(folder / "residues.tsv", table)
+    if communities:
+        write_table(folder / "communities.tsv", community_table(items, network, communities))
+    if config["paths"]:
+        ends = path_ends(items, config["paths"])
+        number = config["suboptimal_paths"]
+        paths = [shortest_paths(network, start, end, number) for start, end in ends]
+        write_table(folder / "paths.tsv", path_table(items, network, ends, paths))
+        written.counts["paths_found"] = sum(map(len, paths))
+        for pair, between in zip(config["paths"], paths, strict=True):
+            if not between:
+                written.warnings.append(f"No path joins {pair[0]} and {pair[1]} in the network.")
+    if "structure" in opened.state:
+        first = next(iter(communities.values()), np.zeros(network.n_nodes, dtype=np.int32))
+        _write_structure(opened, merged, items, first, means, folder)
+    if config["compare"] is not None:
+        write_difference(opened, pairs, items, folder, written)
+    return written
+
+
+def streamed(merged: Merged, schema: pa.Schema) -> StreamedPairs:
+    """The merged table, read a part at a time."""
+
+    def read(names: Sequence[str]) -> Iterator[pa.Table]:
+        return merged.batches(list(dict.fromkeys(names)))
+
+    return StreamedPairs(schema.names, read)
+
+
+def residue_network(edges: pd.DataFrame | None, items: pd.DataFrame) -> ResidueNetwork:
+    """The final network, whose ends are names, with the kept items as nodes."""
+    kept = items["name"][items["kept"].to_numpy(dtype=bool)]
+    if edges is None:
+        raise ValueError("found no network; expected the final one, with names")
+    number = pd.Index(kept)
+    return ResidueNetwork.of(
+        len(kept),
+        number.get_indexer(edges["source"]),
+        number.get_indexer(edges["target"]),
+        edges["correlation"],
+    )
+
+
+def mean_correlation(merged: Merged, n_items: int) -> NDArray[np.float64]:
+    """Mean size of the correlation of each item with all others."""
+    total = np.zeros(n_items)
+    for part in merged.batches(["i", "j", "correlation"]):
+        size = np.abs(part["correlation"].to_numpy())
+        for end in ("i", "j"):
+            total += np.bincount(part[end].to_numpy(), size, minlength=n_items)
+    return total / max(1, n_items - 1)
+
+
+def _write_matrices(
+    opened: TrajectoryCorrelation,
+    merged: Merged,
+    pairs: StreamedPairs,
+    items: pd.DataFrame,
+    folder: Path,
+) -> None:
+    also: dict[str, Any] = {}
+    n = int(opened.state["series"].shape[0])
+
+    def q_values() -> NDArray[np.floating[Any]]:
+        columns = pa.concat_tables(merged.batches(["i", "j", "p_value"]))
+        i, j = columns["i"].to_numpy(), columns["j"].to_numpy()
+        q = candidate_q_values(columns["p_value"].to_numpy(), opened.in_contact(i, j))
+        table = pa.table({"i": i, "j": j, "q_value": q})
+        return correlation_matrix(table, items, "q_value")
+
+    def contact() -> NDArray[np.bool_]:
+        matrix = np.zeros((n, n), dtype=bool)
+        i, j = pairs_in_contact(opened.state, opened.config["contacts"]["fraction"])
+        matrix[i, j] = matrix[j, i] = True
+        return matrix
+
+    if opened.n_surrogates:
+        also["q_value"] = q_values
+    if opened.config["contacts"]:
+        also["contact"] = contact
+    write_matrices(folder / "matrices.npz", pairs, items, also=also)
+
+
+def _betweenness(
+    network: ResidueNetwork, whole: ResidueNetwork, written: Written
+) -> NDArray[np.float64]:
+    if network is not whole:
+        return np.full(network.n_nodes, np.nan)
+    cost = network.n_nodes * float(network.correlation.size)
+    if cost > MOST_BETWEENNESS:
+        written.warnings.append(
+            f"Betweenness is left out: in a network of {network.n_nodes} nodes and "
+            f"{network.correlation.size} edges it would take about "
+            f"{cost / BETWEENNESS_A_MINUTE:.0f} minutes."
+        )
+        return np.full(network.n_nodes, np.nan)
+    return network.betweenness()
+
+
+def _write_structure(
+    opened: TrajectoryCorrelation,
+    merged: Merged,
+    items: pd.DataFrame,
+    communities: NDArray[np.int32],
+    means: NDArray[np.float64],
+    folder: Path,
+) -> None:
+    """The structure with mean correlations and communities, and scripts that draw the strongest
+    edges of the network."""
+    state = centred_structure(opened.state)
+    structure = state["structure"]
+    kept = items[items["kept"].to_numpy(dtype=bool)]
+    n_residues = int(structure["residue"].max(initial=-1)) + 1
+    write_structure_pdb(
+        folder / "structure.pdb",
+        structure,
+        100.0 * residue_means(kept, means, n_residues),
+        residue_communities(kept, communities, n_residues),
+        "100 X MEAN CORRELATION WITH ALL OTHERS",
+    )
+    edges = merged.network
+    assert edges is not None
+    number = pd.Index(kept["name"])
+    links = strongest_links(
+        items,
+        state,
+        number.get_indexer(edges["source"]),
+        number.get_indexer(edges["target"]),
+        edges["correlation"],
+        opened.config["draw_strongest"],
+    )
+    n_communities = int(communities.max(initial=0))
+    write_pymol_script(folder / "structure.pml", "structure.pdb", links, n_communities)
+    write_vmd_script(folder / "structure.vmd", "structure.pdb", links, n_communities)

@@ -1,0 +1,274 @@
+"""Time series of variables, a replica after another: written, described, made from tables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pairtile.errors import InputError
+from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
+from pairtile.methods.trajectory_correlation.moments import CyclicMoments, Moments, pooled
+from pairtile.methods.trajectory_correlation.series_file import (
+    Scratch,
+    SeriesFile,
+    frames_in_block,
+    series_dtype,
+)
+from pairtile.methods.trajectory_correlation.series_table import SeriesTable, open_series_table
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class PreparedTrajectory:
+    """Series ready for the estimators, and the account of how they came about.
+
+    ``items``: one row per variable in the order of the series, then what is none:
+
+    | column | meaning |
+    |---|---|
+    | item | row number, int32; ``i`` and ``j`` of a pairs table are these |
+    | name | unique: ``A:LYS13``, ``A:LYS13:CB`` (several atoms of a residue), ``A:LYS13:phi`` |
+    | atom | atom, ``center_of_mass``, dihedral or ``distance``; empty for tables |
+    | residue | number of the residue, in the order of the topology, from 0; -1 for none |
+    | chain, resid, icode, resname | of that residue; not for tables |
+    | domain, secondary_structure | as marked; H, E, - or empty (first frame); not for tables |
+    | kept, reason | whether it is paired; if not, why |
+    | n_observed | frames, int32 |
+    | mean | of scalars (angles: circular); NaN for positions |
+    | sd | root mean square deviation from the mean of the replica (positions: RMSF) |
+    | constant | never moves |
+    | is_regulator | false |
+
+    ``state``: arrays.
+
+    | array | shape | meaning |
+    |---|---|---|
+    | series | float64 or float32 (variables, d, frames of all replicas) | Angstrom, or radians |
+    | replica_offsets | int64 (replicas + 1,) | first frame of each replica; the end |
+    | mean_positions | float64 (variables, 3) | where to draw each; NaN for tables |
+    | frame_interval_ps | float64 (replicas,) | picoseconds between frames; NaN for tables |
+    | structure | ``residues.STRUCTURE`` (atoms,) | all atoms of the residues, first frame |
+
+    ``series`` is mapped from a ``.npy`` of its own.
+    """
+
+    items: pd.DataFrame
+    state: dict[str, NDArray[Any]]
+    counts: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+
+class SeriesWriter:
+    """Takes the frames of all replicas in order, writes the series and says what is in them.
+
+    ``replicas``: name and number of frames of each. ``shape``: variables, dimensions as they come;
+    ``variables: displacements`` makes distances from the mean of the replica of them.
+
+    Raises
+    ------
+    InputError
+        If a replica has too few frames for the estimator.
+    """
+
+    def __init__(
+        self,
+        config: TrajectoryCorrelationConfig,
+        scratch: Scratch,
+        replicas: Sequence[tuple[str, int]],
+        shape: tuple[int, int],
+        cyclic: bool,
+    ) -> None:
+        self.displacements = config["variables"] == "displacements"
+        self.scratch = scratch
+        self.cyclic = cyclic
+        if shape[0] < 2:
+            raise InputError.at(replicas[0][0], "", "one variable", "two or more, to make pairs")
+        for name, n_frames in replicas:
+            _check_frames(config, name, n_frames, shape[1])
+        self.offsets = np.cumsum([0, *(n for _, n in replicas)])
+        full = (*shape, int(self.offsets[-1]))
+        self.dtype = series_dtype(full)
+        name = "positions.npy" if self.displacements else "series.npy"
+        self.file = SeriesFile(scratch.folder / name, full, self.dtype)
+        kind = CyclicMoments if cyclic else Moments
+        self.moments: list[Moments] = [kind(*shape) for _ in replicas]
+        self.n_written = 0
+
+    def write(self, block: NDArray[np.float64]) -> None:
+        """The next frames, (frames, variables, dimensions), all of one replica."""
+        replica = int(np.searchsorted(self.offsets, self.n_written, side="right")) - 1
+        self.file.write(self.n_written, block)
+        self.moments[replica].add(block)
+        self.n_written += len(block)
+
+    def finish(
+        self, table: pd.DataFrame, dropped: Sequence[Mapping[str, Any]] = ()
+    ) -> PreparedTrajectory:
+        """``table``: name, atom, residue of each variable; ``dropped``: the same and a reason."""
+        assert self.n_written == self.offsets[-1]
+        constant = np.all([part.constant for part in self.moments], axis=0)
+        frozen = np.any([part.constant for part in self.moments], axis=0) & ~constant
+        mean, sd = pooled(self.moments, self.cyclic)
+        n_variables, d, n_frames = self.file.shape
+        positions = mean if d == 3 else np.full((n_variables, 3), np.nan)
+        if self.displacements:
+            mean, sd = self._to_displacements()
+            d = 1
+        items = _items(table, dropped)
+        items["n_observed"] = np.where(items["kept"], n_frames, 0).astype(np.int32)
+        means = mean[:, 0] if d == 1 else np.full(n_variables, np.nan)
+        gap = len(items) - n_variables
+        items["mean"] = np.concatenate([means, np.full(gap, np.nan)])
+        items["sd"] = np.concatenate([sd, np.full(gap, np.nan)])
+        items["constant"] = np.concatenate([constant, np.zeros(gap, dtype=bool)])
+        items["is_regulator"] = False
+        replicas = len(self.moments)
+        prepared = PreparedTrajectory(
+            items,
+            {
+                "series": self.scratch.hold(self.file.opened()),
+                "replica_offsets": self.offsets.astype(np.int64),
+                "mean_positions": positions,
+                "frame_interval_ps": np.full(replicas, np.nan),
+            },
+            {"variables": n_variables, "frames": n_frames, "replicas": replicas},
+        )
+        prepared.counts["variables_dropped"] = gap
+        prepared.counts["variables_constant"] = int(constant.sum())
+        self._tell(prepared, table["name"].tolist(), constant, frozen)
+        return prepared
+
+    def _to_displacements(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Series of |r - mean of the replica|, from the positions; mean and spread of those."""
+        n_variables, _, n_frames = self.file.shape
+        result = SeriesFile(
+            self.scratch.folder / "series.npy", (n_variables, 1, n_frames), self.dtype
+        )
+        moments = [Moments(n_variables, 1) for _ in self.moments]
+        frames = frames_in_block(4 * n_variables)
+        for replica, part in enumerate(self.moments):
+            first, end = self.offsets[replica], self.offsets[replica + 1]
+            for start in range(first, end, frames):
+                block = self.file.read(slice(None), slice(start, min(start + frames, end)))
+                away = np.linalg.norm(block - part.mean[:, :, None], axis=1).T[:, :, None]
+                result.write(start, away)
+                moments[replica].add(away)
+        self.file.path.unlink()
+        self.file = result
+        return pooled(moments, cyclic=False)
+
+    def _tell(
+        self,
+        prepared: PreparedTrajectory,
+        names: list[str],
+        constant: NDArray[np.bool_],
+        frozen: NDArray[np.bool_],
+    ) -> None:
+        lengths = np.diff(self.offsets)
+        if len(lengths) > 1:
+            prepared.notes.append(
+                f"{len(lengths)} replicas of {', '.join(str(n) for n in lengths[:_SHOWN])}"
+                f"{', ...' if len(lengths) > _SHOWN else ''} frames; each is estimated by itself."
+            )
+        if self.dtype == np.float32:
+            prepared.notes.append("The series are kept as float32, for their size.")
+        for rows, text in ((constant, "never move"), (frozen, "do not move in some replica")):
+            if rows.any():
+                found = [names[k] for k in np.flatnonzero(rows)[:_SHOWN]]
+                more = ", ..." if rows.sum() > _SHOWN else ""
+                which = f"{int(rows.sum())} of {len(names)} variables {text}"
+                prepared.warnings.append(
+                    f"{which} ({', '.join(found)}{more}): they have nothing in common with others."
+                )
+        dropped = prepared.items.loc[~prepared.items["kept"], "reason"].value_counts()
+        for reason, number in dropped.items():
+            prepared.warnings.append(f"{number} residues are left out: {reason}.")
+
+
+def prepare_tables(
+    config: TrajectoryCorrelationConfig, scratch: str | os.PathLike[str] | None = None
+) -> PreparedTrajectory:
+    """Time series from the tables under ``time_series``; see ``prepare_trajectory``.
+
+    Raises
+    ------
+    InputError
+        If a table cannot be read, has too few frames, or other columns than the first.
+    """
+    how, frames = config["table"], config["frames"]
+    tables = [
+        open_series_table(path, how["dimensions"], how["time"], **frames)
+        for path in config["time_series"]
+    ]
+    first = tables[0]
+    for table in tables[1:]:
+        _check_columns(first, table)
+    shape = (len(first.names), first.dimensions)
+    angles = how["angles"] != "none"
+    with Scratch(scratch) as folder:
+        replicas = [(table.path, len(table.used)) for table in tables]
+        writer = SeriesWriter(config, folder, replicas, shape, cyclic=angles)
+        for table in tables:
+            for block in table.blocks(frames_in_block(2 * shape[0] * shape[1])):
+                values = np.radians(block) if how["angles"] == "degrees" else block
+                writer.write(_wrapped(values) if angles else values)
+        names = pd.DataFrame(
+            {"name": first.names, "atom": "", "residue": np.full(shape[0], -1, dtype=np.int32)}
+        )
+        prepared = writer.finish(names)
+    prepared.state["mean_positions"] = np.full((shape[0], 3), np.nan)
+    return prepared
+
+
+def _items(table: pd.DataFrame, dropped: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    kept = table.assign(kept=True, reason="")
+    rest = pd.DataFrame(list(dropped), columns=["name", "atom", "residue", "reason"])
+    items = pd.concat([kept, rest.assign(kept=False)], ignore_index=True) if dropped else kept
+    items.insert(0, "item", np.arange(len(items), dtype=np.int32))
+    return items.astype({"residue": np.int32, "kept": bool})
+
+
+def _check_frames(config: TrajectoryCorrelationConfig, name: str, n_frames: int, d: int) -> None:
+    """What each estimator needs at the least: k neighbours, a covariance of full rank."""
+    estimator = config["estimator"]
+    kind = estimator["kind"]
+    least = {"ksg": estimator["neighbours"] + 2, "gaussian": 2 * d + 2}.get(kind, 3)
+    if n_frames < least:
+        raise InputError.at(
+            name,
+            "",
+            f"{n_frames} frame{'s' if n_frames != 1 else ''}",
+            f"at least {least} for estimator.kind: {kind} (and hundreds for a result that means "
+            "something)",
+        )
+
+
+def _check_columns(first: SeriesTable, table: SeriesTable) -> None:
+    if table.dimensions != first.dimensions:
+        found = f"{table.dimensions} dimensions"
+        raise InputError.at(table.path, "", found, f"{first.dimensions}, as in {first.path}")
+    if table.names == first.names:
+        return
+    other = next((n for n in table.names if n not in first.names), None)
+    other = other or next((n for n in first.names if n not in table.names), "another order")
+    raise InputError.at(
+        table.path,
+        "",
+        f"{len(table.names)} variables ({other!r})",
+        f"the same {len(first.names)} in the same order as in {first.path}",
+    )
+
+
+def _wrapped(angles: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Angles between -pi and pi."""
+    result: NDArray[np.float64] = (angles + np.pi) % (2 * np.pi) - np.pi
+    return result

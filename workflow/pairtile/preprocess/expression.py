@@ -1,0 +1,250 @@
+"""Prepare an expression table: logarithm, normalisation, filters; and keep account of it all."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pairtile.errors import InputError
+from pairtile.io.expression import Expression
+from pairtile.preprocess.items import TOO_FEW, Account, items_table
+from pairtile.preprocess.logarithm import Scale, measure_scale, take_log2
+from pairtile.preprocess.normalize import (
+    counts_per_million,
+    median_ratio_factors,
+    quantile_normalize,
+    zscore,
+)
+from pairtile.preprocess.settings import ON_RAW_VALUES, Settings
+from pairtile.preprocess.statistics import row_statistics
+
+MIN_GENES = 2
+
+
+@dataclass
+class Prepared:
+    """Values ready for scoring, and the account of how they came about.
+
+    ``values``: float64 (kept genes, samples), NaN where missing, C order; ``genes`` in input
+    order. ``items``: one row per input gene, kept ones first (so that row numbers of ``values``
+    and ``items`` agree), see ``items_table``. ``counts``, ``warnings``, ``notes``: what was
+    changed and decided. ``parameters``: the settings as resolved, ``log2`` true or false.
+    """
+
+    values: np.ndarray
+    genes: list[str]
+    samples: list[str]
+    items: pd.DataFrame
+    counts: dict[str, int]
+    warnings: list[str]
+    notes: list[str]
+    parameters: dict[str, Any]
+
+
+def prepare_expression(
+    expression: Expression, settings: Any = None, overwrite: bool = False
+) -> Prepared:
+    """Prepare a table as the configuration's `preprocess` section asks.
+
+    The input is not changed, unless the caller needs its values no more and allows to
+    ``overwrite`` them: a copy of a large table is then never made.
+
+    In this order: ``cpm`` or ``median_ratio`` on the raw values of all genes; log2, with zeros to
+    missing unless a pseudocount is added; genes observed in fewer than ``min_samples`` samples
+    dropped; ``quantile`` or ``zscore`` on what is left; constant genes dropped if asked for
+    (those that are constant before or after that normalisation).
+
+    ``log2: auto`` applies the logarithm where GEO2R's rule says that values are raw
+    (``logarithm.measure_scale``) and none is negative. ``cpm`` and ``median_ratio`` need raw
+    values, so there ``auto`` takes whole numbers for counts and refuses all that looks like
+    logarithms.
+
+    Raises:
+        InputError: fewer samples than ``min_samples``; negative values under log2 or under a
+            normalisation of raw values; values that look like logarithms under one; fewer than
+            two genes left.
+        ConfigError: unknown keys or values that are not allowed.
+    """
+    chosen = Settings.of(settings)
+    n_genes, n_samples = expression.values.shape
+    if n_samples < chosen.min_samples:
+        raise InputError.at(
+            expression.source,
+            "",
+            f"{n_samples} samples",
+            f"at least preprocess.min_samples ({chosen.min_samples}); lower that key if so few "
+            "are meant, or see whether orientation fits",
+        )
+    account = Account(n_genes)
+    account.n_missing_input = np.isnan(expression.values).sum(axis=1, dtype=np.int32)
+    scale = measure_scale(expression.values)
+    log2 = _decide_log2(chosen, scale, expression, account)
+    values = _normalize_raw(expression, chosen, account, overwrite)
+    if log2:
+        account.n_zeros = take_log2(values, expression, chosen.pseudocount)
+        _tell_log2(chosen, account)
+    elif chosen.pseudocount:
+        account.warnings.append(
+            f"The pseudocount {chosen.pseudocount:g} is not used: log2 is not applied."
+        )
+    account.record(np.arange(n_genes), row_statistics(values))
+    account.drop(np.flatnonzero(account.n_observed < chosen.min_samples), TOO_FEW)
+    values = _normalize_log(values, chosen, account)
+    kept = np.flatnonzero(account.reason == "")
+    _check_left(kept.size, expression, chosen, account)
+    _warn_of_samples(values, expression, account)
+    genes = [expression.genes[k] for k in kept]
+    return Prepared(
+        values=values,
+        genes=genes,
+        samples=list(expression.samples),
+        items=items_table(expression.genes, account),
+        counts=_counts(values, account, n_samples),
+        warnings=account.warnings,
+        notes=[*expression.notes, *account.notes],
+        parameters={**asdict(chosen), "log2": log2, "log2_requested": chosen.log2},
+    )
+
+
+def _decide_log2(chosen: Settings, scale: Scale, expression: Expression, account: Account) -> bool:
+    """Whether to take the logarithm; says why."""
+    on_raw = chosen.normalize in ON_RAW_VALUES
+    linear = scale.n_negative == 0 and (scale.looks_raw or scale.looks_counted)
+    if on_raw and scale.n_negative:
+        raise _not_raw(chosen, expression, f"{scale.n_negative} negative values", "")
+    if on_raw and not linear:
+        if chosen.log2 == "auto":
+            found = f"values that look like logarithms: {scale.words}"
+            raise _not_raw(
+                chosen, expression, found, "; if they are raw indeed, set preprocess.log2 to true"
+            )
+        account.warnings.append(
+            f"{chosen.normalize} is meant for raw values, but these look like logarithms: "
+            f"{scale.words}."
+        )
+    if isinstance(chosen.log2, bool):
+        account.notes.append(f"Log2 {_applied(chosen.log2)}, as set.")
+        if chosen.log2 and not on_raw and not linear:
+            account.warnings.append(
+                f"Log2 is applied as set, but the values look like logarithms: {scale.words}."
+            )
+        return chosen.log2
+    if scale.n_negative and scale.looks_raw:
+        account.warnings.append(
+            f"Log2 not applied: {scale.n_negative} values are negative, although the others look "
+            f"raw: {scale.words}. Set log2 true with a pseudocount, or false."
+        )
+        return False
+    if on_raw:
+        account.notes.append(f"Log2 applied after {chosen.normalize}: {scale.words}.")
+        return True
+    account.notes.append(
+        f"Log2 {_applied(scale.looks_raw)} (auto; values count as raw if the 99% quantile is above "
+        f"100, or the range above 50 and the lower quartile above 0): {scale.words}."
+    )
+    return scale.looks_raw
+
+
+def _applied(log2: bool) -> str:
+    return "applied" if log2 else "not applied"
+
+
+def _not_raw(chosen: Settings, expression: Expression, found: str, hint: str) -> InputError:
+    return InputError.at(
+        expression.source,
+        "",
+        found,
+        f"raw values under preprocess.normalize: {chosen.normalize} (for logarithms there is "
+        f"quantile{hint})",
+    )
+
+
+def _normalize_raw(
+    expression: Expression, chosen: Settings, account: Account, overwrite: bool
+) -> np.ndarray:
+    """The values or a copy of them, normalised if that is done before the logarithm."""
+    if chosen.normalize == "cpm":
+        account.notes.append("Each sample was scaled to a sum of one million (cpm), all genes.")
+        return counts_per_million(expression.values, expression)
+    if chosen.normalize == "median_ratio":
+        factors, n_used = median_ratio_factors(expression.values, expression)
+        account.notes.append(
+            f"Samples were divided by size factors {factors.min():.4g} to {factors.max():.4g} "
+            f"(median of ratios over {n_used} genes that are positive in every sample)."
+        )
+        return expression.values / factors
+    return expression.values if overwrite else expression.values.copy()
+
+
+def _tell_log2(chosen: Settings, account: Account) -> None:
+    if chosen.pseudocount:
+        account.notes.append(f"{chosen.pseudocount:g} was added to every value before log2.")
+    elif account.n_zeros.any():
+        account.notes.append(f"{int(account.n_zeros.sum())} zeros became missing under log2.")
+
+
+def _normalize_log(values: np.ndarray, chosen: Settings, account: Account) -> np.ndarray:
+    """Values of the genes that are kept at the end, normalised if that is done after log2."""
+    if chosen.drop_constant:
+        account.drop_constant()
+    kept = np.flatnonzero(account.reason == "")
+    values = values[kept] if kept.size < len(values) else values
+    if chosen.normalize not in ("quantile", "zscore") or not kept.size:
+        return values
+    if chosen.normalize == "quantile":
+        values = quantile_normalize(values)
+        account.notes.append("Samples were given the same distribution (quantile).")
+    else:
+        values = zscore(values)
+        account.notes.append("Genes were scaled to mean 0 and standard deviation 1 (zscore).")
+    account.record(kept, row_statistics(values))
+    if chosen.drop_constant:
+        account.drop_constant()
+    still = account.reason[kept] == ""
+    return values if still.all() else values[still]
+
+
+def _check_left(n_kept: int, expression: Expression, chosen: Settings, account: Account) -> None:
+    if n_kept < MIN_GENES:
+        found = f"{n_kept} of {len(expression.genes)} genes left"
+        reasons = ", ".join(f"{n} {reason}" for reason, n in account.dropped().items() if n)
+        raise InputError.at(
+            expression.source,
+            "",
+            f"{found} (dropped: {reasons or 'none'})",
+            f"at least {MIN_GENES} (preprocess.min_samples is {chosen.min_samples}, "
+            f"drop_constant {str(chosen.drop_constant).lower()}; a pseudocount keeps zeros)",
+        )
+
+
+def _warn_of_samples(values: np.ndarray, expression: Expression, account: Account) -> None:
+    empty = np.flatnonzero(np.isnan(values).all(axis=0))
+    if empty.size:
+        names = ", ".join(repr(expression.samples[k]) for k in empty[:5])
+        account.warnings.append(f"{empty.size} samples hold no value of any kept gene: {names}.")
+
+
+def _counts(values: np.ndarray, account: Account, n_samples: int) -> dict[str, int]:
+    dropped = account.dropped()
+    kept = account.reason == ""
+    counts = {
+        "genes_read": len(kept),
+        "genes_kept": int(kept.sum()),
+        **{f"genes_dropped_{reason.replace(' ', '_')}": n for reason, n in dropped.items()},
+        "genes_constant": int((account.constant & kept).sum()),
+        "samples": n_samples,
+        "values_missing_in_input": int(account.n_missing_input.sum()),
+        "zeros_to_missing": int(account.n_zeros.sum()),
+        "values_missing": int(np.isnan(values).sum()),
+    }
+    for reason, n in dropped.items():
+        if n:
+            account.warnings.append(f"{n} of {len(kept)} genes were dropped: {reason}.")
+    if counts["genes_constant"]:
+        account.warnings.append(
+            f"{counts['genes_constant']} kept genes are constant over their observed samples."
+        )
+    return counts

@@ -1,0 +1,127 @@
+"""The figures of one analysis: which can be made, and the words beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pairtile.report import network_figures
+from pairtile.report.formats import count, counted, number
+from pairtile.report.method_report import FigureMaker, FigureWithText
+from pairtile.report.results import Results
+from pairtile.report.sections.page_section import CaptionedFigure
+from pairtile.report.style import save_figure
+
+
+def make_figures(results: Results, folder: Path) -> list[CaptionedFigure]:
+    """Write ``folder/NAME.svg`` and ``.png`` for each figure that the results allow.
+
+    Files of figures that an earlier run could make and this one cannot are removed.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    makers = results.method_report.figures or COMMON_FIGURES
+    for name in {*COMMON_FIGURES, *makers}:
+        for suffix in (".svg", ".png"):
+            (folder / f"{name}{suffix}").unlink(missing_ok=True)
+    pictures = []
+    for name, maker in makers.items():
+        made = maker(results)
+        if made is None:
+            continue
+        figure, title, caption, alternative = made
+        svg = save_figure(figure, folder, name)
+        pictures.append(CaptionedFigure(name, title, caption, alternative, svg))
+    return pictures
+
+
+def score_distribution(results: Results) -> FigureWithText | None:
+    scores, words = results.scores, results.text
+    if scores is None or "edges" not in scores or "counts" not in scores:
+        return None
+    threshold = float(scores.get("threshold_bits", float("nan")))
+    figure = network_figures.score_distribution(
+        scores["edges"],
+        scores["counts"],
+        scores.get("null_counts"),
+        threshold,
+        label=words.score_axis,
+    )
+    total = int(scores["counts"].sum())
+    caption = f"{words.score.capitalize()} of {counted(total, 'scored pair')}; logarithmic y axis."
+    if "null_counts" in scores and scores["null_counts"].sum():
+        caption += (
+            " The null is that of permuted samples, scaled to the same number of pairs: where it "
+            "lies below the bars, there are more pairs than chance gives."
+        )
+    limit = ""
+    if threshold == threshold:
+        limit = f" The threshold is at {number(threshold)} {words.score_unit}".rstrip() + "."
+    return FigureWithText(
+        figure, "Scores, null and threshold", caption, f"Histogram. {caption}{limit}"
+    )
+
+
+def degree_distribution(results: Results) -> FigureWithText | None:
+    if results.network.empty:
+        return None
+    words = results.text
+    figure = network_figures.degree_distribution(results.network, results.regulators)
+    caption = f"How many {words.items} have at least k edges"
+    caption += " and how many regulators at least k targets" if results.regulators else ""
+    caption += "; both axes logarithmic. A straight line means a few hubs and many leaves."
+    hub, n = next(iter(results.degree.items()))
+    alternative = f"Line chart. {caption} The largest hub, {hub}, has {counted(int(n), 'edge')}."
+    return FigureWithText(figure, "Degrees", caption, alternative)
+
+
+def precision_recall(results: Results) -> FigureWithText | None:
+    evaluation = results.evaluation or {}
+    curve = evaluation.get("curve") or {}
+    if not curve.get("recall") or not curve.get("precision"):
+        return None
+    network = evaluation.get("network") or {}
+    point = None
+    if network.get("precision") is not None and network.get("recall") is not None:
+        point = (float(network["recall"]), float(network["precision"]))
+    figure = network_figures.precision_recall(
+        curve["recall"],
+        curve["precision"],
+        aupr=evaluation.get("aupr"),
+        random_aupr=evaluation.get("random_aupr"),
+        network=point,
+    )
+    rule = f", by the rule of {evaluation['rule']}" if evaluation.get("rule") else ""
+    caption = f"The ranking of {results.text.ranking} against the gold standard{rule}."
+    if evaluation.get("n_gold_edges"):
+        caption = caption[:-1] + f" ({counted(evaluation['n_gold_edges'], 'edge')})."
+    area = (
+        f" AUPR {number(evaluation.get('aupr'))}, random {number(evaluation.get('random_aupr'))}."
+    )
+    return FigureWithText(figure, "Precision and recall", caption, f"Line chart. {caption}{area}")
+
+
+def cleaning(results: Results) -> FigureWithText | None:
+    items, words = results.items, results.text
+    if "n_observed" not in items or items.empty:
+        return None
+    observed = items["n_observed"].to_numpy()
+    if results.dropped.empty and observed.min() == observed.max():
+        return None
+    preprocess = results.parameters.get("preprocess") or {}
+    figure = network_figures.cleaning_overview(
+        observed, items["kept"].to_numpy(), min_samples=preprocess.get("min_samples")
+    )
+    caption = (
+        f"In how many samples each of {counted(len(items), words.item, words.items)} has a value; "
+        f"{count(len(results.dropped))} left out."
+    )
+    return FigureWithText(figure, "Observed samples", caption, f"Histogram. {caption}")
+
+
+COMMON_FIGURES: Mapping[str, FigureMaker] = {
+    "score_distribution": score_distribution,
+    "degree_distribution": degree_distribution,
+    "precision_recall": precision_recall,
+    "cleaning": cleaning,
+}
+"""The figures of a method that names none of its own."""

@@ -1,0 +1,181 @@
+"""What jobs ask a scheduler for: memory and time, from the plan where there is one.
+
+A request is a limit, not an estimate: a job that goes beyond it is killed. So it holds a safety
+factor, and the next attempt asks for twice as much.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from pairtile.runtime.files import read_json
+
+START_BYTES = 1 << 30
+"""Python with its libraries takes 0.2 to 0.5 GiB before any data."""
+
+CUDA_BYTES = 1 << 30
+"""Host memory that the CUDA libraries and a context take beside it: measured 0.3 to 0.5 GiB."""
+
+TIME_FACTOR = 4
+"""Between the cost model, which knows an order of magnitude, and a limit that kills."""
+
+LEAST_MINUTES = 15
+"""A job's start, its imports and compilation, on a slow shared file system."""
+
+UNPACKED = {".gz": 6, ".bz2": 8, ".xz": 8, ".zst": 6, ".parquet": 4, ".h5ad": 4, ".h5": 4}
+"""How many times its bytes a compressed file stands for (a Parquet file says it itself)."""
+
+VALUE_BYTES = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8}
+"""Of Parquet's types of one width."""
+
+STREAMED = frozenset({".dcd", ".h5md", ".nc", ".ncdf", ".trj", ".trr", ".tng", ".xtc"})
+"""Trajectories: read a few frames at a time, whatever their length."""
+
+
+def memory_mb(wanted: float, attempt: int = 1) -> int:
+    """Memory to ask for in MiB: whole GiB, from two on, doubled with each attempt.
+
+    Snakemake's resource is called ``mem_mb``; Slurm, AWS and Google take it as MiB.
+    """
+    gib = max(2, math.ceil(wanted / (1 << 30)))
+    return 1024 * gib * 2 ** (attempt - 1)
+
+
+def minutes(seconds: float, attempt: int = 1, least: int = LEAST_MINUTES) -> int:
+    """Minutes to ask for, for work estimated at ``seconds``; doubled with each attempt."""
+    return max(least, math.ceil(TIME_FACTOR * seconds / 60)) * 2 ** (attempt - 1)
+
+
+def aws_memory_mb(wanted: int, threads: int) -> int:
+    """The least memory from ``wanted`` MiB that AWS Batch's plugin takes for so many vCPUs.
+
+    It knows fixed sizes for 1, 2, 4, 8 and 16 vCPUs; any other amount it replaces by the least.
+    """
+    step = 1024 * max(1, threads // 2 if threads > 4 else 1)
+    most = {1: 8192, 2: 16384, 4: 30720, 8: 61440, 16: 122880}.get(threads, 8192 * threads)
+    return min(most, max(2048 * threads, step * math.ceil(wanted / step)))
+
+
+def file_bytes(paths: str | Iterable[str | os.PathLike[str]]) -> int:
+    """Bytes that files and folders take. What is not there (yet) counts nothing.
+
+    Snakemake gives a single file, or a word for what is not known yet, as a string.
+    """
+    return sum(part.stat().st_size for part in _files(paths))
+
+
+def data_bytes(paths: str | Iterable[str | os.PathLike[str]]) -> int:
+    """Bytes that files and folders bring into memory when they are read: unpacked, but without
+    what is streamed, and without masks (``mask_bytes``)."""
+    return sum(
+        _parquet_bytes(part)[0]
+        if part.suffix.lower() == ".parquet"
+        else part.stat().st_size * UNPACKED.get(part.suffix.lower(), 1)
+        for part in _files(paths)
+        if part.suffix.lower() not in STREAMED
+    )
+
+
+def mask_bytes(paths: str | Iterable[str | os.PathLike[str]], whole: bool = False) -> int:
+    """Bytes of masks in Parquet files: of the largest row group, as they are read, or of all."""
+    parts = (part for part in _files(paths) if part.suffix.lower() == ".parquet")
+    return sum(_parquet_bytes(part)[2 if whole else 1] for part in parts)
+
+
+def _parquet_bytes(path: Path) -> tuple[int, int, int]:
+    """Bytes of the columns that are no masks; of the largest row group's masks; of all masks.
+
+    From the file's footer: masks and repeated values are packed a hundredfold, so that its size
+    says nothing. A file that cannot be read counts by ``UNPACKED``; whoever reads it will say what
+    is wrong.
+    """
+    status = path.stat()
+    return _footer_bytes(os.fspath(path), status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=1 << 14)
+def _footer_bytes(path: str, mtime_ns: int, size: int) -> tuple[int, int, int]:
+    # Snakemake's start should not wait for Arrow.
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        file = pq.read_metadata(path)
+    except (OSError, pa.ArrowException):
+        return UNPACKED[".parquet"] * size, 0, 0
+    groups = [file.row_group(group) for group in range(file.num_row_groups)]
+    values = mask = 0
+    for number in range(file.num_columns):
+        column = file.schema.column(number)
+        if column.physical_type == "FIXED_LEN_BYTE_ARRAY":
+            mask += column.length
+        elif column.physical_type in VALUE_BYTES:
+            values += VALUE_BYTES[column.physical_type] * file.num_rows
+        else:  # texts: their letters, and where each begins
+            letters = sum(group.column(number).total_uncompressed_size for group in groups)
+            values += letters + 4 * file.num_rows
+    most_rows = max((group.num_rows for group in groups), default=0)
+    return values, mask * most_rows, mask * file.num_rows
+
+
+def _files(paths: str | Iterable[str | os.PathLike[str]]) -> Iterator[Path]:
+    for path in map(Path, [paths] if isinstance(paths, str) else paths):
+        if path.is_dir():
+            yield from (part for part in path.rglob("*") if part.is_file())
+        elif path.is_file():
+            yield path
+
+
+class PlannedRequests:
+    """What the jobs of one analysis ask for, read from its ``plan.json``."""
+
+    def __init__(self, plan: Mapping[str, Any]) -> None:
+        self.uses_gpu = plan["backend"] == "cuda"
+        self.memory_bytes = int(plan["memory_bytes"])
+        """Of one job that computes tiles."""
+        self.seconds = float(plan["estimated_seconds"])
+        """Of all tiles together."""
+        bands = math.ceil(plan["space"]["rows"] / plan["tile_edges"][0]) or 1
+        self.band_share = min(1.0, 2 / bands)
+        """Part of all rows in the largest band of tiles; the merge holds one band at a time."""
+        self._chunks = {
+            f"tiles-{chunk['first_tile']:06d}-{chunk['last_tile']:06d}": float(chunk["seconds"])
+            for chunk in plan["chunks"]
+        }
+
+    def chunk_seconds(self, name: str) -> float:
+        """Of one chunk; of all where the plan no longer knows it."""
+        return self._chunks.get(name, self.seconds)
+
+    @property
+    def longest_chunk_seconds(self) -> float:
+        """Of the longest chunk."""
+        return max(self._chunks.values(), default=0.0)
+
+    def bootstrap_seconds(self, first: int, last: int) -> float:
+        """Of one job of bootstraps: each scores all pairs and prunes them."""
+        return (last - first + 1) * (self.seconds + 0.5)
+
+
+def read_requests(path: str | os.PathLike[str]) -> PlannedRequests | None:
+    """The requests of a plan; None before there is one.
+
+    A plan of ten thousand chunks is asked several times for each of them: it is read once.
+    """
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return _read(os.fspath(path), status.st_mtime_ns, status.st_size, status.st_ino)
+
+
+@lru_cache(maxsize=64)
+def _read(path: str, mtime_ns: int, size: int, inode: int) -> PlannedRequests | None:
+    raw = read_json(path)
+    # A plan of an earlier version is made again; until then nothing is known.
+    return PlannedRequests(raw) if "memory_bytes" in raw else None

@@ -1,0 +1,260 @@
+"""B-spline mutual information of blocks of variables, on the CPU or on the GPU.
+
+Weights of a block of variables are made once (``weights``) and paired as often as needed
+(``scores``). ``precision: mixed`` rounds weights to float16 and sums joint tables in float32 on
+either backend; ``float64`` uses doubles throughout.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairtile.errors import DeviceError
+from pairtile.gpu.device import Device
+from pairtile.splines.bspline import bspline_weights, dense_weights, knot_vector
+from pairtile.splines.kernels import mutual_information_tile
+from pairtile.splines.layout import column_blocks, group_by_interval, marginal_sums
+
+JOINT_BYTES = 1 << 29
+"""GPU memory for the joint tables of one matrix product. A constant, not a share of what is free,
+because the shape of the product decides the last bits of its result."""
+
+SAMPLE_PADDING = 8
+"""float16 rows of a multiple of 16 bytes let cuBLAS use the tensor cores at full rate."""
+
+WARPS = 8
+
+
+@dataclass(frozen=True)
+class SplineSettings:
+    """bins >= order >= 1; knots: clamped or uniform; precision: float64 or mixed."""
+
+    bins: int
+    order: int
+    knots: str
+    precision: str
+
+    @property
+    def intervals(self) -> int:
+        """Width of the scaled domain: z runs from 0 to this."""
+        return self.bins - self.order + 1
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights of a block of variables in the forms that the backend at hand wants."""
+
+    variables: int
+    observed: Any
+    """float32 (variables, samples) of ones and zeros, or None where nothing is missing."""
+    rows: Any
+    columns: Any
+    marginals: NDArray[np.float64] | None = None
+    """Of a complete analysis, on the CPU in float64: what ``marginal_sums`` gives."""
+
+
+class BsplineScorer:
+    """Scores blocks of variables against each other."""
+
+    def __init__(self, settings: SplineSettings, device: Device, complete: bool = False) -> None:
+        """``complete``: no variable of the analysis misses a sample. The CPU then takes marginals
+        from the variables instead of each joint table. It is said for the whole analysis, so that
+        a pair's last bits do not depend on which other pairs are in its block."""
+        self.settings = settings
+        self.complete = complete
+        self.device = device
+        self._joint_bytes = JOINT_BYTES
+        if device.backend == "cuda":
+            from pairtile.gpu import compiling as cuda
+
+            mixed = settings.precision == "mixed"
+            self._real = np.float32 if mixed else np.float64
+            self._weight = np.float16 if mixed else np.float64
+            module = cuda.load(
+                Path(__file__).with_name("mutual_information.cu"),
+                {
+                    "REAL": "float" if mixed else "double",
+                    "WEIGHT": "__half" if mixed else "double",
+                    "BINS": settings.bins,
+                    "ORDER": settings.order,
+                },
+            )
+            self._weights_kernel = module.get_function("bspline_weights")
+            self._score_kernel = module.get_function("mutual_information_from_joint")
+            # One warp needs 32 * bins values of shared memory; 48 KiB is there without asking.
+            per_warp = 32 * settings.bins * np.dtype(self._real).itemsize
+            self._warps = max(1, min(WARPS, 48 * 1024 // per_warp))
+            self._shared = self._warps * per_warp
+            self._joint: Any = None
+
+    def weights(self, z: NDArray[np.float64]) -> Weights:
+        """Weights of variables: scaled values, float64 (variables, samples), NaN where missing."""
+        z = np.ascontiguousarray(z, dtype=np.float64)  # the kernels count on row-major order
+        missing = np.isnan(z)
+        if self.complete and missing.any():
+            raise ValueError("z: found missing values; expected none in a complete analysis")
+        if self.device.backend == "cuda":
+            return self._weights_cuda(z, missing)
+        s = self.settings
+        half = s.precision == "mixed"
+        first, weights = bspline_weights(z, s.bins, s.order, s.knots, half=half)
+        dense = dense_weights(first, weights, s.bins)
+        observed = (~missing).astype(np.float32) if missing.any() else None
+        return Weights(
+            z.shape[0],
+            observed,
+            group_by_interval(first, weights, s.intervals),
+            column_blocks(dense, np.float32 if half else np.float64),
+            # Weights in float16 do not sum to one exactly: their tables speak for themselves.
+            marginal_sums(dense) if self.complete and not half else None,
+        )
+
+    def scores(
+        self, rows: Weights, columns: Weights, from_column: NDArray[np.int64] | None = None
+    ) -> tuple[Any, Any]:
+        """Mutual information in bits of every row variable with every column variable.
+
+        ``from_column`` gives the first column that is wanted in each row; what lies before it may
+        be left 0. Returns arrays of the backend, shape (rows, columns): bits (float64, or float32
+        from the GPU in mixed precision) and the number of samples observed in both (int32), or
+        None for the latter where nothing is missing.
+        """
+        if from_column is None:
+            from_column = np.zeros(rows.variables, dtype=np.int64)
+        if self.device.backend == "cuda":
+            bits = self._scores_cuda(rows, columns)
+        else:
+            bits = mutual_information_tile(
+                rows.rows,
+                columns.columns,
+                columns.variables,
+                self.settings.bins,
+                self.settings.order,
+                from_column,
+                None
+                if rows.marginals is None or columns.marginals is None
+                else (rows.marginals, columns.marginals),
+            )
+        return bits, self._n_samples(rows, columns)
+
+    def _n_samples(self, rows: Weights, columns: Weights) -> Any:
+        if rows.observed is None and columns.observed is None:
+            return None
+        xp = self.device.xp
+
+        def observed(w: Weights, other: Weights) -> Any:
+            if w.observed is not None:
+                return w.observed
+            return xp.ones((w.variables, other.observed.shape[1]), dtype=xp.float32)
+
+        # Exact: float32 holds every integer up to 2^24.
+        return (observed(rows, columns) @ observed(columns, rows).T).astype(xp.int32)
+
+    # --- CUDA ---------------------------------------------------------------------------------
+
+    def _weights_cuda(self, z: NDArray[np.float64], missing: NDArray[np.bool_]) -> Weights:
+        xp = self.device.xp
+        s = self.settings
+        variables, samples = z.shape
+        padded = -(-samples // SAMPLE_PADDING) * SAMPLE_PADDING
+        knots = xp.asarray(knot_vector(s.bins, s.order, s.knots))
+        weights = xp.zeros((variables * s.bins, padded), dtype=self._weight)
+        self._weights_kernel(
+            (-(-samples // 256), variables),
+            (256,),
+            (
+                xp.asarray(z),
+                np.int32(variables),
+                np.int32(samples),
+                np.int32(padded),
+                knots,
+                weights,
+            ),
+        )
+        observed = xp.asarray(~missing, dtype=xp.float32) if missing.any() else None
+        return Weights(variables, observed, weights, weights)
+
+    def _scores_cuda(self, rows: Weights, columns: Weights) -> Any:
+        xp = self.device.xp
+        bins = self.settings.bins
+        bits = xp.empty((rows.variables, columns.variables), dtype=self._real)
+        row_bytes = columns.variables * bins * bins * np.dtype(self._real).itemsize
+        row = 0
+        while row < rows.variables:
+            block = min(rows.variables - row, max(1, self._joint_bytes // row_bytes))
+            try:
+                self._block_cuda(rows, columns, row, block, bits[row : row + block])
+            except xp.cuda.memory.OutOfMemoryError as error:
+                # Halve what one product needs and go on; rows already done stay done.
+                self._joint = None
+                xp.get_default_memory_pool().free_all_blocks()
+                if block == 1:
+                    raise DeviceError(
+                        f"GPU memory: found no room for one row of joint tables ({row_bytes} "
+                        "bytes); expected a GPU with more free memory, or fewer bins"
+                    ) from error
+                self._joint_bytes = max(row_bytes, block // 2 * row_bytes)
+                continue
+            row += block
+        return bits
+
+    def _block_cuda(self, rows: Weights, columns: Weights, row: int, block: int, bits: Any) -> None:
+        xp = self.device.xp
+        bins = self.settings.bins
+        n_columns = columns.variables
+        size = block * bins * n_columns * bins
+        if self._joint is None or self._joint.size < size:
+            self._joint = None
+            self._joint = xp.empty(size, dtype=self._real)
+        left = rows.rows[row * bins : (row + block) * bins]
+        _matrix_product_transposed(xp, left, columns.columns, self._joint)
+        self._score_kernel(
+            (-(-n_columns // 32), -(-block // self._warps)),
+            (32 * self._warps,),
+            (self._joint, np.int32(block), np.int32(n_columns), np.int64(n_columns), bits),
+            shared_mem=self._shared,
+        )
+
+
+def _matrix_product_transposed(cupy: Any, a: Any, b: Any, out: Any) -> None:
+    """out = a b^T for row-major a (m, k), b (n, k); float16 input is summed in float32.
+
+    Straight to cuBLAS, because ``cupy.matmul`` would round a product of float16 to float16.
+    """
+    from cupy.cuda import cublas, device
+
+    m, k = a.shape
+    n = b.shape[0]
+    handle = device.get_cublas_handle()
+    dtype = np.dtype(out.dtype)
+    one = np.array(1.0, dtype=dtype)
+    zero = np.array(0.0, dtype=dtype)
+    real_types = {np.dtype(np.float16): 2, np.dtype(np.float32): 0, np.dtype(np.float64): 1}
+    compute = {np.dtype(np.float32): 68, np.dtype(np.float64): 70}  # CUBLAS_COMPUTE_32F, _64F
+    cublas.setPointerMode(handle, 0)  # alpha and beta are on the host
+    cublas.gemmEx(
+        handle,
+        cublas.CUBLAS_OP_T,
+        cublas.CUBLAS_OP_N,
+        n,
+        m,
+        k,
+        one.ctypes.data,
+        b.data.ptr,
+        real_types[np.dtype(b.dtype)],
+        k,
+        a.data.ptr,
+        real_types[np.dtype(a.dtype)],
+        k,
+        zero.ctypes.data,
+        out.data.ptr,
+        real_types[dtype],
+        n,
+        compute[dtype],
+        -1,  # CUBLAS_GEMM_DEFAULT
+    )

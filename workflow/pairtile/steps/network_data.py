@@ -1,0 +1,53 @@
+"""Rule ``network_data``: what network and tables need and no score depends on.
+
+A step of its own, so that a change of it neither prepares nor scores again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from pairtile.config.models import Analysis
+from pairtile.io.input_files import local_inputs
+from pairtile.method import get_method
+from pairtile.runtime.files import write_arrays
+from pairtile.runtime.record import recorded
+
+
+def network_data(
+    config: Analysis,
+    items: Path,
+    inputs: Mapping[str, str],
+    out: Path,
+    record: Path,
+    checksums: Mapping[str, str] | None = None,
+) -> None:
+    """Write ``network_data.npz``: the arrays that ``Estimator.network_data`` gives.
+
+    Parameters
+    ----------
+    config
+        The analysis; one that says ``needs_network_data``.
+    items
+        What the step ``prepare`` made of the same analysis.
+    inputs
+        Configuration key -> path of each input file on this machine.
+    out, record
+        Where to write the arrays and the step's record.
+    checksums
+        Configured path -> checksum, of files that must be the ones that are meant.
+
+    Raises
+    ------
+    InputError, ConfigError
+        As the step ``prepare`` for the same files.
+    """
+    with recorded("network_data", record) as step:
+        found, _ = local_inputs(config, inputs, checksums)
+        estimator = get_method(config.method).estimator_class
+        arrays, counts = estimator.network_data(found, pd.read_parquet(items))
+        step.count(**counts)
+        write_arrays(out, arrays)

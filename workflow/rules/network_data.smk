@@ -1,0 +1,26 @@
+# What an analysis reads for its network and tables alone (which residues touch). No score depends on
+# it, so that a change of it neither prepares nor scores again. Its priority puts it before the plan,
+# as that of `check_inputs`.
+rule network_data:
+    input:
+        unpack(input_files),
+        items_table=f"{ANALYSIS}/items.parquet",
+    output:
+        network_data=f"{ANALYSIS}/network_data.npz",
+        record=f"{STEPS}/network_data.json",
+    log:
+        f"{LOGS}/network_data.log",
+    benchmark:
+        f"{LOGS}/network_data.benchmark.tsv"
+    priority: 100
+    conda:
+        ENVIRONMENT
+    resources:
+        **asks(data_memory(8), data_seconds(10e6), least=60),
+    params:
+        analysis=analysis_for("network_data"),
+        version=VERSION,
+    message:
+        "{wildcards.analysis}: read what the network needs"
+    script:
+        "../../scripts/network_data.py"
