@@ -212,7 +212,7 @@ ANALYSES: dict[str, dict[str, Any]] = {
 }
 
 
-def write_table(path: Path, head: Sequence[str], rows: Any, separator: str = "\t") -> None:
+def write_table(path: Path, head: Sequence[Any], rows: Any, separator: str = "\t") -> None:
     lines = (separator.join(map(str, row)) for row in [head, *rows])
     path.write_text("".join(f"{line}\n" for line in lines))
 
@@ -457,7 +457,7 @@ def record(folder: Path) -> dict[str, dict[str, Parts]]:
     results = folder / "results"
     for path in sorted(path for path in results.rglob("*") if path.is_file()):
         name = str(path.relative_to(results))
-        if path.suffix == ".png" or "logs" in path.parts:
+        if path.suffix == ".png" or "logs" in path.parts or path.name.startswith("."):
             continue
         summary = json.loads((results / name.split("/")[0] / "summary.json").read_text())
         for is_text, part, value in Normalised(folder, summary["pairtile_version"]).parts(path):
@@ -469,8 +469,12 @@ def differences(old: dict[str, Parts], new: dict[str, Parts]) -> Iterator[str]:
     """A line for each file that is missing, new, or differs, with up to eight of its parts."""
     for name in sorted({*old, *new}):
         before, after = old.get(name), new.get(name)
-        if before is None or after is None:
-            yield f"{name}: {'new' if before is None else 'missing'}"
+        if before is None:
+            yield f"{name}: new"
+            continue
+        if after is None:
+            same = [other for other in new if other not in old and new[other] == before]
+            yield f"{name}: missing" + f"; same content as new {same}" * bool(same)
             continue
         differ = [
             f"{part or 'content'} ({before.get(part, '')[:60]} -> {after.get(part, '')[:60]})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import os
 import subprocess
@@ -45,20 +44,6 @@ def test_unknown_names_are_refused_as_for_any_module() -> None:
         _ = pairtile.nothing  # type: ignore[attr-defined]
     with pytest.raises(ImportError):
         exec("from pairtile import nothing")
-
-
-def test_type_checkers_see_the_names_where_they_are_imported_from() -> None:
-    tree = ast.parse((PACKAGE / "__init__.py").read_text())
-    block = next(node for node in tree.body if isinstance(node, ast.If))
-    imports = {
-        (node.module, alias.name)
-        for node in block.body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
-    lazily = {(f"pairtile.{module}", name) for name, module in pairtile._MODULE_OF.items()}
-    assert imports == lazily
-    assert {name for _, name in imports} == set(pairtile.__all__) - {"__version__"}
 
 
 def test_defaults_are_those_of_the_configuration() -> None:

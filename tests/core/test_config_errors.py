@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pairtile.config import ConfigError, check_inputs_exist, load_config
+from pairtile.config import check_inputs_exist, load_config
+from pairtile.errors import ConfigError
 
 FOLDER_NAME = "expected a folder name of at most 100 letters, digits, '_', '.' and '-'"
 NOT_TEXT = "found a name that YAML does not read as text"

@@ -12,10 +12,11 @@ import yaml
 from fuzz import cases
 from hypothesis import given
 from hypothesis import strategies as st
-from pairtile.config import Config, ConfigError, load_config
+from pairtile.config import Config, load_config
 from pairtile.config.describe import json_schema
 from pairtile.config.models import models_in
 from pairtile.config.root import models
+from pairtile.errors import ConfigError
 
 SCHEMA = jsonschema.Draft202012Validator(json_schema())
 

@@ -12,7 +12,8 @@ import pytest
 
 SNAKEFILE = """
 import json
-from pairtile.config import ConfigError, load_config
+from pairtile.config import load_config
+from pairtile.errors import ConfigError
 
 configfile: "config.yaml"
 

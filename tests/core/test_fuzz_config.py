@@ -9,7 +9,8 @@ import pytest
 from fuzz import cases, damaged, time_limit
 from hypothesis import given
 from hypothesis import strategies as st
-from pairtile.config import ConfigError, load_config
+from pairtile.config import load_config
+from pairtile.errors import ConfigError
 from paths import ROOT
 
 EXAMPLES = sorted((ROOT / "config/examples").glob("*.yaml"))

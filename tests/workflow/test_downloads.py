@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from pairtile.config import ConfigError, load_config
+from pairtile.config import load_config
 from pairtile.config.addresses import download_path
-from pairtile.errors import InputError
+from pairtile.errors import ConfigError, InputError
 from pairtile.io.input_files import local_inputs
 from pairtile.runtime.files import read_json
 from pairtile.steps.download import download

@@ -15,8 +15,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pairtile.config import ConfigError, load_config
-from pairtile.errors import InputError
+from pairtile.config import load_config
+from pairtile.errors import ConfigError, InputError
 from pairtile.io import unpacked
 from pairtile.io.annotations import read_annotations
 from pairtile.io.expression import read_expression

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 import yaml
-from pairtile.config import ConfigError, check_inputs_exist, load_config
+from pairtile.config import check_inputs_exist, load_config
+from pairtile.errors import ConfigError
 from pairtile.methods.mirna_targets.config import TABLES, MirnaTargetsConfig
 
 LEAST = {"method": "mirna_targets", "mirnas": "m.fa", "transcripts": "t.fa"}

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 import yaml
-from pairtile.config import ConfigError, load_config
+from pairtile.config import load_config
 from pairtile.config.describe import json_schema
+from pairtile.errors import ConfigError
 from pairtile.methods.predictor_pairs.config import PredictorPairsConfig
 
 DEFAULTS: dict[str, Any] = {

@@ -1,0 +1,55 @@
+"""The public names, for type checkers and for ``lazy_loader``, which imports each on first use."""
+
+from .api.anndata_network import add_network as add_network
+from .api.modules import network_modules as network_modules
+from .api.prepare import prepare_expression as prepare_expression
+from .errors import ConfigError as ConfigError
+from .errors import DeviceError as DeviceError
+from .errors import InputError as InputError
+from .errors import PairtileError as PairtileError
+from .io.expression import Expression as Expression
+from .io.expression import read_expression as read_expression
+from .io.gold_standard import read_gold_standard as read_gold_standard
+from .io.networks.formats import export_network as export_network
+from .io.regulators import read_regulators as read_regulators
+from .methods.mirna_targets.api import mirna_targets as mirna_targets
+from .methods.mirna_targets.api_duplex_energy import duplex_energy as duplex_energy
+from .methods.mirna_targets.api_edges import mirna_edges as mirna_edges
+from .methods.multimodal_correlation.api import multimodal_correlation as multimodal_correlation
+from .methods.multimodal_correlation.api_conditions import condition_tests as condition_tests
+from .methods.multimodal_correlation.api_mode_correlation import ModeCorrelation as ModeCorrelation
+from .methods.multimodal_correlation.api_mode_network import ModeNetwork as ModeNetwork
+from .methods.multimodal_correlation.api_thresholds import (
+    power_law_threshold as power_law_threshold,
+)
+from .methods.multimodal_correlation.api_thresholds import rmt_threshold as rmt_threshold
+from .methods.multimodal_correlation.power_filter import correlation_power as correlation_power
+from .methods.multimodal_correlation.thresholds import Threshold as Threshold
+from .methods.mutual_information.api import mutual_information as mutual_information
+from .methods.mutual_information.api_dpi import (
+    data_processing_inequality as data_processing_inequality,
+)
+from .methods.mutual_information.api_infer import infer_network as infer_network
+from .methods.mutual_information.api_null import PermutationNull as PermutationNull
+from .methods.mutual_information.api_null import permutation_null as permutation_null
+from .methods.mutual_information.api_scores import clr as clr
+from .methods.mutual_information.api_scores import target_z as target_z
+from .methods.mutual_information.consensus import bootstrap_consensus as bootstrap_consensus
+from .methods.predictor_pairs.api import predictor_edges as predictor_edges
+from .methods.predictor_pairs.api import predictor_pairs as predictor_pairs
+from .methods.trajectory_correlation.api import trajectory_correlation as trajectory_correlation
+from .methods.trajectory_correlation.api_motion_correlation import (
+    MotionCorrelation as MotionCorrelation,
+)
+from .preprocess.expression import Prepared as Prepared
+from .simulate import BooleanSimulation as BooleanSimulation
+from .simulate import Simulation as Simulation
+from .simulate import simulate_boolean as simulate_boolean
+from .simulate import simulate_kinetic as simulate_kinetic
+from .statistics.comparison import Comparison as Comparison
+from .statistics.comparison import compare_networks as compare_networks
+from .statistics.correction import benjamini_hochberg as benjamini_hochberg
+from .statistics.correction import bonferroni as bonferroni
+from .statistics.evaluation import evaluate as evaluate
+
+__version__: str
