@@ -432,10 +432,10 @@ def of_array(values: np.ndarray) -> str:
 # --- the run ------------------------------------------------------------------------------------
 
 
-def run(tree: Path, folder: Path) -> None:
+def run(tree: Path, folder: Path, analyses: dict[str, dict[str, Any]]) -> None:
     """Run the workflow of a checkout on the data, with the package of that checkout."""
     write_inputs(folder)
-    config = {"backend": "cpu", "seed": 3, "analyses": ANALYSES}
+    config = {"backend": "cpu", "seed": 3, "analyses": analyses}
     (folder / "config.json").write_text(json.dumps(config))
     environment = os.environ | {"PYTHONPATH": str(tree / "workflow")}
     asked = [sys.executable, "-c", "import pairtile; print(pairtile.__file__)"]
@@ -491,16 +491,21 @@ def main() -> int:
     parser.add_argument("file", type=Path)
     parser.add_argument("--tree", type=Path, default=ROOT, help="the checkout to run")
     parser.add_argument("--folder", type=Path, help="a new folder to run in and keep")
+    parser.add_argument("--method", action="append", help="only analyses of this method")
     given = parser.parse_args()
+    chosen = {k: v for k, v in ANALYSES.items() if v["method"] in (given.method or [v["method"]])}
     with tempfile.TemporaryDirectory(prefix="pinned-") as temporary:
         folder = given.folder.resolve() if given.folder else Path(temporary).resolve()
         folder.mkdir(parents=True, exist_ok=True)
-        run(given.tree.resolve(), folder)
+        run(given.tree.resolve(), folder, chosen)
         found = record(folder)
     if given.what == "write":
         given.file.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
         return 0
-    pinned = json.loads(given.file.read_text())
+    pinned = {
+        group: {name: parts for name, parts in files.items() if name.split("/")[0] in chosen}
+        for group, files in json.loads(given.file.read_text()).items()
+    }
     lines = {group: list(differences(pinned[group], found[group])) for group in found}
     for group, listed in lines.items():
         print(f"{group}: {len(listed)} of {len(pinned[group])} files differ", *listed, sep="\n  ")
