@@ -44,6 +44,7 @@ lint: $(VENV)/.stamp-test
 	$(BIN)/ruff check .
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
+	PYTHONPATH=workflow $(BIN)/lint-imports --no-logo 2>/dev/null || PYTHONPATH=workflow $(BIN)/lint-imports
 
 types: $(VENV)/.stamp-test
 	$(BIN)/mypy
