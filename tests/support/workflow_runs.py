@@ -42,6 +42,9 @@ BASE = {
 }
 """A section to start from; every test says what it changes."""
 
+STOP_AT_ONCE = ("--workflow-profile", "none")
+"""Without the profile, whose ``keep-going`` computes what does not depend on the fault."""
+
 
 def write_data(folder: Path, genes: int = 60, samples: int = 60) -> Simulation:
     """A simulated experiment: expression.tsv, regulators.txt and gold_standard.tsv."""

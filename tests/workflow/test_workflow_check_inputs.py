@@ -8,10 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from pairtile.config import load_config
-from workflow_runs import BASE, run, write_config, write_data
-
-STOP_AT_ONCE = ("--workflow-profile", "none")
-"""Without the profile, whose ``keep-going`` computes what does not depend on the fault."""
+from workflow_runs import BASE, STOP_AT_ONCE, run, write_config, write_data
 
 GOLD = {"gold_standard": "gold_standard.tsv"}
 MODES = {"method": "multimodal_correlation", "expression": "expression.tsv"}

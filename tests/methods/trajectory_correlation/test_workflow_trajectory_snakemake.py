@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from pairtile.runtime.files import read_json
 from small_trajectories import adenylate_kinase_files, molecule, store, write
-from test_workflow_check_inputs import STOP_AT_ONCE
 from trajectory_analyses import adenylate_kinase, section, slow, write_runs
-from workflow_runs import Analysis, run, temporary_files, write_config
+from workflow_runs import STOP_AT_ONCE, Analysis, run, temporary_files, write_config
 
 
 @pytest.mark.workflow
