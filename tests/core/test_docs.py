@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import workflow_runs
 import yaml
 from documents import (
     LINK,
@@ -191,69 +192,18 @@ def test_export_formats_are_described_with_their_files():
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small analysis, step by step as the rules make it."""
-    from pairtile.steps.chunk import chunk
-    from pairtile.steps.evaluate import evaluate
-    from pairtile.steps.merge import merge
-    from pairtile.steps.network import network
-    from pairtile.steps.null import null
-    from pairtile.steps.plan import plan, read_plan
-    from pairtile.steps.prepare import prepare
-    from pairtile.steps.summary import summary
-
     top = tmp_path_factory.mktemp("results")
     simulated = simulate_kinetic(n_genes=30, n_samples=60, n_regulators=4, seed=1)
     write_simulation(simulated, top, "test")
-    inputs = {
-        "expression": str(top / "expression.tsv.gz"),
-        "regulators": str(top / "regulators.txt"),
-        "gold_standard": str(top / "gold_standard.tsv"),
+    changes = {
+        "expression": "expression.tsv.gz",
+        "regulators": "regulators.txt",
+        "gold_standard": "gold_standard.tsv",
+        "score": "target_z",
+        "keep": {"fdr": 0.05},
+        "null": {"permutations": 10_000},
     }
-    analysis = {"method": "mutual_information", **inputs, "score": "target_z"}
-    analysis |= {"keep": {"fdr": 0.05}, "null": {"permutations": 10_000}}
-    section = load_config({"analyses": {"a": analysis}}).resolved("a")
-    steps, state = top / "steps", top / "state"
-    items, plan_file = top / "items.parquet", top / "plan.json"
-    prepare(section, 1, inputs, items, state, steps / "prepare.json")
-    plan(section, "cpu", 1, state, plan_file, steps / "plan.json")
-    null(section, plan_file, state, top / "null.npz", steps / "null.json")
-    [planned] = read_plan(plan_file).chunks
-    for stage, pairs, sums in (("scan", None, "scan.npz"), ("chunks", "pairs.parquet", None)):
-        second = stage == "chunks"
-        scan = top / "scan.npz" if second else None
-        out = top / stage / f"{planned.name}.parquet"
-        chunk(section, plan_file, state, top / "null.npz", scan, stage, planned.name, out)
-        record = steps / ("merge.json" if second else "merge_scan.json")
-        merged = top / pairs if pairs else None
-        null_file = top / "null.npz" if second else None
-        sums_file = top / (sums or "chunks.npz")
-        merge(section, plan_file, state, null_file, [out], stage, merged, sums_file, record)
-    tables = {"state": state, "items": items, "pairs": top / "pairs.parquet"}
-    network(
-        section=section,
-        plan_file=plan_file,
-        null=top / "null.npz",
-        summaries=top / "chunks.npz",
-        scan=top / "scan.npz",
-        bootstraps=[],
-        out=top / "network.parquet",
-        scores=top / "scores.npz",
-        record=steps / "network.json",
-        **tables,
-    )
-    evaluate(
-        section=section,
-        scan=top / "scan.npz",
-        network=top / "network.parquet",
-        out=top / "evaluation.json",
-        record=steps / "evaluate.json",
-        **tables,
-    )
-    records = [
-        steps / f"{step}.json"
-        for step in ("prepare", "plan", "null", "merge_scan", "merge", "network", "evaluate")
-    ]
-    summary("a", section, 1, plan_file, records, top / "summary.json")
-    return top
+    return workflow_runs.Analysis(top, changes).all().out
 
 
 @pytest.mark.parametrize("table", ["items", "pairs"])
