@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import fuzz
 import pytest
 from browser_page import Page, browser
-from hypothesis import settings
+from hypothesis import is_hypothesis_test, settings
 from paths import SHARED
 
 # Machines are shared: how long a case takes says nothing. On top of what hypothesis itself chooses.
 settings.register_profile("pairtile", settings(deadline=None, print_blob=True))
 settings.load_profile("pairtile")
+
+ALL_EXAMPLES = "HYPOTHESIS_PROFILE" in os.environ
+"""Whether property tests try all the examples that they ask for (``make test-complete``)."""
+
+LEFT_OUT = ("faults", "complete")
+"""Marks of tests that run only when -m asks for them."""
 
 CASES = "fuzz cases"
 
@@ -25,13 +33,27 @@ def cuda_problem() -> str:
     return _cuda_problem()
 
 
+def try_fewer_examples(test: Any) -> None:
+    """Let a property test try a quarter of the examples that it asks for, but ten."""
+    asked = test._hypothesis_internal_use_settings
+    fewer = min(asked.max_examples, max(10, asked.max_examples // 4))
+    test._hypothesis_internal_use_settings = settings(asked, max_examples=fewer)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip ``gpu`` tests, saying why, where there is no usable GPU; leave out the long ``faults``
-    tests unless -m asks for them."""
-    if "faults" not in config.getoption("markexpr"):
-        long = [item for item in items if item.get_closest_marker("faults")]
-        config.hook.pytest_deselected(items=long)
-        items[:] = [item for item in items if item not in long]
+    """Leave out the long tests unless -m asks for them, mark property tests, and skip ``gpu``
+    tests, saying why, where there is no usable GPU."""
+    unasked = {name for name in LEFT_OUT if name not in config.getoption("markexpr")}
+    long = [item for item in items if unasked & {mark.name for mark in item.iter_markers()}]
+    config.hook.pytest_deselected(items=long)
+    items[:] = [item for item in items if item not in long]
+    properties = {getattr(item, "obj", None) for item in items}
+    for test in filter(is_hypothesis_test, properties):
+        if not ALL_EXAMPLES:
+            try_fewer_examples(test)
+    for item in items:
+        if is_hypothesis_test(getattr(item, "obj", None)):
+            item.add_marker("property")
     marked = [item for item in items if item.get_closest_marker("gpu")]
     problem = cuda_problem() if marked else ""
     if problem:
