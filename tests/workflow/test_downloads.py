@@ -20,7 +20,15 @@ from pairtile.errors import ConfigError, InputError
 from pairtile.io.input_files import local_inputs
 from pairtile.runtime.files import read_json
 from pairtile.steps.download import download
-from workflow_runs import run, temporary_files, write_config, write_data
+from workflow_runs import (
+    FINISHED,
+    Analysis,
+    finished_run,
+    run,
+    temporary_files,
+    write_config,
+    write_data,
+)
 
 CONTENT = b"gene\ta\tb\n" * 1000
 
@@ -281,12 +289,10 @@ def test_inputs_by_http_give_the_same_network_and_are_fetched_once(
     here.mkdir()
     write_data(here)
     local = {"regulators": "regulators.txt", "gold_standard": "gold_standard.tsv"}
-    write_config(here, {"net": local})
-    assert run(here).code == 0
+    expected = Analysis(here, local).all()
     for name in ("network.tsv", "pairs.parquet", "evaluation.json"):
-        assert (tmp_path / "results/net" / name).read_bytes() == (
-            here / "results/net" / name
-        ).read_bytes()
+        found = (tmp_path / "results/net" / name).read_bytes()
+        assert found == (expected.out / name).read_bytes()
 
     server.asked.clear()
     assert run(tmp_path).done_before
@@ -315,10 +321,11 @@ def test_a_wrong_checksum_stops_the_run_before_anything_is_read(
 
 
 @pytest.mark.workflow
-def test_a_checksum_may_be_stated_later_without_computing_again(tmp_path: Path) -> None:
-    write_data(tmp_path)
-    write_config(tmp_path, {"net": {}})
-    assert run(tmp_path).code == 0
-    stated = {"expression.tsv": sha256((tmp_path / "expression.tsv").read_bytes())}
-    write_config(tmp_path, {"net": {}}, checksums=stated)
-    assert run(tmp_path).done_before
+def test_a_checksum_may_be_stated_later_without_computing_again(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder, first = finished_run(tmp_path_factory)
+    assert first.code == 0
+    stated = {"expression.tsv": sha256((folder / "expression.tsv").read_bytes())}
+    write_config(folder, FINISHED, results="out", checksums=stated)
+    assert run(folder).done_before
