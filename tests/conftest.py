@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import fuzz
 import pytest
 from browser_page import Page, browser
+from compile_once import compile_once
 from hypothesis import is_hypothesis_test, settings
 from paths import SHARED
 
@@ -31,6 +33,13 @@ def cuda_problem() -> str:
     from pairtile.gpu.device import _cuda_problem
 
     return _cuda_problem()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Workers compile each kernel once."""
+    session = os.environ.get("PYTEST_XDIST_TESTRUNUID")
+    if session:
+        compile_once(Path(tempfile.gettempdir()) / f"pairtile_tests_{session}")
 
 
 def try_fewer_examples(test: Any) -> None:
