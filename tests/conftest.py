@@ -98,12 +98,18 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.write_line(f"{sum(tried.values()):7,d}  in all")
 
 
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """The one browser of this worker."""
+    with browser(tmp_path_factory.mktemp("profile")) as page:
+        yield page
+
+
 @pytest.fixture
-def page(tmp_path: Path) -> Iterator[Page]:
-    """An empty browser that saves into ``tmp_path``; at the end, nothing must have complained or
-    left the machine."""
-    with browser(tmp_path / "profile") as opened:
-        opened.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+def page(chromium: Page, tmp_path: Path) -> Iterator[Page]:
+    """An empty page that saves into ``tmp_path``; at the end, nothing must have complained or left
+    the machine."""
+    with chromium.fresh(tmp_path) as opened:
         yield opened
         assert opened.complaints == []
         assert opened.ask("document.documentElement.dataset.errors") is None

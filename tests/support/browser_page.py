@@ -33,17 +33,32 @@ def table_rows(table: str) -> str:
 
 class Page:
     """One open page. What it complained of is in ``complaints``, what it asked for in
-    ``requests``."""
+    ``requests``. ``fresh`` makes another of it, with nothing left of the one before."""
 
     def __init__(self, to_browser: int, from_browser: int) -> None:
         self._write, self._read = to_browser, from_browser
-        self._number, self._rest, self._session = 0, b"", ""
+        self._number, self._rest, self._session, self._context = 0, b"", "", ""
         self.complaints: list[str] = []
         self.requests: list[str] = []
 
+    @contextmanager
+    def fresh(self, downloads: Path) -> Iterator[Page]:
+        """This page without memory or settings, which saves files in ``downloads``."""
+        self.complaints, self.requests = [], []
+        self._context = self.call("Target.createBrowserContext")["browserContextId"]
+        where = {"downloadPath": str(downloads), "browserContextId": self._context}
+        self.call("Browser.setDownloadBehavior", behavior="allow", **where)
+        try:
+            yield self
+        finally:
+            self._session = ""
+            self.call("Target.disposeBrowserContext", browserContextId=self._context)
+
     def open(self, address: str) -> float:
         """Load ``address``; the seconds until its scripts have run."""
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self._session = ""
+        where = {"url": "about:blank", "browserContextId": self._context}
+        target = self.call("Target.createTarget", **where, width=1280, height=900)["targetId"]
         attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
         self._session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
