@@ -276,7 +276,9 @@ def test_inputs_by_http_give_the_same_network_and_are_fetched_once(
     }
     checksums = {files[key]: sha256(content[key]) for key in files}
     write_config(tmp_path, {"net": files, "again": files | {"score": "clr"}}, checksums=checksums)
-    done = run(tmp_path)
+    targets = [f"results/net/{name}" for name in ("summary.json", "network.tsv", "evaluation.json")]
+    targets.append("results/again/plan.json")
+    done = run(tmp_path, *targets)
     assert done.code == 0, done.text
     assert sorted(server.asked) == sorted(
         path.removeprefix(server.address) for path in files.values()
@@ -295,7 +297,7 @@ def test_inputs_by_http_give_the_same_network_and_are_fetched_once(
         assert found == (expected.out / name).read_bytes()
 
     server.asked.clear()
-    assert run(tmp_path).done_before
+    assert run(tmp_path, *targets).done_before
     assert server.asked == []
 
 

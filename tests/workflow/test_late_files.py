@@ -62,14 +62,15 @@ def test_files_that_appear_late_are_waited_for(library: Path, tmp_path: Path) ->
     write_data(tmp_path, 30, 40)
     changes = {"chunks": 2, "bootstraps": 1}
     write_config(tmp_path, {"net": changes})
-    done = run_late(tmp_path, library, "--latency-wait", "20")
+    target = "results/net/network.tsv"
+    done = run_late(tmp_path, library, "--latency-wait", "20", target)
     assert done.code == 0, done.text
     assert "Waiting at most 20 seconds for missing files" in done.text
     prompt = Analysis(tmp_path, changes, name="prompt").all()
     for name in ("pairs.parquet", "network.parquet", "network.tsv"):
         late = tmp_path / "results/net" / name
         assert late.read_bytes() == (prompt.out / name).read_bytes()
-    assert run(tmp_path).done_before
+    assert run(tmp_path, target).done_before
 
 
 @pytest.mark.workflow

@@ -53,6 +53,7 @@ def test_the_whole_workflow_through_snakemake(tmp_path: Path) -> None:
     assert again.done_before, again.text
 
 
+@pytest.mark.complete  # tests/workflow has it of another method
 def test_another_threshold_scores_nothing_again(tmp_path: Path) -> None:
     write(tmp_path)
     write_config(tmp_path, {"modes": section()})

@@ -114,6 +114,7 @@ def test_positions_that_contacts_cannot_use_end_the_run_before_the_scores(tmp_pa
     assert not temporary_files(out)
 
 
+@pytest.mark.complete  # tests/workflow has it of another method
 @pytest.mark.workflow
 def test_a_lost_chunk_is_computed_again_and_nothing_else(tmp_path: Path) -> None:
     write_runs(tmp_path, slow(40, 300, 3))
