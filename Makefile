@@ -1,5 +1,6 @@
 # make demo       set up, run the demo, name the page to open
-# make test       set up, lint, types, all tests
+# make test       set up, lint, types, the tests of every change
+# make test-complete  what they leave out: long tests, all examples, all architectures of CUDA
 # make gpu-test   tests of the CUDA kernels (needs a GPU and CuPy)
 # make test-slurm  runs through a Slurm of its own on this machine (Debian or Ubuntu, root)
 # make test-storage  runs from and to a pretend S3 (installs a storage plugin and moto)
@@ -17,7 +18,7 @@ BIN := $(VENV)/bin
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 
 .DELETE_ON_ERROR:
-.PHONY: demo setup test lint types unit workflow-lint test-slurm test-storage test-faults test-fuzz lock audit gpu-test bench quality docs rule-graphs clean
+.PHONY: demo setup test lint types unit test-complete test-slurm test-storage test-faults test-fuzz lock audit gpu-test bench quality docs rule-graphs clean
 
 demo: setup
 	$(BIN)/snakemake --cores $(CORES)
@@ -53,9 +54,14 @@ types: $(VENV)/.stamp-test
 unit: $(VENV)/.stamp-test
 	$(BIN)/python -m pytest -n $(CORES) --dist loadfile tests workflow/pairtile
 
+test-complete: $(VENV)/.stamp-test
+	HYPOTHESIS_PROFILE=complete $(BIN)/python -m pytest -n $(CORES) --dist loadfile \
+		-m "complete or property" tests
+
 # On a machine with a GPU, with whatever Python has CuPy (make gpu-test BIN=/usr/bin).
 gpu-test:
-	$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) -m pytest -m gpu tests
+	HYPOTHESIS_PROFILE=complete \
+		$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) -m pytest -m gpu tests
 
 # Slurm's programs come from the distribution, its plugin from the extra `slurm`.
 test-slurm: $(VENV)/.stamp-test

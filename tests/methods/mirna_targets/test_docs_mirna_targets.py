@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from documents import first_column, section_of_page, text_of
+from mirna_sequences import of_workflow, random_sequences
 from pairtile import mirna_targets
 from pairtile.method import get_method
 from pairtile.methods.mirna_targets.config import TargetEstimator
 from pairtile.runtime.files import read_json
-from test_api_mirna_targets import of_workflow, random_sequences
-from test_docs import ROOT, first_column, section_of_page, text_of
+from paths import ROOT
 
 pytest.importorskip("RNA", reason="needs the package ViennaRNA")
 

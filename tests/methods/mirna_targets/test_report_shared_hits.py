@@ -12,8 +12,8 @@ from pairtile.methods.mirna_targets.report_shared_sites import SAME, shared_site
 from pairtile.methods.mirna_targets.report_tables import read_hits
 from pairtile.report.page import render_page
 from pairtile.report.results import read_results
+from report_pages import part
 from shared_hits import LINES, share, write_different
-from test_report_page import part
 
 ALL_PAIRS = {"n_mirnas": 4, "n_transcripts": 120, "n_pairs": 480}
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from documents import first_column, section_of_page, text_of
 from motion_reports import analysis
 from pairtile import trajectory_correlation
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
@@ -17,8 +18,8 @@ from pairtile.methods.trajectory_correlation.config_values import DIHEDRALS
 from pairtile.methods.trajectory_correlation.motion_time import duplicate_frames
 from pairtile.methods.trajectory_correlation.report_pictures import FIGURES
 from pairtile.runtime.files import read_json
+from paths import ROOT
 from scipy.signal import lfilter
-from test_docs import ROOT, first_column, section_of_page, text_of
 
 METHOD_PAGE = ROOT / "docs" / "trajectory_correlation.md"
 

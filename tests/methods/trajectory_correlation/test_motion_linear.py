@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from motion_blocks import all_pairs, both_backends, normal
 from naive_motion import naive_cyclic_mi, naive_dcc, naive_gaussian
 from pairtile.gpu.device import choose
 from pairtile.methods.trajectory_correlation.motion import (
@@ -13,7 +14,6 @@ from pairtile.methods.trajectory_correlation.motion import (
     MotionSettings,
     generalized_correlation,
 )
-from test_motion_ksg import all_pairs, both_backends, normal
 
 
 @both_backends

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from motion_blocks import normal
 from pairtile.gpu.device import choose
 from pairtile.methods.trajectory_correlation.motion import (
     MotionPairs,
@@ -25,7 +26,6 @@ from pairtile.methods.trajectory_correlation.motion_time import (
     effective_frames,
     theiler_window,
 )
-from test_motion_ksg import normal
 
 
 def autoregressive(variables: int, d: int, frames: int, time: float, seed: int = 1) -> np.ndarray:

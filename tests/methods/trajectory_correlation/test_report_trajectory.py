@@ -17,8 +17,8 @@ from pairtile.methods.trajectory_correlation.report_results import MotionResults
 from pairtile.report.formats import number
 from pairtile.report.results import read_results
 from pairtile.runtime.files import read_json
-from test_report_page import page_of, part, read_page
-from test_report_results import AWKWARD, write_results
+from report_pages import page_of, part, read_page
+from result_files import AWKWARD, write_results
 
 PARTS = [
     "findings", "figures", "motion", "network", "edges", "cleaning", "files", "run", "methods",

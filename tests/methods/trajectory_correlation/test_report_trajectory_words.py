@@ -16,7 +16,7 @@ from pairtile.methods.trajectory_correlation.report_methods import methods_parag
 from pairtile.report import references as papers
 from pairtile.report.results import read_results
 from pairtile.runtime.files import read_json
-from test_report_page import part, read_page
+from report_pages import part, read_page
 
 
 @pytest.fixture(scope="module")

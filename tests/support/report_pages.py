@@ -1,13 +1,31 @@
-"""The packed table of edges of a report, read by other means than the page's own script."""
+"""The page of a report as written: its sections, its table of edges."""
 
 from __future__ import annotations
 
 import base64
 import json
+from pathlib import Path
 from typing import Any
 
 import lxml.html
 import numpy as np
+from pairtile.report import write_report
+
+
+def read_page(folder: Path) -> lxml.html.HtmlElement:
+    """The page that was written in ``folder``."""
+    return lxml.html.fromstring((folder / "report.html").read_text(encoding="utf-8"))
+
+
+def page_of(folder: Path) -> lxml.html.HtmlElement:
+    """Write the report of a results folder and parse it."""
+    write_report(folder, folder / "report.html", folder / "figures")
+    return read_page(folder)
+
+
+def part(page: lxml.html.HtmlElement, name: str) -> str:
+    """The text of a section, spaces joined."""
+    return " ".join(" ".join(page.get_element_by_id(name).itertext()).split())
 
 
 def edge_rows(page: lxml.html.HtmlElement) -> list[list[Any]]:
@@ -32,3 +50,14 @@ def unpacked(column: dict[str, Any]) -> list[Any]:
     width = "<u1" if len(column["values"]) <= 256 else "<u2"
     codes = np.frombuffer(base64.b64decode(column["codes"]), dtype=width)
     return [column["values"][code] for code in codes]
+
+
+def report(folder: Path) -> str:
+    """Write the report of ``folder``; its address."""
+    write_report(folder, folder / "report.html", folder / "figures")
+    return (folder / "report.html").as_uri()
+
+
+def warnings_of(folder: Path) -> str:
+    found = read_page(folder).xpath("//*[@class='warnings']")
+    return found[0].text_content() if found else ""
