@@ -38,7 +38,7 @@ def score_distribution(results: Results) -> FigureWithText | None:
     scores, words = results.scores, results.text
     if scores is None or "edges" not in scores or "counts" not in scores:
         return None
-    threshold = float(scores.get("threshold_bits", float("nan")))
+    threshold = float(scores.get("threshold", float("nan")))
     figure = network_figures.score_distribution(
         scores["edges"],
         scores["counts"],

@@ -157,7 +157,7 @@ def infer_network(
     edges.attrs = {
         "directed": result.directed,
         "counts": {**prepared.counts, **result.counts},
-        "threshold_bits": result.threshold_bits,
+        "threshold_bits": result.threshold_value,
         "notes": list(prepared.notes),
         "device": opened.device.name,
         "settings": {
