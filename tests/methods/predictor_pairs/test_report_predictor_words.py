@@ -11,12 +11,14 @@ import pandas as pd
 import pytest
 from pairtile.methods.predictor_pairs.report import TEXT
 from pairtile.methods.predictor_pairs.report_methods import methods_paragraph
-from pairtile.report import references as papers
+from pairtile.report.references import read_references
 from pairtile.report.results import read_results
 from pairtile.runtime.files import read_json
 from test_report_page import part, read_page
 from test_report_predictor_pairs import PARTS, analysis, planted_levels, warnings_of
 from test_workflow_predictor_pairs import random_levels
+
+papers = read_references("pairtile.methods.predictor_pairs")
 
 
 @pytest.fixture(scope="module")

@@ -194,8 +194,8 @@ class Estimator(ABC, Generic[A]):
     def memory_bytes(cls, config: A, state: State, backend: str, threads: int) -> int:
         """Host memory that a job needs at most while it computes tiles, for the scheduler.
 
-        The state, copied once or twice; what ``tile_memory_bytes`` says; the tile's results; and room
-        for each thread.
+        The state, copied once or twice; what ``tile_memory_bytes`` says; the tile's results; and
+        room for each thread.
         """
         space = cls.space(state)
         row_edge, column_edge = cls.tile_edges(config, state)
