@@ -22,7 +22,7 @@ os.environ.update(
 from pairtile import __version__ as VERSION
 from pairtile.runtime.earlier_runs import redate_future_results
 from pairtile.config import check_inputs_exist, check_results_writable, load_config
-from pairtile.config.yaml_file import read_mapping_file
+from pairtile.config.load import read_mapping_file
 from pairtile.errors import ConfigError
 from pairtile.runtime.files import read_json_once
 from pairtile.runtime.requests import read_requests

@@ -33,7 +33,7 @@ STEPS = {
 }
 
 
-def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
+def cleaning_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
     """Notes and the table of left-out items, None when there are neither."""
     notes = _notes(results)
     dropped = results.dropped

@@ -9,7 +9,7 @@ from pairtile.report.sections.page_section import CaptionedFigure, PageSection
 N_HUBS = 5
 
 
-def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
+def findings_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
     """Headline, key numbers, sentences and warnings."""
     return PageSection(
         id="findings",
