@@ -104,7 +104,7 @@ def _header(path: str | PathLike[str]) -> _Header:
         for line, text in lines:
             if text.strip() and not text.startswith("%"):
                 sizes = text.split()
-                # More digits than this would not be numbers of this world.
+                # More digits than this would be beyond any file.
                 if len(sizes) != 3 or not all(_is_whole(size) for size in sizes):
                     expected = "three whole numbers: rows, columns, entries"
                     raise InputError.at(path, f"line {line}", repr(text), expected)

@@ -109,7 +109,7 @@ class ChunkProgress:
     """Says how much of a stage is done, at most every 10 s and at the end of the chunk.
 
     Chunk files that other jobs of this plan have finished count as well as this job's own tiles,
-    so the last line in the terminal tells of the whole analysis. The rate is that of all jobs
+    so the last line in the terminal is about the whole analysis. The rate is that of all jobs
     together since this one began. Where files lie in remote storage, or come late on a shared
     file system, what this machine does not see is not counted.
 

@@ -64,11 +64,11 @@ def _notes(results: Results) -> list[tuple[str, list[str]]]:
     groups = [(STEPS.get(step, spaced(step)), found[step]) for step in steps]
     # A summary of an earlier version does not tell the steps.
     groups.append(("Notes", summary.get("notes") or []))
-    told: set[str] = set()
+    listed_before: set[str] = set()
     kept = []
     for heading, notes in groups:
-        new = [note for note in dict.fromkeys(map(str, notes)) if note not in told]
-        told.update(new)
+        new = [note for note in dict.fromkeys(map(str, notes)) if note not in listed_before]
+        listed_before.update(new)
         if new:
             kept.append((heading, new))
     return kept

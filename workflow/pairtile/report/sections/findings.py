@@ -55,7 +55,7 @@ def key_numbers(results: Results) -> list[tuple[str, str, str]]:
 
 
 def warnings(results: Results) -> list[str]:
-    """The summary's warnings and the method's cautions, each once."""
+    """The summary's warnings and the method's, each once."""
     found = [str(w) for w in results.summary.get("warnings") or []]
     found += results.text.warnings(results)
     if results.network.empty:
