@@ -7,9 +7,8 @@ from pathlib import Path
 
 from pairtile.report import network_figures
 from pairtile.report.formats import count, counted, number
-from pairtile.report.method_report import FigureMaker, FigureWithText
+from pairtile.report.method_report import CaptionedFigure, FigureMaker, FigureWithText
 from pairtile.report.results import Results
-from pairtile.report.sections.page_section import CaptionedFigure
 from pairtile.report.style import save_figure
 
 

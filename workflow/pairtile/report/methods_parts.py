@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pairtile.report.formats import count, counted, number
-from pairtile.report.method_text import Reference
+from pairtile.report.method_report import Reference
 from pairtile.report.references import read_references
 
 if TYPE_CHECKING:

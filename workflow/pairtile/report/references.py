@@ -10,7 +10,7 @@ import re
 from importlib.resources import files
 from types import SimpleNamespace
 
-from pairtile.report.method_text import Reference
+from pairtile.report.method_report import Reference
 
 _ENTRY = re.compile(r"^@\w+\{(\w+),\n(.*?)\n\}", re.DOTALL | re.MULTILINE)
 _FIELD = re.compile(r"^\s*(\w+)\s*=\s*\{(.*)\},$", re.MULTILINE)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pairtile.methods.multimodal_correlation.report_findings import as_set, mixture
 from pairtile.methods.multimodal_correlation.report_results import mode_results
 from pairtile.report.formats import count, counted, listed, plain
-from pairtile.report.method_text import Reference
+from pairtile.report.method_report import Reference
 from pairtile.report.methods_parts import (
     Part,
     evaluation_part,

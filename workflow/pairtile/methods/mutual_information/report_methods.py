@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pairtile.report.formats import count, counted, number, plain
-from pairtile.report.method_text import Reference
+from pairtile.report.method_report import Reference
 from pairtile.report.methods_parts import Part, evaluation_part, paragraph, preparation, section
 from pairtile.report.references import read_references
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pairtile.methods.predictor_pairs.network_sets import WORDS
 from pairtile.methods.predictor_pairs.report_results import predictor_results
 from pairtile.report.formats import count, counted, listed, number
-from pairtile.report.method_text import Reference
+from pairtile.report.method_report import Reference
 from pairtile.report.methods_parts import (
     Part,
     evaluation_part,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pairtile.methods.trajectory_correlation.report_results import motion_results
 from pairtile.report.formats import count, counted, listed, number, plain
-from pairtile.report.method_text import Reference
+from pairtile.report.method_report import Reference
 from pairtile.report.methods_parts import Part, paragraph, section, versions
 from pairtile.report.references import read_references
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.results import Results
 from pairtile.report.sections.cleaning import cleaning_section
 from pairtile.report.sections.findings import findings_section
 from pairtile.report.sections.network import drawing_section, edges_section, evaluation_section
-from pairtile.report.sections.page_section import CaptionedFigure, PageSection
 from pairtile.report.sections.run import files_section, methods_section, run_section
 
 __all__ = ["CaptionedFigure", "PageSection", "page_sections"]

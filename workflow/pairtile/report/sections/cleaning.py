@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 
 from pairtile.report.formats import counted, spaced
+from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.results import Results
-from pairtile.report.sections.page_section import CaptionedFigure, PageSection
 
 MAX_ROWS = 500
 # Columns of items.parquet that tell why: key and heading.

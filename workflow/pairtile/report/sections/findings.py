@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pairtile.report.formats import count, counted, duration, listed, memory, number, percent
+from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.results import Results
-from pairtile.report.sections.page_section import CaptionedFigure, PageSection
 
 N_HUBS = 5
 

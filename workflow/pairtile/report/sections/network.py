@@ -10,9 +10,9 @@ import pandas as pd
 from pairtile.report import drawn_network
 from pairtile.report.drawn_network import network_data
 from pairtile.report.formats import count, number
+from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.packed_columns import pack_column, to_digits
 from pairtile.report.results import Results
-from pairtile.report.sections.page_section import CaptionedFigure, PageSection
 
 
 def drawing_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:

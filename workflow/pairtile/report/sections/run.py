@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from pairtile.report.formats import count, duration, memory, spaced
+from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.results import Results
-from pairtile.report.sections.page_section import CaptionedFigure, PageSection
 
 
 def run_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
