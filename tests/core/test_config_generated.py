@@ -11,9 +11,15 @@ import jsonschema
 import pytest
 import yaml
 from pairtile.config import Analysis, Config, load_config
-from pairtile.config.describe import README_FILE, SCHEMA_FILE, json_schema, schema_text, write
+from pairtile.config.describe import (
+    README_FILE,
+    SCHEMA_FILE,
+    json_schema,
+    readme_text,
+    schema_text,
+    write,
+)
 from pairtile.config.models import ConfigModel, models_in
-from pairtile.config.page import readme_text
 from pairtile.config.root import models
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -15,10 +15,12 @@ import pytest
 from pairtile.errors import StoreError
 from pairtile.methods.mutual_information.report_methods import methods_paragraph
 from pairtile.report import write_report
-from pairtile.report.references import FAITH_2007, LACHMANN_2016, MARBACH_2012
+from pairtile.report.references import read_references
 from pairtile.report.results import read_results
 from report_pages import edge_rows, page_of, part, read_page
 from result_files import AWKWARD, write_results
+
+PAPERS = read_references("pairtile.methods.mutual_information")
 
 ALL_PARTS = [
     "findings", "figures", "network", "edges", "evaluation", "cleaning", "run", "methods",
@@ -102,8 +104,8 @@ def test_methods_paragraph_cites_what_was_used_and_nothing_else(tmp_path: Path, 
     assert "Lachmann" not in plain
     full = write_results(tmp_path / "full", score="clr", bootstraps=100, gold=False)
     text, cited = methods_paragraph(read_results(full))
-    assert {FAITH_2007, LACHMANN_2016} <= set(cited)
-    assert MARBACH_2012 not in cited
+    assert {PAPERS.FAITH_2007, PAPERS.LACHMANN_2016} <= set(cited)
+    assert PAPERS.MARBACH_2012 not in cited
     assert "consensus of 100 bootstrap networks" in text
 
 

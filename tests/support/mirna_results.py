@@ -67,7 +67,7 @@ def write_mirna_results(
         folder / "scores.npz",
         edges=edges,
         counts=np.histogram(score, edges)[0],
-        threshold_bits=np.array(140.0),
+        threshold=np.array(140.0),
         energy_edges=energy_edges,
         energy_counts=np.histogram(energy, energy_edges)[0],
     )

@@ -107,7 +107,7 @@ def _scores(rng: np.random.Generator, pairs: int) -> dict[str, np.ndarray]:
         "edges": edges,
         "counts": np.histogram(found, edges)[0],
         "null_counts": 50 * np.histogram(null, edges)[0],
-        "threshold_bits": np.array(0.2134),
+        "threshold": np.array(0.2134),
     }
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from pairtile.runtime.clock import mend_future_times
+from pairtile.runtime.earlier_runs import redate_future_results
 from small_analyses import ANALYSES
 from workflow_runs import (
     FINISHED,
@@ -53,7 +53,7 @@ def times(folder: Path) -> dict[Path, int]:
 
 def test_results_from_the_future_are_dated_now_in_their_order(finished: Analysis) -> None:
     before, now = times(finished.out), time.time()
-    said = mend_future_times(finished.out, now)
+    said = redate_future_results(finished.out, now)
     assert f"{finished.out}: found results dated 3" in said
     assert "expected the past: they are dated anew" in said
     after = times(finished.out)
@@ -61,14 +61,14 @@ def test_results_from_the_future_are_dated_now_in_their_order(finished: Analysis
     assert max(after.values()) <= Fraction(now) * 10**9
     ranks = [sorted(some, key=lambda path: (some[path], str(path))) for some in (before, after)]
     assert ranks[0] == ranks[1]
-    assert mend_future_times(finished.out, now) == ""
+    assert redate_future_results(finished.out, now) == ""
 
 
 def test_a_dry_run_and_a_few_seconds_change_no_time(finished: Analysis) -> None:
     before = times(finished.out)
-    assert "would be dated anew" in mend_future_times(finished.out, time.time(), dry_run=True)
-    assert mend_future_times(finished.out, time.time() + HOUR - 3) == ""
-    assert mend_future_times(finished.out / "none", time.time()) == ""
+    assert "would be dated anew" in redate_future_results(finished.out, time.time(), dry_run=True)
+    assert redate_future_results(finished.out, time.time() + HOUR - 3) == ""
+    assert redate_future_results(finished.out / "none", time.time()) == ""
     assert times(finished.out) == before
 
 
@@ -76,7 +76,7 @@ def test_results_are_dated_before_an_input_that_changed_since(finished: Analysis
     table = finished.out.parent.parent / "expression.tsv"
     table.write_text(table.read_text().replace("\t1", "\t2"))
     now = time.time() + 60
-    assert f"changed since then: {table}" in mend_future_times(finished.out, now)
+    assert f"changed since then: {table}" in redate_future_results(finished.out, now)
     assert max(times(finished.out).values()) < table.stat().st_mtime_ns
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from naive import naive_mi_matrix
 from pairtile.engine.chunk_file import PASSED, RANK_SCORE, add_summaries
-from pairtile.engine.selection import BestSoFar, Selection
+from pairtile.engine.selection import RunningTopK, Selection
 from pairtile.gpu.device import choose
 from pairtile.methods.mutual_information.block_scores import better_direction
 from pairtile.methods.mutual_information.clr_scores import clr, moments_from_pairs, target_z
@@ -161,13 +161,13 @@ def test_best_rows_survive_with_their_scores(backend):
     estimator = opened(table(), backend=backend)
     every, _ = all_rows(estimator)
     rows, _ = all_rows(estimator, Selection(top=10))
-    best = BestSoFar(10)
+    best = RunningTopK(10)
     best.add(rows[RANK_SCORE])
     kept = best.prune(rows)
     limit = np.sort(every["mi_bits"])[-10]
     assert not kept[PASSED].any()
     np.testing.assert_allclose(np.sort(kept["mi_bits"]), np.sort(every["mi_bits"])[-10:])
-    assert best.cut == pytest.approx(limit)
+    assert best.threshold == pytest.approx(limit)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -11,11 +11,13 @@ import pandas as pd
 import pytest
 from pairtile.methods.predictor_pairs.report import TEXT
 from pairtile.methods.predictor_pairs.report_methods import methods_paragraph
-from pairtile.report import references as papers
+from pairtile.report.references import read_references
 from pairtile.report.results import read_results
 from pairtile.runtime.files import read_json
 from predictor_levels import PARTS, analysis, planted_levels, random_levels
 from report_pages import part, read_page, warnings_of
+
+papers = read_references("pairtile.methods.predictor_pairs")
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,12 @@ from motion_reports import analysis, of_tables
 from pairtile.methods.trajectory_correlation.report import TEXT
 from pairtile.methods.trajectory_correlation.report_files import FILE_COLUMNS, FILES
 from pairtile.methods.trajectory_correlation.report_methods import methods_paragraph
-from pairtile.report import references as papers
+from pairtile.report.references import read_references
 from pairtile.report.results import read_results
 from pairtile.runtime.files import read_json
 from report_pages import part, read_page
+
+papers = read_references("pairtile.methods.trajectory_correlation")
 
 
 @pytest.fixture(scope="module")

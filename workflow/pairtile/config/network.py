@@ -16,9 +16,19 @@ from pydantic import (
     model_validator,
 )
 
-from pairtile.config.model_or_false import model_or_false, model_or_false_form
 from pairtile.config.models import ConfigModel
-from pairtile.config.values import EXPECTED, Choice, Form, Number, Text, Whole, listed, refusal
+from pairtile.config.values import (
+    EXPECTED,
+    Choice,
+    Form,
+    Number,
+    Text,
+    Whole,
+    listed,
+    model_or_false,
+    model_or_false_form,
+    refusal,
+)
 
 ExportFormat = Literal[
     "tsv", "parquet", "graphml", "gexf", "sif", "cx2", "adjacency", "h5ad", "regulon", "html"

@@ -194,8 +194,8 @@ class Estimator(ABC, Generic[A]):
     def memory_bytes(cls, config: A, state: State, backend: str, threads: int) -> int:
         """Host memory that a job needs at most while it computes tiles, for the scheduler.
 
-        The state, copied once or twice; what ``blocks_bytes`` says; the tile's results; and room
-        for each thread.
+        The state, copied once or twice; what ``tile_memory_bytes`` says; the tile's results; and
+        room for each thread.
         """
         space = cls.space(state)
         row_edge, column_edge = cls.tile_edges(config, state)
@@ -204,13 +204,15 @@ class Estimator(ABC, Generic[A]):
         return (
             start
             + 3 * sum(array.nbytes for array in state.values())
-            + cls.blocks_bytes(config, state, backend, rows, columns)
+            + cls.tile_memory_bytes(config, state, backend, rows, columns)
             + CELL_BYTES * rows * columns
             + THREAD_BYTES * threads
         )
 
     @classmethod
-    def blocks_bytes(cls, config: A, state: State, backend: str, rows: int, columns: int) -> int:
+    def tile_memory_bytes(
+        cls, config: A, state: State, backend: str, rows: int, columns: int
+    ) -> int:
         """Host memory for what is made ready of a tile's rows and columns, and kept for the next.
 
         Here: some copies of their part of the largest array. A method that holds more, or masks

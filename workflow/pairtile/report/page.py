@@ -9,7 +9,7 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from pairtile.io.content_policy import content_policy
+from pairtile.io.networks.page import content_policy
 from pairtile.method import methods
 from pairtile.report import formats
 from pairtile.report.make_figures import make_figures

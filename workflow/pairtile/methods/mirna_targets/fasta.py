@@ -13,8 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from pairtile.errors import InputError
-from pairtile.io.text_file import check_file, is_gzip
-from pairtile.io.unpacked import open_unpacked
+from pairtile.io.text_file import check_file, is_gzip, open_unpacked
 
 LETTERS = "ACGTUNRYKMSWBDHVX"
 """Letters of a sequence, in either case: bases, and IUPAC's codes for several of them."""

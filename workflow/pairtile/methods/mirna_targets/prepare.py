@@ -14,7 +14,7 @@ from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.fasta import Fasta, read_fasta, refuse_bad_records
 from pairtile.methods.mirna_targets.restrict import Restriction, match_restrict, read_restrict
 from pairtile.methods.mirna_targets.sequence_items import items_table, with_genes
-from pairtile.preprocess.item_names import printable
+from pairtile.preprocess.items import printable
 
 LONG_MIRNA = 30
 """Letters; mature miRNAs have 18 to 25."""

@@ -12,8 +12,7 @@ from pairtile.methods.mirna_targets.report_pictures import FIGURES
 from pairtile.methods.mirna_targets.report_tables import hits_of
 from pairtile.report.formats import count, counted, number, percent, plain
 from pairtile.report.make_figures import precision_recall
-from pairtile.report.method_report import MethodReport
-from pairtile.report.method_text import MethodText
+from pairtile.report.method_report import MethodReport, MethodText
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,9 +9,9 @@ import pandas as pd
 from pairtile.methods.mirna_targets.report_hit_cards import cards, seed_columns
 from pairtile.methods.mirna_targets.report_tables import hits_of
 from pairtile.report.formats import count, number
+from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.packed_columns import pack_column, to_digits
 from pairtile.report.results import Results
-from pairtile.report.sections.page_section import CaptionedFigure, PageSection
 
 FIRST_ROWS = 25
 """Rows of one page; so many are in the page as text, for readers without JavaScript."""

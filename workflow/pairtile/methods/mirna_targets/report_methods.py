@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from pairtile.methods.mirna_targets.report_findings import GENES
 from pairtile.methods.mirna_targets.report_tables import hits_of
-from pairtile.report import references as papers
 from pairtile.report.formats import count, counted, listed, percent, plain
-from pairtile.report.method_text import Reference
+from pairtile.report.method_report import Reference
 from pairtile.report.methods_parts import Part, evaluation_part, paragraph, section, versions
+from pairtile.report.references import read_references
 
 if TYPE_CHECKING:
     from pairtile.report.results import Results
+
+papers = read_references(__package__)
 
 DEFAULTS: dict[str, Any] = {
     "score": 140.0,

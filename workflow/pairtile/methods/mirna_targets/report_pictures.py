@@ -72,7 +72,7 @@ def _score_distribution(results: Results) -> FigureWithText | None:
     scores = results.scores
     if scores is None or not np.sum(scores.get("counts", 0)):
         return None
-    threshold = float(scores.get("threshold_bits", float("nan")))
+    threshold = float(scores.get("threshold", float("nan")))
     figure = figures.hit_distribution(
         scores["edges"],
         scores["counts"],

@@ -116,7 +116,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
         return MIRNAS_OF_A_TILE, TRANSCRIPTS_OF_A_TILE
 
     @classmethod
-    def blocks_bytes(
+    def tile_memory_bytes(
         cls, config: MirnaTargetsConfig, state: State, backend: str, rows: int, columns: int
     ) -> int:
         """Hits of a tile of the longest transcripts, with their alignments, among random letters:
@@ -124,7 +124,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
         lengths = np.sort(np.diff(state["transcript_offsets"]))[::-1]
         of_a_letter = HITS_OF_140 * np.exp(0.1 * (140.0 - config["estimator"]["score"]))
         hits = rows * float(lengths[:columns].sum()) * min(of_a_letter, MOST_HITS)
-        blocks = super().blocks_bytes(config, state, backend, rows, columns)
+        blocks = super().tile_memory_bytes(config, state, backend, rows, columns)
         return blocks + int(HIT_BYTES * hits)
 
     @classmethod
@@ -260,7 +260,8 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
         return {
             "edges": np.arange(SCORE_BINS + 1) * SCORE_STEP,
             "counts": merged.sums.get("score_counts", np.zeros(SCORE_BINS, dtype=np.int64)),
-            "threshold_bits": np.array(float(self.config["estimator"]["score"])),
+            "threshold_unit": np.array("alignment score"),
+            "threshold": np.array(float(self.config["estimator"]["score"])),
             "energy_edges": -np.arange(ENERGY_BINS + 1)[::-1] * ENERGY_STEP,
             "energy_counts": merged.sums.get(
                 "energy_counts", np.zeros(ENERGY_BINS, dtype=np.int64)

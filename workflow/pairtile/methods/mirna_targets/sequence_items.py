@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pairtile.methods.mirna_targets.fasta import BadRecord, Fasta
 from pairtile.methods.mirna_targets.transcript_genes import read_transcript_genes
-from pairtile.preprocess.item_names import printable, unique_names
+from pairtile.preprocess.items import printable, unique_names
 
 MIRNA, TRANSCRIPT, GENE = "mirna", "transcript", "gene"
 """The kinds of item; genes only where transcripts are mapped to them."""

@@ -15,6 +15,7 @@ from pairtile.api.prepare import as_expression
 from pairtile.api.regulators import regulator_rows
 from pairtile.api.settings import analysis_config
 from pairtile.api.table import ExpressionTable, as_table
+from pairtile.config.preprocess import Preprocess
 from pairtile.engine.in_memory import network_in_memory
 from pairtile.gpu.device import choose
 from pairtile.io.expression import Expression
@@ -156,7 +157,7 @@ def infer_network(
     edges.attrs = {
         "directed": result.directed,
         "counts": {**prepared.counts, **result.counts},
-        "threshold_bits": result.threshold_bits,
+        "threshold_bits": result.threshold_value,
         "notes": list(prepared.notes),
         "device": opened.device.name,
         "settings": {
@@ -172,7 +173,7 @@ def infer_network(
 
 
 def prepared_genes(
-    expression: Any, table: ExpressionTable, preprocess: Mapping[str, Any]
+    expression: Any, table: ExpressionTable, preprocess: Preprocess
 ) -> tuple[Prepared, NDArray[np.int64]]:
     """The prepared values, and which genes of the table they are."""
     if isinstance(expression, Prepared):

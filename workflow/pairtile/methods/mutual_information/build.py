@@ -151,7 +151,7 @@ def build_network(
             "edges": len(edges),
             "edges_with_extrapolated_p": int((edges["p_method"] == "extrapolated").sum()),
         },
-        threshold_bits=threshold_bits,
+        threshold_value=threshold_bits,
     )
 
 

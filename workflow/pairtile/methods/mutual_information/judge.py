@@ -77,7 +77,7 @@ def judge(analysis: GeneAnalysis, merged: Merged) -> Network:
     beyond = result.counts["edges_with_extrapolated_p"]
     result.threshold = {
         "keep": config["keep"],
-        "mi_bits": result.threshold_bits,
+        "mi_bits": result.threshold_value,
         "p_method": "extrapolated" if beyond else "empirical",
         "permutations": int(sum(s.size for s in null.statistic)),
     }
@@ -113,7 +113,8 @@ def score_histogram(
         "edges": edges,
         "counts": counts,
         "null_counts": np.histogram(bits, bins=edges)[0],
-        "threshold_bits": np.array(np.nan if threshold_bits is None else threshold_bits),
+        "threshold": np.array(np.nan if threshold_bits is None else threshold_bits),
+        "threshold_unit": np.array("bits"),
     }
 
 
@@ -165,7 +166,7 @@ def _consensus(analysis: GeneAnalysis, merged: Merged) -> Network:
         "p_method": "poisson",
         "permutations": int(merged.null["lengths"].sum()),
     }
-    result.threshold_bits = None
+    result.threshold_value = None
     return result
 
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from pairtile.methods.mutual_information.report_methods import methods_paragraph
 from pairtile.report.formats import count, counted, number, percent
-from pairtile.report.method_report import MethodReport
-from pairtile.report.method_text import MethodText
+from pairtile.report.method_report import MethodReport, MethodText
 
 if TYPE_CHECKING:
     from pairtile.report.results import Results

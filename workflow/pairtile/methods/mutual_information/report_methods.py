@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pairtile.report import references as papers
 from pairtile.report.formats import count, counted, number, plain
-from pairtile.report.method_text import Reference
+from pairtile.report.method_report import Reference
 from pairtile.report.methods_parts import Part, evaluation_part, paragraph, preparation, section
+from pairtile.report.references import read_references
 
 if TYPE_CHECKING:
     from pairtile.report.results import Results
+
+papers = read_references(__package__)
 
 
 def methods_paragraph(results: Results) -> tuple[str, list[Reference]]:

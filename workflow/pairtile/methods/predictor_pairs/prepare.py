@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.config.preprocess import Preprocess
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
 from pairtile.io.regulators import match_regulators
@@ -162,7 +163,7 @@ def _filter_levels(table: Levels, preprocess: Mapping[str, Any]) -> Prepared:
     values = np.where(table.values == MISSING_LEVEL, np.nan, table.values.astype(np.float64))
     filters = {key: preprocess[key] for key in ("min_samples", "drop_constant")}
     as_they_are = Expression(values, table.genes, table.samples, table.source, table.notes)
-    prepared = prepare_expression(as_they_are, {"log2": False, **filters})
+    prepared = prepare_expression(as_they_are, Preprocess(log2=False, **filters))
     prepared.parameters["log2_requested"] = preprocess["log2"]
     prepared.notes = [
         *table.notes,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression, read_expression
 from pairtile.io.text_file import open_rows
-from pairtile.io.text_layout import find_delimiter
+from pairtile.io.text_table import find_delimiter
 
 MISSING_LEVEL = -1
 MAX_LEVELS = 4

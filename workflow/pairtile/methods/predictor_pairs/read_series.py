@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pairtile.errors import InputError
 from pairtile.io.text_file import open_rows
-from pairtile.io.text_layout import find_delimiter
+from pairtile.io.text_table import find_delimiter
 
 _SAMPLE_HEADERS = {"sample", "samples", "sample_id", "sample_name", "column"}
 _SHOWN = 3

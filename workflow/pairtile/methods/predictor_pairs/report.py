@@ -11,8 +11,7 @@ from pairtile.methods.predictor_pairs.report_pictures import FIGURES
 from pairtile.methods.predictor_pairs.report_results import predictor_results
 from pairtile.report.formats import count, counted, listed, number, percent
 from pairtile.report.make_figures import COMMON_FIGURES
-from pairtile.report.method_report import MethodReport
-from pairtile.report.method_text import MethodText
+from pairtile.report.method_report import MethodReport, MethodText
 
 if TYPE_CHECKING:
     from pairtile.report.results import Results

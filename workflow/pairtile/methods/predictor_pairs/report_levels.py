@@ -13,8 +13,8 @@ from pairtile.methods.predictor_pairs.figures import cell_colour
 from pairtile.methods.predictor_pairs.report_level_tables import rule_of_two
 from pairtile.methods.predictor_pairs.report_results import PredictorResults, predictor_results
 from pairtile.report.formats import count, number
+from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.results import Results
-from pairtile.report.sections.page_section import CaptionedFigure, PageSection
 from pairtile.report.style import LEVEL_COLOURS
 
 MAX_TARGETS = 12

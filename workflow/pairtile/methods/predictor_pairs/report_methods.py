@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from pairtile.methods.predictor_pairs.network_sets import WORDS
 from pairtile.methods.predictor_pairs.report_results import predictor_results
-from pairtile.report import references as papers
 from pairtile.report.formats import count, counted, listed, number
-from pairtile.report.method_text import Reference
+from pairtile.report.method_report import Reference
 from pairtile.report.methods_parts import (
     Part,
     evaluation_part,
@@ -17,9 +16,12 @@ from pairtile.report.methods_parts import (
     section,
     versions,
 )
+from pairtile.report.references import read_references
 
 if TYPE_CHECKING:
     from pairtile.report.results import Results
+
+papers = read_references(__package__)
 
 RULES = {
     "mean_split": {

@@ -12,8 +12,8 @@ from pairtile.methods.predictor_pairs.report_results import (
     predictor_results,
 )
 from pairtile.report.formats import count, number
+from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.results import Results
-from pairtile.report.sections.page_section import CaptionedFigure, PageSection
 
 MAX_ROWS = 6000
 """So many targets at most; the page stays under 5 MB."""

@@ -265,7 +265,8 @@ class PredictorPairs(Estimator[PredictorPairsConfig]):
             "null_counts": np.histogram(
                 scores[~real], bins=bins, weights=share[rows[~real] - self.n_targets]
             )[0],
-            "threshold_bits": np.array(np.nan),
+            "threshold": np.array(np.nan),
+            "threshold_unit": np.array("bits"),
         }
 
     def write_tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:

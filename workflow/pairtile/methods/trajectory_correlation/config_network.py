@@ -7,9 +7,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
-from pairtile.config.model_or_false import model_or_false, model_or_false_form
 from pairtile.config.models import ConfigModel
-from pairtile.config.values import EXPECTED, Choice, Form, Number, Whole, listed, refusal
+from pairtile.config.values import (
+    EXPECTED,
+    Choice,
+    Form,
+    Number,
+    Whole,
+    listed,
+    model_or_false,
+    model_or_false_form,
+    refusal,
+)
 
 
 class KeepMotionPValue(ConfigModel):

@@ -14,8 +14,7 @@ from pairtile.methods.trajectory_correlation.report_motion import community_grou
 from pairtile.methods.trajectory_correlation.report_pictures import FIGURES
 from pairtile.methods.trajectory_correlation.report_results import motion_results
 from pairtile.report.formats import count, counted, number, percent
-from pairtile.report.method_report import MethodReport
-from pairtile.report.method_text import MethodText
+from pairtile.report.method_report import MethodReport, MethodText
 
 if TYPE_CHECKING:
     from pairtile.report.results import Results

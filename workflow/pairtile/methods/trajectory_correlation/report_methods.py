@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pairtile.methods.trajectory_correlation.report_results import motion_results
-from pairtile.report import references as papers
 from pairtile.report.formats import count, counted, listed, number, plain
-from pairtile.report.method_text import Reference
+from pairtile.report.method_report import Reference
 from pairtile.report.methods_parts import Part, paragraph, section, versions
+from pairtile.report.references import read_references
 
 if TYPE_CHECKING:
     from pairtile.report.results import Results
+
+papers = read_references(__package__)
 
 PRESET_TOOLS = {
     "mdigest": ("MDiGest (Maschietto et al. 2023)", papers.MASCHIETTO_2023),

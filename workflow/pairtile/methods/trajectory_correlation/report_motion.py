@@ -14,9 +14,8 @@ from pairtile.methods.trajectory_correlation.report_results import (
     motion_results,
 )
 from pairtile.report.formats import count, number
-from pairtile.report.method_report import Grouping
+from pairtile.report.method_report import CaptionedFigure, Grouping, PageSection
 from pairtile.report.results import Results
-from pairtile.report.sections.page_section import CaptionedFigure, PageSection
 
 MAX_COMMUNITIES, MAX_PATHS, MAX_RESIDUES = 30, 200, 3000
 

@@ -107,7 +107,7 @@ def _score_distribution(results: Results) -> FigureWithText | None:
     scores, words = results.scores, results.text
     if scores is None or not {"edges", "counts"} <= scores.keys() or not scores["counts"].sum():
         return None
-    threshold = float(scores.get("threshold_bits", float("nan")))
+    threshold = float(scores.get("threshold", float("nan")))
     null = scores.get("null_counts")
     has_null = null is not None and np.sum(null) > 0
     figure = figures.score_distribution(

@@ -106,7 +106,7 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
         return edge, edge
 
     @classmethod
-    def blocks_bytes(
+    def tile_memory_bytes(
         cls,
         config: TrajectoryCorrelationConfig,
         state: State,
@@ -242,7 +242,8 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
             "null_counts": merged.sums["null_counts"] / max(1, self.n_surrogates),
             "p_value_edges": np.linspace(0.0, 1.0, P_BINS + 1),
             "p_value_counts": merged.sums["p_value_counts"],
-            "threshold_bits": np.array(np.nan if least is None else least),
+            "threshold_unit": np.array("correlation"),
+            "threshold": np.array(np.nan if least is None else least),
         }
 
     def write_tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:

@@ -1,4 +1,4 @@
-"""Write what was simulated."""
+"""What all simulations share: a stream of random numbers for each purpose, and writing of files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ import gzip
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
+
 from pairtile.runtime.files import atomic_path
+
+
+def stream(seed: int, purpose: str) -> np.random.Generator:
+    """A generator (Philox) that depends on the seed and on what is drawn, and on nothing else."""
+    key = int.from_bytes(purpose.encode(), "big")
+    return np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, key])))
 
 
 def write_files(folder: Path, contents: Mapping[str, str]) -> None:

@@ -1,8 +1,13 @@
-"""The strongest edges of a network, laid out, as elements for cytoscape.js."""
+"""The strongest edges of a network, laid out for cytoscape.js, and drawn on a page of its own."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import random
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -124,3 +129,49 @@ def _layout(n_nodes: int, ends: np.ndarray, seed: int) -> list[tuple[float, floa
     finally:
         igraph.set_random_number_generator(random)
     return [(round(x * _SPACING, 1), round(y * _SPACING, 1)) for x, y in layout.coords]
+
+
+def write_html(network: NetworkTable, path: Path) -> None:
+    """Write a page with the strongest edges, a search for genes and a slider for the score.
+
+    Nothing is loaded from elsewhere: cytoscape.js (MIT) is in the page. Names reach the page as
+    escaped JSON and are only ever set as text, so that markup in a name stays a name.
+    """
+    import jinja2
+    from markupsafe import Markup
+
+    folder = files("pairtile") / "report"
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    template = environment.from_string(
+        (folder / "templates" / "network.html.j2").read_text(encoding="utf-8")
+    )
+    scripts = [
+        (folder / place / name).read_text(encoding="utf-8")
+        for place, name in (("vendor", "cytoscape.min.js"), ("templates", "network_page.js"))
+    ]
+    page = template.render(
+        name=network.name or "network",
+        metadata=network.metadata,
+        elements=table_elements(network),
+        scripts=[Markup(script) for script in scripts],
+        content_policy=content_policy(scripts),
+    )
+    path.write_text(page + "\n", encoding="utf-8")
+
+
+def content_policy(scripts: Sequence[str]) -> str:
+    """Nothing is loaded from anywhere, and only these scripts run: by their digest.
+
+    So markup in a name could do nothing, even if it found its way into the page as such.
+    """
+    digests = [
+        base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+        for script in scripts
+    ]
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )

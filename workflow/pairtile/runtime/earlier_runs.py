@@ -1,16 +1,52 @@
-"""Results from the future: what a clock that was set back makes of Snakemake's times.
-
-Snakemake runs what is older than its input. Where the clock was set back after a run, a later
-change of an input looks older than the results, and would never be computed.
-"""
+"""What earlier runs left: locks of a run that was killed, and results dated in the future."""
 
 from __future__ import annotations
 
+import fcntl
 import os
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 from pairtile.runtime.files import file_digest, read_json
+
+_held: list[int] = []
+"""Open until this process ends: closing one would let go of its lock."""
+
+
+def release_locks_of_a_killed_run(folder: str | os.PathLike[str]) -> bool:
+    """Hold ``folder`` for this process; remove the lock files that a killed run left there.
+
+    Nothing is removed while another run lives, or where the last run was on another host: a
+    kernel's locks may not reach from one host to another. Then it is for Snakemake to judge.
+
+    Parameters
+    ----------
+    folder
+        Snakemake's own folder, ``.snakemake``.
+
+    Returns
+    -------
+    Whether lock files were removed.
+    """
+    top = Path(folder)
+    handle = os.open(top / "pairtile.run", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # held by a living run, or a file system without such locks
+        os.close(handle)
+        return False
+    _held.append(handle)
+    here = socket.gethostname().encode()
+    locks = list((top / "locks").glob("*.lock"))
+    if locks and os.pread(handle, 4096, 0) != here:
+        return False
+    os.ftruncate(handle, 0)
+    os.pwrite(handle, here, 0)
+    for lock in locks:
+        lock.unlink(missing_ok=True)
+    return bool(locks)
+
 
 TOLERANCE_SECONDS = 5.0
 """Clocks of a file server and of this machine may differ by so much."""
@@ -19,7 +55,7 @@ STEP_SECONDS = 0.001
 """Results keep their order, so far apart."""
 
 
-def mend_future_times(folder: Path, now: float, dry_run: bool = False) -> str:
+def redate_future_results(folder: Path, now: float, dry_run: bool = False) -> str:
     """Date results that lie in the future at ``now``; where an input has changed since, before it.
 
     Parameters
