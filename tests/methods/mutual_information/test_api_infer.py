@@ -34,14 +34,14 @@ EXPRESSION = DEMO / "expression.tsv.gz"
 REGULATORS = DEMO / "regulators.txt"
 
 
-def by_the_workflow(section: dict[str, Any], seed: int, folder: Path) -> pd.DataFrame:
-    """The network table that the workflow's steps make of a section, in their order."""
-    given = {"method": "mutual_information", "expression": str(EXPRESSION), **section}
+def by_the_workflow(settings: dict[str, Any], seed: int, folder: Path) -> pd.DataFrame:
+    """The network table that the workflow's steps make of these settings, in their order."""
+    given = {"method": "mutual_information", "expression": str(EXPRESSION), **settings}
     config = load_config({"seed": seed, "backend": "cpu", "analyses": {"demo": given}})
-    section = config.analyses["demo"].resolved()
+    section = config.analyses["demo"]
     items, state, plan_file = folder / "items.parquet", folder / "state", folder / "plan.json"
     null_file, record = folder / "null.npz", folder / "record.json"
-    inputs = config.analyses["demo"].input_files()
+    inputs = section.input_files()
     prepare(section, seed, inputs, items, state, record)
     plan(section, "cpu", seed, state, plan_file, record)
     null(section, plan_file, state, null_file, record)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pairtile import clr, mutual_information, target_z
-from pairtile.methods.mutual_information import clr_scores as scores
+from pairtile.methods.mutual_information import context_scores as scores
 
 FUNCTIONS = [(clr, scores.clr), (target_z, scores.target_z)]
 

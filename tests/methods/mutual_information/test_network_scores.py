@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pairtile.methods.mutual_information.clr_scores import clr, moments_from_pairs, target_z
+from pairtile.methods.mutual_information.context_scores import clr, moments_from_pairs, target_z
 
 
 def dense_scores(mi: Any, is_regulator: Any) -> tuple[np.ndarray, np.ndarray]:

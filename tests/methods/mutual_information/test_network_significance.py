@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pairtile.api.settings import analysis_config
 from pairtile.gpu.device import choose
+from pairtile.methods.mutual_information.api import open_analysis
+from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.kernels.permuted_rows import permuted_rows
-from pairtile.methods.mutual_information.prepare import spline_settings
-from pairtile.methods.mutual_information.score import MutualInformation
-from pairtile.methods.mutual_information.significance import (
+from pairtile.methods.mutual_information.null import (
     RESOLVED,
     Null,
     class_pair_number,
@@ -18,30 +19,19 @@ from pairtile.methods.mutual_information.significance import (
     entropy_classes,
     permutations_needed,
 )
-from pairtile.splines.values import marginal_entropies, scaled
 from scipy.stats import kstest
 
 BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 
 
-def opened(values, transform="rank", permutations=40_000, backend="cpu", **changes):
+def opened(values, transform="rank", permutations=40_000, backend="cpu"):
     """The estimator on a table, as a chunk would open it."""
-    section = {
-        "estimator": {"bins": 10, "order": 3, "knots": "clamped", "transform": transform},
-        "preprocess": {"min_samples": 20},
-        "null": {"permutations": permutations},
-        "keep": {"p_value": 1e-3},
-        "score": "mi",
-        "gold_standard": None,
-    } | changes
-    spline = spline_settings(section, "float64")
-    z = scaled(values, spline, transform)
-    state = {
-        "z": z,
-        "entropy_bits": marginal_entropies(z, spline),
-        "regulators": np.empty(0, dtype=np.int32),
-    }
-    return MutualInformation(section, state, choose(backend), "float64")
+    config = analysis_config(
+        MutualInformationConfig,
+        estimator={"transform": transform, "precision": "float64"},
+        null={"permutations": permutations},
+    )
+    return open_analysis(values, np.empty(0), config, choose(backend))
 
 
 def independent_pairs(estimator):
@@ -210,4 +200,5 @@ def test_entropy_classes_are_few_and_ordered():
     ],
 )
 def test_enough_permutations_for_the_p_value_asked_for(asked, keep, pairs, expected):
-    assert permutations_needed(asked, keep, pairs) == expected
+    rule = analysis_config(MutualInformationConfig, keep=keep).keep
+    assert permutations_needed(asked, rule, pairs) == expected

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from pairtile.methods.mutual_information.kernels.permuted_rows import Resampling, permuted_rows
 from pairtile.methods.mutual_information.kernels.philox import permute
-from pairtile.splines.scaled_rows import row_orders, scale_rows
+from pairtile.splines.values import row_orders, scale_rows
 
 TOP = 8.0
 
