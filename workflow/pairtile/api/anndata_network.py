@@ -39,7 +39,7 @@ def add_network(
         False. Undirected edges are stored both ways, so that the matrix is symmetric.
     key_added : str
         ``varp[key_added]``: genes x genes, sparse, row = source. ``uns[key_added]``: ``params``
-        (with ``varp_key``, ``weight``, ``directed`` and what ``network.attrs`` tells of how it
+        (with ``varp_key``, ``weight``, ``directed`` and what ``network.attrs`` says of how it
         was made) and ``edges``, the table.
     copy : bool
         Change and return a copy of ``adata``, instead of ``adata`` itself.
@@ -75,13 +75,12 @@ def add_network(
     values = np.ones(len(network)) if column is None else network[column].to_numpy(np.float64)
     target = adata.copy() if copy else adata
     target.varp[key_added] = _matrix(rows[0], rows[1], values, adata.n_vars, directed)
-    told = network.attrs
     params = {"varp_key": key_added, "weight": column or "1", "directed": directed}
     edges = network.reset_index(drop=True).copy()
     edges.attrs = {}
     edges.index = edges.index.astype(str)
     target.uns[key_added] = {
-        "params": params | _storable(told.get("settings") or {}),
+        "params": params | _storable(network.attrs.get("settings") or {}),
         "edges": edges,
     }
     return target if copy else None

@@ -17,11 +17,13 @@ from pairtile.api.regulators import regulator_rows
 from pairtile.api.settings import analysis_config
 from pairtile.api.table import as_table
 from pairtile.engine.in_memory import network_in_memory
+from pairtile.engine.network import Network
 from pairtile.gpu.device import choose
 from pairtile.methods.mutual_information.api import open_analysis
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.context_scores import RoleMoments
 from pairtile.methods.mutual_information.dpi import data_processing_inequality as surviving_edges
+from pairtile.methods.mutual_information.score import MutualInformation
 from pairtile.preprocess.expression import Prepared
 
 DEFAULT_KEEP: Mapping[str, float] = {"fdr": 0.01}
@@ -155,28 +157,39 @@ def infer_network(
     opened = open_analysis(prepared.values, _among(listed, kept), config, choose(backend))
     tiles = opened.space(opened.state).tiles()
     result = network_in_memory(opened, tiles, int(seed))
+    edges = _with_labels(result.edges, table.labels[kept])
+    edges.attrs = _attributes(opened, prepared, result, int(seed))
+    if key_added is None:
+        return edges
+    return add_network(expression, edges, key_added=key_added, copy=copy)
 
-    labels = table.labels[kept]
-    edges = result.edges.copy()
+
+def _with_labels(edges: pd.DataFrame, labels: pd.Index[Any]) -> pd.DataFrame:
+    """Edges by gene number as edges by the caller's labels."""
+    edges = edges.copy()
     for end in ("source", "target"):
         edges[end] = labels[edges[end].to_numpy()]
     edges["mi_bits"] = edges["mi_bits"].astype(np.float64)
-    edges.attrs = {
+    return edges
+
+
+def _attributes(
+    opened: MutualInformation, prepared: Prepared, result: Network, seed: int
+) -> dict[str, Any]:
+    """How a network came about, in plain types: ``attrs`` of its table."""
+    return {
         "directed": result.directed,
         "counts": {**prepared.counts, **result.counts},
         "threshold_bits": result.threshold_bits,
         "notes": list(prepared.notes),
         "device": opened.device.name,
         "settings": {
-            **config.model_dump(mode="json", include=set(SETTINGS)),
+            **opened.config.model_dump(mode="json", include=set(SETTINGS)),
             "preprocess": dict(prepared.parameters),
             "precision": opened.precision,
-            "seed": int(seed),
+            "seed": seed,
         },
     }
-    if key_added is None:
-        return edges
-    return add_network(expression, edges, key_added=key_added, copy=copy)
 
 
 def _among(listed: NDArray[np.int64] | None, kept: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -330,7 +343,7 @@ def data_processing_inequality(
     regulators: Sequence[Any] | NDArray[Any] | None = None,
     backend: str = "auto",
 ) -> Any:
-    """Say which edges are not the weakest of a triangle: the direct ones, as far as MI can tell.
+    """Say which edges are not the weakest of a triangle: the direct ones, as far as MI shows.
 
     An edge AB is removed if any gene C, adjacent to both, gives MI_AB < (1 - tolerance) *
     min(MI_AC, MI_BC) (``relative``, as ARACNE), or min(MI_AC, MI_BC) - MI_AB > tolerance in units
@@ -340,7 +353,7 @@ def data_processing_inequality(
     ----------
     edges : DataFrame, or integers [array-like, shape: (E,)]
         A table with columns ``source``, ``target`` (names) and ``mi_bits``, such as
-        ``infer_network`` returns; where a pair is there in both directions it is judged once. Or
+        ``infer_network`` returns; where a pair is there in both directions it is decided once. Or
         the first gene's number of each edge, with ``j`` and ``mi`` beside it, each pair once.
     j : integers [shape: (E,)]
         The second gene's number.

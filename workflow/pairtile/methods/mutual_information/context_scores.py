@@ -214,8 +214,8 @@ def target_z(
     """z-score of MI(source, target) among all candidate sources of that target.
 
     The population standard deviation is taken, the target itself is left out, and a target
-    without spread gives 0. The score is directed: i -> j is judged among the sources of j, and
-    j -> i among those of i.
+    without spread gives 0. The score is directed: i -> j is compared with the sources of j, and
+    j -> i with those of i.
 
     Parameters and returned values are those of :func:`clr`.
 
