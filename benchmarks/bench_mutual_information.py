@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from pairtile.api.settings import analysis_config
 from pairtile.engine.selection import Selection
 from pairtile.gpu.device import choose
+from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.score import MutualInformation
 from pairtile.splines.bspline import bspline_weights, dense_weights
 from pairtile.splines.scorer import BsplineScorer, SplineSettings, _matrix_product_transposed
@@ -68,17 +70,11 @@ def cuda(genes: int, samples: int) -> dict[str, Any]:
     device = choose("cuda")
     result: dict[str, Any] = {"genes": genes, "samples": samples, "bins": BINS, "order": ORDER}
     pairs = genes * (genes - 1) // 2
-    section = {
-        "estimator": {"bins": BINS, "order": ORDER, "knots": "clamped", "transform": "rank"},
-        "preprocess": {"min_samples": 20},
-        "score": "mi",
-        "keep": {"p_value": 1e-5},
-        "gold_standard": None,
-    }
+    config = analysis_config(MutualInformationConfig)
     z = scaled(expression(genes, samples), SplineSettings(BINS, ORDER, "clamped", "mixed"), "rank")
     state = {"z": z, "entropy_bits": np.full(genes, 3.2), "regulators": np.empty(0, np.int32)}
     for precision in ("mixed", "float64"):
-        opened = MutualInformation(section, state, device, precision)
+        opened = MutualInformation(config, state, device, precision)
         tiles = opened.space(state).tiles()
         limit = np.array([[0.35 * samples]])
 

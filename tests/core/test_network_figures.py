@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from pairtile.methods.mutual_information.clr_scores import clr, moments_from_pairs, target_z
+from pairtile.methods.mutual_information.context_scores import clr, moments_from_pairs, target_z
 from pairtile.statistics.evaluation import evaluate
 from scipy.interpolate import BSpline
 from scipy.stats import rankdata

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pairtile.errors import StoreError
-from pairtile.methods.mutual_information.report_methods import methods_paragraph
+from pairtile.methods.mutual_information.report import methods_paragraph
 from pairtile.report import write_report
 from pairtile.report.references import read_references
 from pairtile.report.results import read_results

@@ -25,16 +25,16 @@ from .methods.multimodal_correlation.api_thresholds import (
 from .methods.multimodal_correlation.api_thresholds import rmt_threshold as rmt_threshold
 from .methods.multimodal_correlation.power_filter import correlation_power as correlation_power
 from .methods.multimodal_correlation.thresholds import Threshold as Threshold
+from .methods.mutual_information.api import PermutationNull as PermutationNull
 from .methods.mutual_information.api import mutual_information as mutual_information
-from .methods.mutual_information.api_dpi import (
+from .methods.mutual_information.api import permutation_null as permutation_null
+from .methods.mutual_information.api_network import clr as clr
+from .methods.mutual_information.api_network import (
     data_processing_inequality as data_processing_inequality,
 )
-from .methods.mutual_information.api_infer import infer_network as infer_network
-from .methods.mutual_information.api_null import PermutationNull as PermutationNull
-from .methods.mutual_information.api_null import permutation_null as permutation_null
-from .methods.mutual_information.api_scores import clr as clr
-from .methods.mutual_information.api_scores import target_z as target_z
-from .methods.mutual_information.consensus import bootstrap_consensus as bootstrap_consensus
+from .methods.mutual_information.api_network import infer_network as infer_network
+from .methods.mutual_information.api_network import target_z as target_z
+from .methods.mutual_information.bootstrap import bootstrap_consensus as bootstrap_consensus
 from .methods.predictor_pairs.api import predictor_edges as predictor_edges
 from .methods.predictor_pairs.api import predictor_pairs as predictor_pairs
 from .methods.trajectory_correlation.api import trajectory_correlation as trajectory_correlation

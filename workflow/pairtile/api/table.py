@@ -94,7 +94,7 @@ def as_table(
 
 
 def is_anndata(expression: Any) -> bool:
-    """Whether this is an AnnData, told without importing anndata (which takes a second)."""
+    """Whether this is an AnnData, found out without importing anndata (which takes a second)."""
     return all(hasattr(expression, part) for part in ("obs_names", "var_names", "varp", "uns"))
 
 

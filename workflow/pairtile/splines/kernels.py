@@ -8,12 +8,44 @@ operations than the dense product, and its inner loop runs over contiguous memor
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import get_num_threads, njit, prange
 from numpy.typing import NDArray
 
 ROW_GROUP = 8
 """Genes x that use a chunk of weights while it is there."""
+
+BLOCK = 64
+"""Genes y whose joint tables are computed together: long inner loops."""
+
+SAMPLE_CHUNK = 512
+"""Samples taken together: their weights in one block of genes y stay in a core's caches."""
+
+
+class RowSamples(NamedTuple):
+    """The samples of genes x, by chunk of samples and within it by interval.
+
+    samples int32 (genes, samples), start int32 (genes, chunks, intervals + 1): where each interval
+    begins; weights (genes, samples, order). Missing samples stand behind their chunk's last
+    interval, where no interval reaches them.
+    """
+
+    samples: NDArray[np.int32]
+    start: NDArray[np.int32]
+    weights: NDArray[np.floating]
+
+
+class Marginals(NamedTuple):
+    """Sum of m ln m over the marginal m of each gene x and of each gene y; empty if some gene
+    misses a sample."""
+
+    rows: NDArray[np.float64]
+    columns: NDArray[np.float64]
+
+
+_UNKNOWN = Marginals(np.empty(0), np.empty(0))
 
 # Vector code needs reassociation, not the assumption that NaN and infinity cannot occur.
 _FAST = {"contract", "reassoc", "nsz", "arcp"}
@@ -74,9 +106,11 @@ def _add_one_row(samples, weights, bin_of, begin, end, block, row):  # type: ign
 
 @njit(cache=True, fastmath=_FAST, error_model="numpy")
 def _add_three_rows(  # type: ignore[no-untyped-def]
-    samples, weights, bin_of, begin, end, block, row_a, row_b, row_c
+    samples, weights, bin_of, begin, end, block, joint, first
 ):
-    """As ``_add_one_row`` for three rows: each weight of y is loaded once for all of them."""
+    """As ``_add_one_row`` for rows ``first`` to ``first + 2`` of the joint tables: each weight of y
+    is loaded once for all of them."""
+    row_a, row_b, row_c = joint[first], joint[first + 1], joint[first + 2]
     width = row_a.shape[0]
     s = begin
     while s + 4 <= end:
@@ -122,18 +156,7 @@ def _add_joint_tables(order, samples, start, weights, block, joint):  # type: ig
     for interval in range(start.shape[0] - 1):
         begin, end = start[interval], start[interval + 1]
         for a in range(0, in_threes, 3):
-            first = interval + a
-            _add_three_rows(
-                samples,
-                weights,
-                a,
-                begin,
-                end,
-                block,
-                joint[first],
-                joint[first + 1],
-                joint[first + 2],
-            )
+            _add_three_rows(samples, weights, a, begin, end, block, joint, interval + a)
         for a in range(in_threes, order):
             _add_one_row(samples, weights, a, begin, end, block, joint[interval + a])
 
@@ -206,8 +229,12 @@ def _scores_of_complete_row(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, parallel=True, fastmath=_FAST, error_model="numpy")
 def _mutual_information(  # type: ignore[no-untyped-def]
-    order, bins, group, samples, start, weights, blocks, of_rows, of_columns, from_column, out
+    bins, order, group, row_samples, blocks, marginals, from_column, out
 ):
+    """Scores of every gene x with every gene y: ``group`` genes x by one block of genes y at a
+    time, so that a chunk of the block's weights serves them all while it is in the caches."""
+    samples, start, weights = row_samples
+    of_rows, of_columns = marginals
     complete = of_rows.shape[0] > 0
     rows = samples.shape[0]
     width = blocks.shape[2]
@@ -254,19 +281,19 @@ def _mutual_information(  # type: ignore[no-untyped-def]
 
 
 def mutual_information_tile(
-    grouped: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]],
+    rows: RowSamples,
     blocks: NDArray[np.floating],
     n_columns: int,
     bins: int,
     order: int,
     from_column: NDArray[np.int64],
-    marginals: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+    marginals: Marginals | None = None,
 ) -> NDArray[np.float64]:
     """Mutual information in bits of every row gene with every column gene.
 
     Parameters
     ----------
-    grouped
+    rows
         ``group_by_interval`` of the row genes.
     blocks
         ``column_blocks`` of the column genes; its type (float64 or float32) is the type in which
@@ -283,13 +310,51 @@ def mutual_information_tile(
     -------
     float64, shape (rows, n_columns). Missing samples (all-zero weights) are left out pairwise.
     """
-    samples, start, weights = grouped
-    out = np.zeros((samples.shape[0], n_columns), dtype=np.float64)
-    weights = weights.astype(blocks.dtype)
+    n_rows = rows.samples.shape[0]
+    out = np.zeros((n_rows, n_columns), dtype=np.float64)
+    rows = rows._replace(weights=rows.weights.astype(blocks.dtype))
     # Few rows are spread over all threads rather than grouped.
-    group = max(1, min(ROW_GROUP, samples.shape[0] // (4 * get_num_threads())))
-    of_rows, of_columns = marginals or (np.empty(0), np.empty(0))
-    _mutual_information(
-        order, bins, group, samples, start, weights, blocks, of_rows, of_columns, from_column, out
-    )
+    group = max(1, min(ROW_GROUP, n_rows // (4 * get_num_threads())))
+    known = marginals or _UNKNOWN
+    _mutual_information(bins, order, group, rows, blocks, known, from_column, out)
     return out
+
+
+def group_by_interval(
+    first: NDArray[np.int16], weights: NDArray[np.float64], intervals: int
+) -> RowSamples:
+    """Order each gene's samples by chunk of samples, and within it by interval.
+
+    first int16 (genes, samples) and weights (genes, samples, order), as of ``bspline_weights``.
+    """
+    genes, n_samples = first.shape
+    chunks = max(1, -(-n_samples // SAMPLE_CHUNK))
+    place = np.where(first < 0, intervals, first).astype(np.int32)
+    place += (np.arange(n_samples, dtype=np.int32) // SAMPLE_CHUNK) * (intervals + 1)
+    samples = np.argsort(place, axis=1, kind="stable").astype(np.int32)
+    slots = chunks * (intervals + 1)
+    numbered = place + np.arange(genes, dtype=np.int64)[:, None] * slots
+    counts = np.bincount(numbered.ravel(), minlength=genes * slots).reshape(genes, slots)
+    ends = np.zeros((genes, slots + 1), dtype=np.int32)
+    np.cumsum(counts, axis=1, out=ends[:, 1:])
+    start = ends[:, :-1].reshape(genes, chunks, intervals + 1)
+    in_order = np.take_along_axis(weights, samples[..., None], axis=1)
+    return RowSamples(samples, start.copy(), in_order)
+
+
+def marginal_sums(dense: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sum of m ln m over the marginal m (summed weights) of each gene: float64 (genes,)."""
+    marginal = dense.sum(axis=1)
+    logs = np.log(marginal, out=np.zeros_like(marginal), where=marginal > 0.0)
+    return np.asarray((marginal * logs).sum(axis=1))
+
+
+def column_blocks(dense: NDArray[np.float64], dtype: type) -> NDArray[np.floating]:
+    """Lay out dense weights (genes, samples, bins) as (blocks, samples, genes a block * bins)."""
+    genes, n_samples, bins = dense.shape
+    block = min(BLOCK, genes)
+    n_blocks = -(-genes // block)
+    padded = np.zeros((n_blocks * block, n_samples, bins), dtype=dtype)
+    padded[:genes] = dense
+    blocks = padded.reshape(n_blocks, block, n_samples, bins).transpose(0, 2, 1, 3)
+    return np.ascontiguousarray(blocks).reshape(n_blocks, n_samples, block * bins)

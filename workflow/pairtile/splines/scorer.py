@@ -17,8 +17,13 @@ from numpy.typing import NDArray
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import Device
 from pairtile.splines.bspline import bspline_weights, dense_weights, knot_vector
-from pairtile.splines.kernels import mutual_information_tile
-from pairtile.splines.layout import column_blocks, group_by_interval, marginal_sums
+from pairtile.splines.kernels import (
+    Marginals,
+    column_blocks,
+    group_by_interval,
+    marginal_sums,
+    mutual_information_tile,
+)
 
 JOINT_BYTES = 1 << 29
 """GPU memory for the joint tables of one matrix product. A constant, not a share of what is free,
@@ -56,6 +61,16 @@ class Weights:
     columns: Any
     marginals: NDArray[np.float64] | None = None
     """Of a complete analysis, on the CPU in float64: what ``marginal_sums`` gives."""
+
+
+def weights_bytes(bins: int, order: int) -> tuple[int, int]:
+    """Memory that each value (of a variable, in a sample) takes as weights on the CPU.
+
+    Returns the bytes of what ``BsplineScorer.weights`` gives, and of what it holds beside while it
+    makes them: values, dense weights and two layouts of them.
+    """
+    kept = 8 * (bins + order) + 4
+    return kept, 8 * (2 * bins + order) + 24
 
 
 class BsplineScorer:
@@ -129,6 +144,9 @@ class BsplineScorer:
         if self.device.backend == "cuda":
             bits = self._scores_cuda(rows, columns)
         else:
+            known = None
+            if rows.marginals is not None and columns.marginals is not None:
+                known = Marginals(rows.marginals, columns.marginals)
             bits = mutual_information_tile(
                 rows.rows,
                 columns.columns,
@@ -136,9 +154,7 @@ class BsplineScorer:
                 self.settings.bins,
                 self.settings.order,
                 from_column,
-                None
-                if rows.marginals is None or columns.marginals is None
-                else (rows.marginals, columns.marginals),
+                known,
             )
         return bits, self._n_samples(rows, columns)
 

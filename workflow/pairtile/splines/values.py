@@ -1,13 +1,18 @@
-"""Expression values made ready for B-splines: ranked, scaled, and how much they tell."""
+"""Values made ready for B-splines: ranked, scaled, and the entropy of their bins."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
+from numba import njit, prange
 from numpy.typing import NDArray
 
 from pairtile.splines.bspline import bin_sums
-from pairtile.splines.scaled_rows import scale_rows
 from pairtile.splines.scorer import SplineSettings
+
+_BLOCK_VALUES = 1 << 22
+"""Values that are ranked together: their order takes as many whole numbers."""
 
 
 def scaled(
@@ -36,7 +41,79 @@ def marginal_entropies(z: NDArray[np.float64], settings: SplineSettings) -> NDAr
     p /= np.maximum(p.sum(axis=1, keepdims=True), 1.0)
     logs = np.log2(p, out=np.zeros_like(p), where=p > 0.0)
     entropies = np.maximum(0.0, -(p * logs).sum(axis=1))
-    # A constant gene lies on one point: uniform knots spread that over bins, yet it tells nothing.
+    # A constant gene lies on one point: uniform knots spread that over bins, yet it has no information.
     with np.errstate(invalid="ignore"):
         entropies[~(np.fmax.reduce(z, axis=1) > 0.0)] = 0.0
     return np.asarray(entropies)
+
+
+def scale_rows(
+    values: NDArray[np.float64], by_rank: bool, top: float, out: NDArray[np.float64]
+) -> None:
+    """Scale every row of ``values`` (rows, columns; float64, NaN where missing) into ``out``.
+
+    ``by_rank`` takes average ranks among the row's observed values (ties share their mean) in
+    place of the values. A constant row becomes 0, a missing value stays missing. ``values`` is
+    C-contiguous; ``out`` may be the same array.
+    """
+    if not by_rank:
+        _scale(values, top, out)
+        return
+    for begin, order in _orders(values):
+        here = slice(begin, begin + len(order))
+        _average_ranks(values[here], order, out[here])
+        _scale(out[here], top, out[here])
+
+
+def row_orders(values: NDArray[np.float64]) -> NDArray[np.int32]:
+    """The columns of each row from its smallest value to its largest, missing ones last.
+
+    values : float64 (rows, columns). Equal values come in any order.
+    """
+    result = np.empty(values.shape, dtype=np.int32)
+    for begin, order in _orders(values):
+        result[begin : begin + len(order)] = order
+    return result
+
+
+def _orders(values: NDArray[np.float64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """``row_orders`` in blocks: the number of the first row, and the order of some."""
+    step = max(1, _BLOCK_VALUES // max(1, values.shape[1]))
+    for begin in range(0, len(values), step):
+        # NumPy's is vectorised.
+        yield begin, np.argsort(values[begin : begin + step], axis=1)
+
+
+@njit(cache=True, parallel=True)
+def _average_ranks(values, order, ranks):  # type: ignore[no-untyped-def]
+    """Ranks from 1, as floats; equal values share the mean of theirs."""
+    for row in prange(values.shape[0]):
+        ordered = values[row][order[row]]
+        begin = 0
+        while begin < ordered.size:
+            end = begin + 1
+            while end < ordered.size and ordered[end] == ordered[begin]:
+                end += 1
+            rank = 0.5 * (begin + 1 + end)
+            if np.isnan(ordered[begin]):
+                rank = np.nan
+            for k in range(begin, end):
+                ranks[row, order[row, k]] = rank
+            begin = end
+
+
+@njit(cache=True, parallel=True)
+def _scale(values, top, out):  # type: ignore[no-untyped-def]
+    for row in prange(values.shape[0]):
+        low = np.inf
+        high = -np.inf
+        for column in range(values.shape[1]):
+            value = values[row, column]
+            if not np.isnan(value):
+                low = min(low, value)
+                high = max(high, value)
+        width = high - low if high > low else 1.0
+        for column in range(values.shape[1]):
+            z = (values[row, column] - low) / width
+            # Rounding may leave a maximum just above one; the comparison keeps what is missing.
+            out[row, column] = (1.0 if z > 1.0 else z) * top

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pairtile.api.prepare import prepared_genes
 from pairtile.api.settings import analysis_config
 from pairtile.api.table import as_table
 from pairtile.engine.in_memory import merged_in_memory
@@ -18,7 +19,6 @@ from pairtile.methods.multimodal_correlation.api_mode_network import named_ends
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
 from pairtile.methods.multimodal_correlation.network import MASKS, mode_counts
 from pairtile.methods.multimodal_correlation.score import MultimodalCorrelation, state_of
-from pairtile.methods.mutual_information.api_infer import prepared_genes
 from pairtile.preprocess.expression import Prepared
 
 

@@ -3,34 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import (
+    BeforeValidator,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationInfo,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
+from pairtile.config.model_or_false import model_or_false, model_or_false_form
 from pairtile.config.models import ConfigModel
 from pairtile.config.network import (
-    BootstrapsOrNumber,
     Chunks,
-    Dpi,
-    DpiOrFalse,
     ExportList,
-    Keep,
-    KeepPValue,
     OptionalPath,
     chunks_field,
     export_field,
     gold_standard_field,
 )
 from pairtile.config.preprocess import ExpressionAnalysis
-from pairtile.config.values import Choice, Whole, refusal
+from pairtile.config.values import EXPECTED, Choice, Form, Number, Whole, listed, refusal
 
-JUDGING = frozenset({"plan", "score", "network", "evaluate"})
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+SCORING_STEPS = frozenset({"plan", "score", "network", "evaluate"})
 """Steps that depend on what makes an edge: all but the preparation."""
 
-_NO_BOOTSTRAPS: Any = 0  # the short form; the section makes Bootstraps(number=0) of it
+MAX_BOOTSTRAPS = 10_000
+SUBSAMPLE_FRACTION = 0.632
+"""Share of distinct samples in a bootstrap sample of the same size: 1 - 1/e."""
 
 
-class Estimator(ConfigModel):
+class SplineEstimatorConfig(ConfigModel):
     """The B-spline estimator of mutual information (Daub et al. 2004)."""
 
     bins: Annotated[int, Whole(1, 64)] = Field(
@@ -85,7 +96,7 @@ class Estimator(ConfigModel):
         return order
 
 
-class Null(ConfigModel):
+class PermutationNullConfig(ConfigModel):
     """The null distribution: what the scores of unrelated genes look like."""
 
     permutations: Annotated[
@@ -98,6 +109,322 @@ class Null(ConfigModel):
             "(`p_method: extrapolated`). `auto` draws as many as `keep` needs, up to 1e8."
         ),
     )
+
+
+class KeepRule(ConfigModel):
+    """Which pairs become edges: one form of the key ``keep``.
+
+    ``p_bound``, ``score_bound`` and ``top`` bound what the rule can keep, so that chunks know what
+    to store before all pairs are scored; ``kept`` decides when they are. ``short`` and ``sentence``
+    say the rule in a report, with its value in place of {}.
+    """
+
+    short: ClassVar[str] = ""
+    sentence: ClassVar[str]
+
+    @property
+    def value(self) -> float:
+        """The number that the rule was given."""
+        return float("nan")
+
+    @property
+    def p_bound(self) -> float:
+        """p-value up to which every pair must be stored; 0: p-values decide nothing."""
+        return 0.0
+
+    @property
+    def score_bound(self) -> float | None:
+        """Least score of a pair that is kept; None: scores do not bound it."""
+        return None
+
+    @property
+    def top(self) -> int:
+        """Least number of best pairs that must be stored."""
+        return 0
+
+    def draws(self, resolved: int, n_pairs: int) -> float:
+        """Draws of the null that the rule needs; a p-value takes ``resolved`` draws above it."""
+        return 1e6
+
+    def kept(self, score: NDArray[Any], p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which edges stay, by their scores, p-values and q-values, one of each for each edge."""
+        raise NotImplementedError
+
+
+class KeepAll(KeepRule):
+    """Keep every pair."""
+
+    sentence: ClassVar[str] = "All scored pairs were kept."
+
+    @property
+    def p_bound(self) -> float:
+        return 1.0
+
+    def kept(self, score: NDArray[Any], p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
+        return p == p
+
+    @model_serializer
+    def _word(self) -> str:
+        return "all"
+
+
+class KeepPValue(KeepRule):
+    """Keep pairs by p-value."""
+
+    p_value: Annotated[float, Number(above=0, high=1)] = Field(
+        description=(
+            "Keep pairs whose permutation p-value of mutual information is at most this. With n "
+            "pairs tested, n times this number are kept by chance alone: 1e-5 of 2e8 pairs is "
+            "2,000."
+        )
+    )
+
+    short: ClassVar[str] = "p ≤ {}"
+    sentence: ClassVar[str] = "Pairs with p ≤ {}{bits} were kept."
+
+    @property
+    def value(self) -> float:
+        return self.p_value
+
+    @property
+    def p_bound(self) -> float:
+        return self.p_value
+
+    def draws(self, resolved: int, n_pairs: int) -> float:
+        return resolved / self.p_value
+
+    def kept(self, score: NDArray[Any], p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
+        return p <= self.p_value
+
+
+class KeepFdr(KeepRule):
+    """Keep pairs by false discovery rate."""
+
+    fdr: Annotated[float, Number(above=0, high=1)] = Field(
+        description=(
+            "Keep pairs whose q-value (Benjamini-Hochberg, from the permutation p-values) is at "
+            "most this: the expected share of unrelated pairs among those kept."
+        )
+    )
+
+    short: ClassVar[str] = "false discovery rate ≤ {}"
+    sentence: ClassVar[str] = "Pairs with q ≤ {}{bits} were kept."
+
+    @property
+    def value(self) -> float:
+        return self.fdr
+
+    @property
+    def p_bound(self) -> float:
+        return self.fdr  # a pair with q <= x has p <= x
+
+    def draws(self, resolved: int, n_pairs: int) -> float:
+        # A pair among a thousand kept has p near fdr * 1000 / n_pairs.
+        return min(resolved * n_pairs / (1000.0 * self.fdr), 1e7)
+
+    def kept(self, score: NDArray[Any], p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
+        return q <= self.fdr
+
+
+class KeepScore(KeepRule):
+    """Keep pairs by score."""
+
+    score: Annotated[float, Number()] = Field(
+        description=(
+            "Keep edges whose `score` is at least this: in bits for `mi`, in standard deviations "
+            "for `clr` and `target_z`."
+        )
+    )
+
+    short: ClassVar[str] = "score ≥ {}"
+    sentence: ClassVar[str] = "Pairs with a score of at least {} were kept."
+
+    @property
+    def value(self) -> float:
+        return self.score
+
+    @property
+    def score_bound(self) -> float:
+        return self.score
+
+    def kept(self, score: NDArray[Any], p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
+        return score >= self.score
+
+
+class KeepTopEdges(KeepRule):
+    """Keep the best so many."""
+
+    top_edges: Annotated[int, Whole(1, 1_000_000_000, exponent=True)] = Field(
+        description="Keep this many edges, those with the highest `score`."
+    )
+
+    short: ClassVar[str] = "the {} strongest"
+    sentence: ClassVar[str] = "The {} highest-scoring pairs were kept."
+
+    @property
+    def value(self) -> int:
+        return self.top_edges
+
+    @property
+    def top(self) -> int:
+        return self.top_edges
+
+    def kept(self, score: NDArray[Any], p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
+        best = p != p
+        best[(-score).argsort(kind="stable")[: self.top_edges]] = True
+        return best
+
+
+_KEEP_BY_NUMBER = (KeepPValue, KeepFdr, KeepScore, KeepTopEdges)
+_KEEP_KEYS = tuple(key for rule in _KEEP_BY_NUMBER for key in rule.model_fields)
+_KEEP_FORMS = listed([f"{{{key}: x}}" for key in _KEEP_KEYS] + ["all"]) + " (one of them)"
+_KEEP_FORMS = _KEEP_FORMS.replace("top_edges: x", "top_edges: n")
+
+
+def _keep_form(value: Any) -> str | None:
+    if isinstance(value, _KEEP_BY_NUMBER):
+        return f"<{next(iter(type(value).model_fields))}>"
+    if isinstance(value, Mapping):
+        key = next(iter(value)) if len(value) == 1 else None
+        return f"<{key}>" if key in _KEEP_KEYS else None
+    word = isinstance(value, str) and value == "all"
+    return "<all>" if word or isinstance(value, KeepAll) else None
+
+
+def _keep_all(value: Any) -> KeepAll:
+    return KeepAll()
+
+
+Keep = Annotated[
+    Annotated[KeepPValue, Tag("<p_value>")]
+    | Annotated[KeepFdr, Tag("<fdr>")]
+    | Annotated[KeepScore, Tag("<score>")]
+    | Annotated[KeepTopEdges, Tag("<top_edges>")]
+    | Annotated[
+        KeepAll,
+        BeforeValidator(_keep_all, json_schema_input_type=Literal["all"]),
+        Tag("<all>"),
+    ],
+    Discriminator(
+        _keep_form,
+        custom_error_type=EXPECTED,
+        custom_error_message="{expected}",
+        custom_error_context={"expected": _KEEP_FORMS, "choices": " ".join([*_KEEP_KEYS, "all"])},
+    ),
+    Form(_KEEP_FORMS),
+]
+
+
+class DpiConfig(ConfigModel):
+    """The data processing inequality (Margolin et al. 2006): in a triangle of three edges, the
+    weakest is taken for an indirect one and removed."""
+
+    tolerance: Annotated[float, Number(low=0)] = Field(
+        default=0.0,
+        description=(
+            "How much weaker than both others the weakest edge of a triangle must be to go. For "
+            "`rule: relative` a share between 0 and 1: 0 removes it whenever it is weaker, 0.1 "
+            "when it is more than 10 % weaker, 1 never. For `rule: additive` in bits, 0 or more. "
+            "Usual: 0 to 0.15, relative."
+        ),
+    )
+    rule: Annotated[Literal["relative", "additive"], Choice()] = Field(
+        default="relative",
+        description=(
+            "`relative`: remove an edge if its mutual information is below (1 - tolerance) times "
+            "the lesser of the two others, as ARACNe does. `additive`: remove it if it is more "
+            "than `tolerance` bits below the lesser of the two others, as minet does."
+        ),
+    )
+
+    @model_validator(mode="after")
+    def _tolerance_fits_rule(self) -> Self:
+        if self.rule == "relative" and self.tolerance > 1:
+            raise refusal("a number between 0 and 1 for rule: relative", key="tolerance")
+        return self
+
+
+DpiOrFalse = Annotated[
+    Annotated[DpiConfig, Tag("<dpiconfig>")] | Annotated[Literal[False], Tag("<false>")],
+    model_or_false(DpiConfig),
+    Form(model_or_false_form(DpiConfig)),
+]
+
+
+class BootstrapsConfig(ConfigModel):
+    """Consensus over networks made from resampled data, as ARACNe-AP does: an edge's support is the
+    number of networks that hold it, and only edges with more support than chance are kept."""
+
+    number: Annotated[int, Whole(0, MAX_BOOTSTRAPS)] = Field(
+        default=0,
+        description="How many resampled networks; 0 for none: one network from all samples.",
+    )
+    resample: Annotated[Literal["bootstrap", "subsample"], Choice()] = Field(
+        default="bootstrap",
+        description=(
+            "How samples are drawn each time. `bootstrap`: as many as there are, with replacement. "
+            "`subsample`: the share `fraction` of them, without replacement (no sample counts "
+            "twice, so scores of copies do not grow)."
+        ),
+    )
+    fraction: Annotated[float | None, Number(above=0, below=1, optional=True)] = Field(
+        default=None,
+        description=(
+            "Share of the samples in a subsample; null takes 0.632 (the share of distinct samples "
+            "in a bootstrap). Only for `resample: subsample`."
+        ),
+    )
+    correction: Annotated[Literal["bonferroni", "bh"], Choice()] = Field(
+        default="bonferroni",
+        description=(
+            "How the p-values of edge support are corrected for the number of edges tested. "
+            "`bonferroni`: strict, bounds the chance of any false edge. `bh`: Benjamini-Hochberg, "
+            "bounds the share of false edges and keeps more."
+        ),
+    )
+    alpha: Annotated[float, Number(above=0, high=1)] = Field(
+        default=0.05,
+        description="Keep edges whose corrected p-value of support is at most this.",
+    )
+
+    @field_validator("fraction")
+    @classmethod
+    def _fraction_fits_resample(cls, fraction: float | None, info: ValidationInfo) -> float | None:
+        resample = info.data.get("resample")
+        if resample == "subsample":
+            return SUBSAMPLE_FRACTION if fraction is None else fraction
+        if resample == "bootstrap" and fraction is not None:
+            raise refusal("null, or resample: subsample beside it")
+        return fraction
+
+
+_BOOTSTRAPS_FORMS = (
+    f"an integer between 0 and {MAX_BOOTSTRAPS}, "
+    f"or a mapping with keys {listed(tuple(BootstrapsConfig.model_fields), 'and')}"
+)
+
+
+def _number_of_bootstraps(value: Any) -> Any:
+    """A plain number stands for a section that has it as its ``number``."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        if 0 <= value <= MAX_BOOTSTRAPS:
+            return BootstrapsConfig(number=value)
+    elif isinstance(value, Mapping | BootstrapsConfig):
+        return value
+    raise refusal(_BOOTSTRAPS_FORMS)
+
+
+BootstrapsOrNumber = Annotated[
+    BootstrapsConfig,
+    BeforeValidator(
+        _number_of_bootstraps,
+        json_schema_input_type=Annotated[int, Whole(0, MAX_BOOTSTRAPS)] | BootstrapsConfig,
+    ),
+    Form(_BOOTSTRAPS_FORMS),
+]
+
+
+_NO_BOOTSTRAPS: Any = 0  # the short form; validation makes BootstrapsConfig(number=0) of it
 
 
 class MutualInformationConfig(ExpressionAnalysis):
@@ -119,8 +446,8 @@ class MutualInformationConfig(ExpressionAnalysis):
     gold_standard: OptionalPath = gold_standard_field(
         " A relative path starts at the working directory."
     )
-    estimator: Estimator = Field(
-        default=Estimator(), description="How mutual information is estimated."
+    estimator: SplineEstimatorConfig = Field(
+        default=SplineEstimatorConfig(), description="How mutual information is estimated."
     )
     score: Annotated[Literal["mi", "clr", "target_z"], Choice()] = Field(
         default="mi",
@@ -134,7 +461,10 @@ class MutualInformationConfig(ExpressionAnalysis):
             "information whatever stands here."
         ),
     )
-    null: Null = Field(default=Null(), description="The null distribution, for p- and q-values.")
+    null: PermutationNullConfig = Field(
+        default=PermutationNullConfig(),
+        description="The null distribution, for p- and q-values.",
+    )
     keep: Keep = Field(
         default=KeepPValue(p_value=1e-5),
         description=(
@@ -145,7 +475,7 @@ class MutualInformationConfig(ExpressionAnalysis):
         ),
     )
     dpi: DpiOrFalse = Field(
-        default=Dpi(),
+        default=DpiConfig(),
         description=(
             "Removal of indirect edges by the data processing inequality; `false` turns it off. It "
             "works on mutual information, after `keep`. With regulators, an edge of a regulator "
@@ -171,7 +501,7 @@ class MutualInformationConfig(ExpressionAnalysis):
 
     input_keys: ClassVar[tuple[str, ...]] = ("expression", "regulators", "gold_standard")
     used_by: ClassVar[Mapping[str, frozenset[str]]] = {
-        **dict.fromkeys(("score", "null", "keep", "gold_standard"), JUDGING),
+        **dict.fromkeys(("score", "null", "keep", "gold_standard"), SCORING_STEPS),
         "dpi": frozenset({"network"}),
         "bootstraps": frozenset({"plan", "network"}),
         "chunks": frozenset({"plan"}),

@@ -117,25 +117,22 @@ def _on_cpu(
     number[by_degree] = np.arange(n_genes, dtype=np.int32)
     offsets = np.concatenate([[0], np.cumsum(degree[by_degree])])
 
-    neighbours = np.empty(2 * n_edges, dtype=np.int32)
-    weights = np.empty(2 * n_edges, dtype=mi.dtype)
-    edges = np.empty(2 * n_edges, dtype=np.int32)
-    descending = np.argsort(-mi)
-    kernels.fill_adjacency(
-        number[i], number[j], mi, descending, offsets[:-1].copy(), neighbours, weights, edges
+    adjacency = kernels.Adjacency(
+        offsets,
+        neighbours=np.empty(2 * n_edges, dtype=np.int32),
+        weights=np.empty(2 * n_edges, dtype=mi.dtype),
+        edges=np.empty(2 * n_edges, dtype=np.int32),
     )
+    descending = np.argsort(-mi)
+    kernels.fill_adjacency(number[i], number[j], mi, descending, offsets[:-1].copy(), adjacency)
     del descending
 
     n_workers = min(numba.get_num_threads(), n_genes)
     rows = np.full((n_workers, n_genes), -np.inf, dtype=mi.dtype)
     removed = np.zeros(n_edges, dtype=np.uint8)
     kernels.data_processing_inequality(
-        offsets,
-        neighbours,
-        weights,
-        edges,
+        adjacency,
         is_regulator[by_degree],
-        n_genes,
         mi.dtype.type(threshold),
         int(additive),
         rows,

@@ -11,28 +11,28 @@ from pairtile.engine.estimator import PreparedInput
 from pairtile.io.expression import read_expression
 from pairtile.io.regulators import match_regulators, read_regulators
 from pairtile.methods.mutual_information.config import MutualInformationConfig
-from pairtile.methods.mutual_information.significance import entropy_classes
+from pairtile.methods.mutual_information.null import entropy_classes
 from pairtile.preprocess.expression import prepare_expression
 from pairtile.splines.scorer import SplineSettings
 from pairtile.splines.values import marginal_entropies, scaled
 
 
 def spline_state(config: MutualInformationConfig) -> PreparedInput:
-    """Read, clean and scale the expression that a section names; match its regulators.
+    """Read, clean and scale the expression that the configuration names; match its regulators.
 
     The arrays of the state are those of ``MutualInformation``. Raises InputError as
     ``read_expression``, ``prepare_expression`` and ``read_regulators`` do.
     """
-    expression = read_expression(config["expression"], config["orientation"], config.get("layer"))
-    prepared = prepare_expression(expression, config["preprocess"], overwrite=True)
+    expression = read_expression(config.expression, config.orientation, config.layer)
+    prepared = prepare_expression(expression, config.preprocess, overwrite=True)
     notes = list(prepared.notes)
     warnings = list(prepared.warnings)
     counts = dict(prepared.counts)
     items = prepared.items
     regulators = np.empty(0, dtype=np.int32)
-    if config["regulators"] is not None:
-        names = read_regulators(config["regulators"])
-        regulators, absent = match_regulators(names, prepared.genes, config["regulators"])
+    if config.regulators is not None:
+        names = read_regulators(config.regulators)
+        regulators, absent = match_regulators(names, prepared.genes, config.regulators)
         counts |= {"regulators_listed": len(names), "regulators_used": int(regulators.size)}
         if absent:
             shown = ", ".join(absent[:5]) + (", ..." if len(absent) > 5 else "")
@@ -41,8 +41,7 @@ def spline_state(config: MutualInformationConfig) -> PreparedInput:
             )
         items.loc[regulators, "is_regulator"] = True
     settings = spline_settings(config, "float64")
-    transform = config["estimator"]["transform"]
-    z = scaled(prepared.values, settings, transform, overwrite=True)
+    z = scaled(prepared.values, settings, config.estimator.transform, overwrite=True)
     entropy = marginal_entropies(z, settings)
     n_classes = int(entropy_classes(entropy).max(initial=0)) + 1
     if n_classes > 1:

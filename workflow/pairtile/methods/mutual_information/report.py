@@ -1,24 +1,32 @@
-"""Report: text of the B-spline mutual information method."""
+"""What the report says of a mutual information network: findings, warnings, and the paragraph on
+methods, from the parameters as resolved."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from pairtile.methods.mutual_information.report_methods import methods_paragraph
-from pairtile.report.formats import count, counted, number, percent
-from pairtile.report.method_report import MethodReport, MethodText
+from pydantic import TypeAdapter, ValidationError
+
+from pairtile.methods.mutual_information.config import Keep, KeepRule
+from pairtile.report import references as papers
+from pairtile.report.formats import count, counted, number, percent, plain
+from pairtile.report.method_report import MethodReport
+from pairtile.report.method_text import MethodText, Reference
+from pairtile.report.methods_parts import Part, evaluation_part, paragraph, preparation, section
 
 if TYPE_CHECKING:
     from pairtile.report.results import Results
 
+_KEEP: TypeAdapter[Any] = TypeAdapter(Keep)
 
-def answers(results: Results) -> list[str]:
+
+def findings(results: Results) -> list[str]:
     """Sentences on how pairs became edges: the threshold, the DPI, the bootstraps."""
     sentences = []
     counts = results.counts
     threshold = results.summary.get("threshold") or {}
     scored, kept = counts.get("pairs_scored"), counts.get("pairs_kept")
-    rule = keep_rule(results)
+    rule = _in_words(keep_rule(results))
     if scored is not None and kept is not None:
         text = f"{count(kept)} of {counted(scored, 'scored pair')} were kept"
         if threshold.get("mi_bits") is not None:
@@ -45,7 +53,7 @@ def answers(results: Results) -> list[str]:
     return sentences
 
 
-def cautions(results: Results) -> list[str]:
+def warnings(results: Results) -> list[str]:
     """Warnings that the tables themselves give rise to."""
     found = []
     network, counts = results.network, results.counts
@@ -66,21 +74,151 @@ def cautions(results: Results) -> list[str]:
     return found
 
 
-def keep_rule(results: Results) -> str:
-    """The rule by which pairs were kept, in words; "" when all were."""
-    keep = results.parameters.get("keep", (results.summary.get("threshold") or {}).get("keep"))
-    if not isinstance(keep, dict):
+def keep_rule(results: Results) -> KeepRule | None:
+    """The rule by which pairs were kept; None where the results do not say."""
+    asked = results.parameters.get("keep", (results.summary.get("threshold") or {}).get("keep"))
+    try:
+        rule: KeepRule = _KEEP.validate_python(asked)
+    except ValidationError:
+        return None
+    return rule
+
+
+def _in_words(rule: KeepRule | None) -> str:
+    """A rule as it stands in brackets; "" where all pairs were kept."""
+    if rule is None:
         return ""
-    words = {
-        "p_value": "p ≤ {}",
-        "fdr": "false discovery rate ≤ {}",
-        "score": "score ≥ {}",
-        "top_edges": "the {} strongest",
-    }
-    for key, value in keep.items():
-        if value is not None and key in words:
-            return words[key].format(count(value) if key == "top_edges" else number(value))
-    return ""
+    return rule.short.format(
+        count(rule.value) if isinstance(rule.value, int) else number(rule.value)
+    )
+
+
+def methods_paragraph(results: Results) -> tuple[str, list[Reference]]:
+    """The paragraph, ready to paste, and the papers it cites in the order it cites them."""
+    parts = [
+        preparation(results),
+        _estimator(results),
+        _significance(results),
+        _score(results),
+        _keep(results),
+        _dpi(results),
+        _bootstraps(results),
+        evaluation_part(results),
+    ]
+    return paragraph(parts)
+
+
+def _estimator(results: Results) -> Part:
+    settings, counts = section(results, "estimator"), results.counts
+    version = results.summary.get("pairtile_version", "")
+    which = "between every pair of genes"
+    if results.regulators:
+        which = f"between each of {counted(len(results.regulators), 'regulator')} and every gene"
+    over = f" over {counted(counts['samples'], 'sample')}" if "samples" in counts else ""
+    sentence = (
+        f"Mutual information {which} was estimated{over} with pairtile {version}".rstrip()
+        + " by the B-spline method (Daub et al. 2004)"
+    )
+    if "bins" in settings and "order" in settings:
+        sentence += f" with {settings['bins']} bins and splines of order {settings['order']}"
+    if settings.get("knots"):
+        sentence += f" ({settings['knots']} knots)"
+    if settings.get("transform") == "rank":
+        sentence += ", applied to the ranks of each gene's values"
+    sentence += "."
+    if counts.get("values_missing_in_input") or counts.get("zeros_to_missing"):
+        sentence += (
+            " For each pair, the samples in which both genes were observed were used, and the "
+            "marginal entropies were taken from the same samples."
+        )
+    return sentence, [papers.DAUB_2004]
+
+
+def _significance(results: Results) -> Part:
+    if "p_value" not in results.network:
+        return "", []
+    threshold = results.summary.get("threshold") or {}
+    drawn = threshold.get("permutations") or section(results, "null").get("permutations")
+    n = count(drawn) if isinstance(drawn, int | float) and drawn else ""
+    sentence = (
+        f"Significance was judged against a null of {n} mutual informations".replace("  ", " ")
+        + " between genes of which one had its samples permuted: p = (1 + b) / (1 + N), with b the "
+        "number of the N null values that reach the observed one (Phipson and Smyth 2010)."
+    )
+    methods = set(results.network.get("p_method", ())) | {threshold.get("p_method")}
+    if "extrapolated" in methods:
+        sentence += (
+            " p-values below what the permutations resolve were extrapolated, log p being taken as "
+            "linear in mutual information over the top 1% of the null."
+        )
+    sentence += (
+        " q-values control the false discovery rate over all scored pairs"
+        " (Benjamini and Hochberg 1995)."
+    )
+    return sentence, [papers.PHIPSON_SMYTH_2010, papers.BENJAMINI_HOCHBERG_1995]
+
+
+def _score(results: Results) -> Part:
+    score = results.parameters.get("score")
+    if score == "clr":
+        return (
+            "Pairs were scored by the context likelihood of relatedness (Faith et al. 2007): the "
+            "z-score of their mutual information within the values of either gene, negative ones "
+            "set to zero, combined as the root of the sum of squares."
+        ), [papers.FAITH_2007]
+    if score == "target_z":
+        return (
+            "Each directed pair was scored by the z-score of its mutual information among all "
+            "candidate sources of its target."
+        ), []
+    return "", []
+
+
+def _keep(results: Results) -> Part:
+    rule = keep_rule(results)
+    if rule is None:
+        return "", []
+    bits = (results.summary.get("threshold") or {}).get("mi_bits")
+    at_least = f" (mutual information of at least {number(bits)} bits)" if bits is not None else ""
+    value = count(rule.value) if isinstance(rule.value, int) else plain(rule.value)
+    return rule.sentence.format(value, bits=at_least), []
+
+
+def _dpi(results: Results) -> Part:
+    dpi = results.parameters.get("dpi")
+    if not isinstance(dpi, dict) or not dpi:
+        return "", []
+    rule, tolerance = dpi.get("rule", "relative"), dpi.get("tolerance", 0.0)
+    unit = " bits" if rule == "additive" else ""
+    sentence = (
+        "Indirect edges were removed by the data processing inequality (Margolin et al. 2006; "
+        f"{rule} rule, tolerance {plain(tolerance)}{unit})"
+    )
+    removed = results.counts.get("pairs_removed_by_dpi")
+    before = results.counts.get("pairs_before_dpi")
+    if removed is not None and before is not None:
+        sentence += f", which took {count(removed)} of {counted(before, 'pair')}"
+    if results.regulators:
+        sentence += "; an edge with a regulator was not removed through a gene that is none"
+    return sentence + ".", [papers.MARGOLIN_2006]
+
+
+def _bootstraps(results: Results) -> Part:
+    settings = section(results, "bootstraps")
+    n = settings.get("number")
+    if not n:
+        return "", []
+    drawn = "drawn with replacement"
+    if settings.get("resample") == "subsample":
+        drawn = f"drawn without replacement (fraction {plain(settings['fraction'])})"
+    correction = {"bh": "Benjamini-Hochberg"}.get(settings.get("correction", ""), "Bonferroni")
+    return (
+        f"The network is the consensus of {counted(n, 'bootstrap network')}, each from samples "
+        f"{drawn}, with a threshold from its own null (after Lachmann et al. 2016); an edge's "
+        "support is the number of networks that hold it, and its p- and q-value are those of that "
+        f"support against a Poisson with the mean support of all pairs ({correction} correction, "
+        f"at most {plain(settings['alpha'])})."
+    ), [papers.LACHMANN_2016]
 
 
 TEXT = MethodText(
@@ -117,8 +255,8 @@ TEXT = MethodText(
         "pairs_removed_by_dpi": "pairs removed by the data processing inequality",
         "edges": "edges in the network",
     },
-    findings=answers,
-    warnings=cautions,
+    findings=findings,
+    warnings=warnings,
     methods=methods_paragraph,
 )
 

@@ -21,31 +21,33 @@ from pairtile.engine.in_memory import network_in_memory
 from pairtile.engine.network import Network
 from pairtile.engine.selection import Selection
 from pairtile.engine.tiles import PairSpace, Tile
-from pairtile.methods.mutual_information.block_scores import better_direction
 from pairtile.methods.mutual_information.bootstrap import resample_samples, undirected_edges
-from pairtile.methods.mutual_information.config import MutualInformationConfig
-from pairtile.methods.mutual_information.judge import judge, rank, score_histogram
+from pairtile.methods.mutual_information.config import KeepAll, MutualInformationConfig
+from pairtile.methods.mutual_information.context_scores import ExactMoments, better_direction
 from pairtile.methods.mutual_information.kernels.permuted_rows import Resampling
-from pairtile.methods.mutual_information.listed_pairs import score_listed
-from pairtile.methods.mutual_information.moments import ExactMoments
-from pairtile.methods.mutual_information.permutation_null import permutation_null
-from pairtile.methods.mutual_information.prepare import spline_settings, spline_state
-from pairtile.methods.mutual_information.significance import (
+from pairtile.methods.mutual_information.network import (
+    infer_network,
+    rank_pairs,
+    score_histogram,
+)
+from pairtile.methods.mutual_information.null import (
     Null,
     class_pairs,
+    draw_null,
+    drawn_bytes,
     entropy_classes,
     permutations_needed,
 )
-from pairtile.methods.mutual_information.tile_sums import (
+from pairtile.methods.mutual_information.prepare import spline_settings, spline_state
+from pairtile.methods.mutual_information.tiles import (
     ScoredTile,
     histogram_sums,
     moment_sums,
+    score_listed,
     wanted_pairs,
 )
-from pairtile.splines.memory import drawn_bytes, weights_bytes
-from pairtile.splines.scaled_rows import row_orders
-from pairtile.splines.scorer import BsplineScorer, Weights
-from pairtile.splines.values import marginal_entropies
+from pairtile.splines.scorer import BsplineScorer, Weights, weights_bytes
+from pairtile.splines.values import marginal_entropies, row_orders
 
 RANKED_EDGES = 100_000
 """With a gold standard, the best so many edges are kept for evaluation, as DREAM5 asks."""
@@ -100,7 +102,7 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         cls, config: MutualInformationConfig, state: State, backend: str, threads: int
     ) -> float:
         # Measured: docs/speed.md. The work of a pair grows with samples x order x bins.
-        bins, order = config["estimator"]["bins"], config["estimator"]["order"]
+        bins, order = config.estimator.bins, config.estimator.order
         samples = int(state["z"].shape[1])
         if backend == "cuda":
             return 4e8 / max(1.0, samples * bins * bins / 1e5)
@@ -114,34 +116,37 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         and all that it draws."""
         genes, samples = (int(n) for n in state["z"].shape)
         pairs = max(1, cls.space(state).rows * cls.space(state).columns)
-        draws = permutations_needed(config["null"]["permutations"], config["keep"], pairs)
+        draws = permutations_needed(config.null.permutations, config.keep, pairs)
         nulls = len(class_pairs(int(entropy_classes(state["entropy_bits"]).max(initial=0)) + 1))
         if backend == "cuda":
             blocks = super().tile_memory_bytes(config, state, backend, rows, columns)
             return blocks + drawn_bytes(draws, samples, nulls, 0)
-        kept, beside = weights_bytes(config["estimator"]["bins"], config["estimator"]["order"])
+        kept, beside = weights_bytes(config.estimator.bins, config.estimator.order)
         of_tiles = min(kept * samples * genes, max(KEPT_BYTES, kept * samples * (rows + columns)))
         held = max(of_tiles, drawn_bytes(draws, samples, nulls, kept))
         return held + (kept + beside) * samples * max(rows, columns)
 
     @classmethod
     def resolve_precision(cls, config: MutualInformationConfig, backend: str) -> str:
-        asked = config["estimator"]["precision"]
+        asked = config.estimator.precision
         if asked != "auto":
-            return str(asked)
+            return asked
         return "mixed" if backend == "cuda" else "float64"
 
     @classmethod
     def chunk_parameters(cls, config: MutualInformationConfig) -> dict[str, Any]:
-        wanted = ("estimator", "score", "null", "keep")
-        result = {key: config[key] for key in wanted}
-        result["min_samples"] = config["preprocess"]["min_samples"]
-        result["ranking"] = config["gold_standard"] is not None
-        return result
+        return {
+            "estimator": config.estimator,
+            "score": config.score,
+            "null": config.null,
+            "keep": config.keep,
+            "min_samples": config.preprocess.min_samples,
+            "ranking": config.gold_standard is not None,
+        }
 
     @classmethod
     def needs_scan(cls, config: MutualInformationConfig) -> bool:
-        return bool(config["score"] != "mi")
+        return config.score != "mi"
 
     def schema(self) -> pa.Schema:
         mi = pa.float32() if self.precision == "mixed" else pa.float64()
@@ -151,16 +156,15 @@ class MutualInformation(Estimator[MutualInformationConfig]):
     # --- null and selection ---------------------------------------------------------------------
 
     def null(self, seed: int) -> dict[str, NDArray[Any]]:
-        draws = permutations_needed(
-            self.config["null"]["permutations"], self.config["keep"], self.n_pairs()
-        )
-        return permutation_null(
+        config = self.config
+        draws = permutations_needed(config.null.permutations, config.keep, self.n_pairs())
+        return draw_null(
             self.scorer,
             np.asarray(self.state["z"]) if self._original is None else self._original,
             self.state["entropy_bits"],
             draws=draws,
             seed=seed,
-            min_samples=self.config["preprocess"]["min_samples"],
+            min_samples=config.preprocess.min_samples,
             resampling=self._resampling,
         )
 
@@ -168,22 +172,19 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         """n_samples * MI, and which pairs have enough samples (None: all)."""
         if n_samples is None:
             return bits * self.state["z"].shape[1], None
-        return bits * n_samples, n_samples >= self.config["preprocess"]["min_samples"]
+        return bits * n_samples, n_samples >= self.config.preprocess.min_samples
 
     def selection(self, null: State) -> Selection:
-        keep = self.config["keep"]
-        top = RANKED_EDGES if self.config["gold_standard"] is not None else 0
-        if keep == "all":
+        keep = self.config.keep
+        if isinstance(keep, KeepAll):
             return Selection(everything=True)
-        if "top_edges" in keep:
-            return Selection(top=max(top, keep["top_edges"]))
-        if "score" in keep:
-            score = float(keep["score"])
-            return Selection(min_score=score - SLACK * max(1.0, abs(score)), top=top)
-        # A pair with q <= x has p <= x, so the p-value rule bounds what fdr can keep.
-        p = float(keep["p_value"] if "p_value" in keep else keep["fdr"])
-        limits = Null.from_arrays(null).thresholds(p) * (1.0 - SLACK)
-        return Selection(min_statistic=limits, top=top)
+        limits, least = None, keep.score_bound
+        if keep.p_bound > 0.0:
+            limits = Null.from_arrays(null).thresholds(keep.p_bound) * (1.0 - SLACK)
+        if least is not None:
+            least -= SLACK * max(1.0, abs(least))
+        ranked = RANKED_EDGES if self.config.gold_standard is not None else 0
+        return Selection(min_statistic=limits, min_score=least, top=max(ranked, keep.top))
 
     # --- tiles ----------------------------------------------------------------------------------
 
@@ -271,7 +272,7 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         if scan is None or not needed:
             return scored.bits
         return better_direction(
-            self.config["score"],
+            self.config.score,
             self.device.xp,
             scored.bits,
             scored.rows,
@@ -296,7 +297,7 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         """
         original = np.ascontiguousarray(self.state["z"])
         if self._order is None:
-            by_rank = self.config["estimator"]["transform"] == "rank"
+            by_rank = self.config.estimator.transform == "rank"
             self._order = row_orders(original if by_rank else np.empty((0, 0)))
         resampling = Resampling(samples, self._order, float(self.settings.intervals))
         z = resampling.rows(original)
@@ -316,10 +317,10 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         return undirected_edges(network_in_memory(replicate, tiles, self.seed), self.is_regulator)
 
     def network(self, merged: Merged) -> Network:
-        return judge(self, merged)
+        return infer_network(self, merged)
 
     def ranking(self, merged: Merged) -> Ranking:
-        return rank(self, merged)
+        return rank_pairs(self, merged)
 
     def score_histogram(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
         return score_histogram(self, merged, network.threshold_value)

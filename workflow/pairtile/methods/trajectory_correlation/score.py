@@ -45,7 +45,7 @@ from pairtile.methods.trajectory_correlation.state import (
     trajectory_state,
 )
 from pairtile.methods.trajectory_correlation.tables import write_trajectory_tables
-from pairtile.splines.memory import weights_bytes
+from pairtile.splines.scorer import weights_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path

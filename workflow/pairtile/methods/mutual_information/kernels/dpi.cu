@@ -1,4 +1,8 @@
-// Data processing inequality on the GPU: the twin of dpi.py, same name, same arguments.
+// Data processing inequality on the GPU: the twin of dpi.py, on the same adjacency lists
+// (one row for each gene, strongest neighbour first, genes by falling degree), given array by array.
+// A block takes gene A and spreads A's MI with every gene out in a dense row; each of its warps takes
+// an edge AB and walks B's list, 32 entries at a time, only as far as its weights can outweigh the
+// edge: neighbouring threads read neighbouring entries, and most edges are decided in one step.
 //
 // Compile with -DREAL=float or -DREAL=double. Plain CUDA C++: no headers.
 
@@ -20,10 +24,8 @@ __device__ __forceinline__ bool outweighs(REAL other, REAL mi, REAL threshold, i
 // rows          (gridDim.x, n_genes): scratch, one dense row of -infinity for each block
 // removed       (n_edges): set to 1 for the edges to remove
 //
-// A block takes gene A and lays A's MI with every gene out in its dense row; -infinity stands for
-// "not adjacent" and outweighs nothing. A warp takes one neighbour B > A, so that every edge is
-// decided once, and walks B's list 32 entries at a time until one C decides, or until the weights
-// can no longer outweigh the edge. The grid is persistent: any number of blocks will do.
+// -infinity in a dense row stands for "not adjacent" and outweighs nothing. A warp takes neighbours
+// B > A only, so that every edge is decided once. The grid is persistent: any number of blocks will do.
 // blockDim.x must be a multiple of 32.
 extern "C" __global__ void data_processing_inequality(
     const long long *offsets,

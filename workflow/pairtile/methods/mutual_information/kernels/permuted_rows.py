@@ -9,7 +9,7 @@ from numba import njit, prange
 from numpy.typing import NDArray
 
 from pairtile.methods.mutual_information.kernels.philox import permute
-from pairtile.splines.scaled_rows import scale_rows
+from pairtile.splines.values import scale_rows
 
 
 @dataclass(frozen=True)

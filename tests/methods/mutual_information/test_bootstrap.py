@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pairtile.methods.mutual_information.consensus import bootstrap_consensus
+from pairtile.methods.mutual_information.bootstrap import bootstrap_consensus
 from pairtile.statistics.correction import benjamini_hochberg, bonferroni
 from scipy import stats
 

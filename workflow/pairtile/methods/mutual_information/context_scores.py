@@ -1,11 +1,13 @@
 """Scores that set a pair's MI against the other pairs of its two genes: ``clr`` and ``target_z``.
 
 Both are made from three sums for each gene and role (count, sum, sum of squares of MI), so they
-need one pass over the pairs, in any number of pieces, and never the whole matrix.
+need one pass over the pairs, in any number of pieces, and never the whole matrix. ``clr`` and
+``target_z`` score a list of pairs; ``better_direction`` a whole tile, on the CPU or the GPU.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -14,6 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 
 SMALLEST_SPREAD = 1e-6
 """Standard deviations below this fraction of the root mean square are rounding errors: zero."""
+
+
+FIXED_POINT_ONE = float(1 << 36)
+"""One bit (or one bit squared) in units of the integer sums."""
+
+ROLES = ("source", "target")
+KINDS = ("count", "sum", "squares")
 
 
 class GeneMoments(Protocol):
@@ -68,6 +77,40 @@ class Moments:
     def mean_sd(self, role: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean and population standard deviation of each gene as "source" or as "target"."""
         return {"source": self.as_source, "target": self.as_target}[role].mean_sd()
+
+
+@dataclass(frozen=True)
+class ExactMoments:
+    """Integer sums for each gene in both roles: int64 arrays (genes,) by ``ROLE_KIND``.
+
+    ``target_*``: over the candidate sources of that gene; ``source_*``: over its targets.
+    """
+
+    sums: dict[str, NDArray[np.int64]]
+
+    @classmethod
+    def zeros(cls, genes: int) -> ExactMoments:
+        """Nothing counted yet."""
+        return cls({f"{r}_{k}": np.zeros(genes, dtype=np.int64) for r in ROLES for k in KINDS})
+
+    def add(
+        self, role: str, kind: str, genes: NDArray[np.int64], values: NDArray[np.int64]
+    ) -> None:
+        """Add to the sums of ``genes`` (each at most once)."""
+        self.sums[f"{role}_{kind}"][genes] += values
+
+    @classmethod
+    def from_summaries(cls, summaries: Mapping[str, NDArray[np.int64]]) -> ExactMoments:
+        """From what ``sums`` held, after storage and merging."""
+        return cls({f"{r}_{k}": np.asarray(summaries[f"{r}_{k}"]) for r in ROLES for k in KINDS})
+
+    def mean_sd(self, role: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean and population standard deviation of each gene's scores; 0 where there are none."""
+        count = np.maximum(self.sums[f"{role}_count"], 1).astype(np.float64)
+        mean = self.sums[f"{role}_sum"] / FIXED_POINT_ONE / count
+        variance = self.sums[f"{role}_squares"] / FIXED_POINT_ONE / count - mean * mean
+        # Fixed point and subtraction leave about 1e-11; a smaller variance is none.
+        return mean, np.sqrt(np.where(variance > 1e-10, variance, 0.0))
 
 
 def moments_from_pairs(
@@ -171,8 +214,8 @@ def target_z(
     """z-score of MI(source, target) among all candidate sources of that target.
 
     The population standard deviation is taken, the target itself is left out, and a target
-    without spread gives 0. The score is directed: i -> j is judged among the sources of j, and
-    j -> i among those of i.
+    without spread gives 0. The score is directed: i -> j is compared with the sources of j, and
+    j -> i with those of i.
 
     Parameters and returned values are those of :func:`clr`.
 
@@ -247,3 +290,49 @@ def _allowed_backward(
         wrong = np.flatnonzero(~flags[source])[0]
         raise ValueError(f"i[{wrong}] is gene {source[wrong]}, no regulator; expected a regulator")
     return flags[target]
+
+
+def better_direction(
+    score: str,
+    xp: Any,
+    mi: Any,
+    rows: NDArray[Any],
+    columns: NDArray[Any],
+    moments: GeneMoments,
+    is_regulator: NDArray[Any] | None,
+) -> Any:
+    """The larger of a pair's two directed scores: float64, shape (rows, columns).
+
+    Parameters
+    ----------
+    score
+        ``clr`` or ``target_z``.
+    xp
+        ``numpy`` or ``cupy``, where ``mi`` lives; the other arrays are on the host.
+    mi : real, shape (rows, columns)
+        Mutual information in bits.
+    rows, columns : integers
+        Gene numbers; with ``is_regulator``, rows are regulators, and a column gene that is none
+        has no direction of its own.
+    """
+    bits = mi.astype(xp.float64)
+
+    def z(role: str, genes: NDArray[Any], axis: int) -> Any:
+        mean, sd = moments.mean_sd(role)
+        at = xp.asarray(mean[genes]), xp.asarray(sd[genes])
+        mean_here, sd_here = (a[:, None] if axis == 0 else a[None, :] for a in at)
+        return (bits - mean_here) / xp.where(sd_here > 0, sd_here, xp.inf)
+
+    def joint(source_z: Any, target_z: Any) -> Any:
+        return xp.hypot(xp.maximum(0.0, source_z), xp.maximum(0.0, target_z))
+
+    if score == "target_z":
+        forward, backward = z("target", columns, 1), z("target", rows, 0)
+    elif score == "clr":
+        forward = joint(z("source", rows, 0), z("target", columns, 1))
+        backward = joint(z("source", columns, 1), z("target", rows, 0))
+    else:
+        raise ValueError(f"score: found {score!r}; expected 'clr' or 'target_z'")
+    if is_regulator is not None:
+        backward = xp.where(xp.asarray(is_regulator[columns])[None, :], backward, -xp.inf)
+    return xp.maximum(forward, backward)

@@ -1,4 +1,4 @@
-"""What a tile of scored gene pairs adds to the sums of its analysis: moments and histograms.
+"""Scores of a tile of gene pairs or of a list of them, and what a tile adds to the analysis' sums.
 
 All sums are integers, so that they are the same however pairs are cut into tiles and chunks.
 """
@@ -13,11 +13,15 @@ from numpy.typing import NDArray
 
 from pairtile.engine.chunk_file import Summaries
 from pairtile.gpu.device import Device
-from pairtile.methods.mutual_information.moments import FIXED_POINT_ONE, ExactMoments
-from pairtile.methods.mutual_information.significance import class_pair_number
+from pairtile.methods.mutual_information.context_scores import FIXED_POINT_ONE, ExactMoments
+from pairtile.methods.mutual_information.null import class_pair_number
+from pairtile.splines.scorer import BsplineScorer
 
 HISTOGRAM_BINS = 2048
 """Bins of the score histogram, from 0 to log2(bins) bits."""
+
+BLOCK_ROWS = 64
+"""First variables that are scored together, with all partners that any of them has."""
 
 
 @dataclass(frozen=True)
@@ -127,3 +131,29 @@ def histogram_sums(
         "pairs": np.array([pairs], dtype=np.int64),
         "pairs_scored": np.array([int(score_bins.size)], dtype=np.int64),
     }
+
+
+def score_listed(
+    scorer: BsplineScorer, z: NDArray[np.float64], i: NDArray[Any], j: NDArray[Any]
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Scores in bits of the pairs (i, j), and the samples observed in both.
+
+    z : float64 (variables, samples), scaled, NaN where missing. i, j : integers (pairs,). Returns
+    float64 and int32, both (pairs,).
+    """
+    bits = np.empty(i.size)
+    n_samples = np.full(i.size, z.shape[1], dtype=np.int32)
+    to_host = scorer.device.to_host
+    block = i // BLOCK_ROWS
+    for number in np.unique(block):
+        here = np.flatnonzero(block == number)
+        firsts, at = np.unique(i[here], return_inverse=True)
+        seconds, to = np.unique(j[here], return_inverse=True)
+        scored, observed = scorer.scores(
+            scorer.weights(np.ascontiguousarray(z[firsts])),
+            scorer.weights(np.ascontiguousarray(z[seconds])),
+        )
+        bits[here] = to_host(scored)[at, to]
+        if observed is not None:
+            n_samples[here] = to_host(observed)[at, to]
+    return bits, n_samples

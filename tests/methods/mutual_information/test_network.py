@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pairtile.methods.mutual_information.build import (
+from pairtile.api.settings import analysis_config
+from pairtile.methods.mutual_information.config import MutualInformationConfig
+from pairtile.methods.mutual_information.context_scores import moments_from_pairs
+from pairtile.methods.mutual_information.network import (
+    Genes,
     Pairs,
+    Significance,
     build_network,
     directed_edges,
     p_values,
     q_values,
 )
-from pairtile.methods.mutual_information.clr_scores import moments_from_pairs
-from pairtile.methods.mutual_information.significance import Null
+from pairtile.methods.mutual_information.null import Null
 from scipy.stats import false_discovery_control
 
 GENES, SAMPLES, TOP_BITS, BINS = 40, 100, 3.0, 2048
@@ -40,12 +44,17 @@ def histogram(pairs):
     return np.histogram(pairs.mi_bits, bins=BINS, range=(0, TOP_BITS))[0][None, :]
 
 
-def built(pairs, null, keep, **options):
+def built(pairs, null, keep, *, score="mi", dpi=False, moments=None, is_regulator=None):
     p, extrapolated = p_values(pairs, null)
     q = q_values(p, pairs.i.size, null, histogram(pairs), SAMPLES, TOP_BITS)
-    defaults = {"score": "mi", "moments": None, "dpi": None, "is_regulator": None}
+    rules = analysis_config(MutualInformationConfig, keep=keep, dpi=dpi)
     return build_network(
-        pairs, p, q, extrapolated, n_genes=GENES, keep=keep, **(defaults | options)
+        pairs,
+        Significance(p, q, extrapolated),
+        Genes(GENES, is_regulator, moments),
+        keep=rules.keep,
+        score=score,
+        dpi=rules.dpi or None,
     )
 
 
@@ -157,20 +166,8 @@ def test_extrapolated_p_values_are_flagged_and_counted():
 
 
 def test_no_pairs_give_an_empty_network_with_its_columns():
-    pairs, _ = example()
-    none = pairs.take(np.empty(0, dtype=int))
-    empty = build_network(
-        none,
-        np.empty(0),
-        np.empty(0),
-        np.empty(0, dtype=bool),
-        n_genes=GENES,
-        keep={"fdr": 0.01},
-        score="mi",
-        moments=None,
-        dpi={"tolerance": 0.0, "rule": "relative"},
-        is_regulator=None,
-    )
+    pairs, null = example()
+    empty = built(pairs.take(np.empty(0, dtype=int)), null, {"fdr": 0.01}, dpi={})
     assert empty.edges.columns.tolist() == [
         "source",
         "target",
@@ -185,4 +182,4 @@ def test_no_pairs_give_an_empty_network_with_its_columns():
 def test_scores_beside_mi_need_moments():
     pairs, _ = example()
     with pytest.raises(ValueError, match="moments"):
-        directed_edges(pairs, "clr", None, None)
+        directed_edges(pairs, "clr", Genes(GENES, None, None))

@@ -1,14 +1,16 @@
-"""CLR and target_z against dense matrices."""
+"""CLR and target_z: lists of pairs against dense matrices, and matrices against lists."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pairtile.methods.mutual_information.clr_scores import clr, moments_from_pairs, target_z
+from pairtile import clr, mutual_information, target_z
+from pairtile.methods.mutual_information import context_scores as scores
 
 
 def dense_scores(mi: Any, is_regulator: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -63,8 +65,10 @@ def test_scores_agree_with_dense_matrices(case: Any) -> None:
     mi, is_regulator = case
     i, j, values = pairs_of(mi, is_regulator)
     everybody = np.ones(len(mi), dtype=bool) if is_regulator is None else is_regulator
-    moments = moments_from_pairs(i, j, values, len(mi), is_regulator)
-    for score, expected in zip((clr, target_z), dense_scores(mi, everybody), strict=True):
+    moments = scores.moments_from_pairs(i, j, values, len(mi), is_regulator)
+    for score, expected in zip(
+        (scores.clr, scores.target_z), dense_scores(mi, everybody), strict=True
+    ):
         forward, backward = score(i, j, values, moments, is_regulator)
         np.testing.assert_allclose(forward, expected[i, j], atol=1e-9)
         np.testing.assert_allclose(
@@ -75,15 +79,15 @@ def test_scores_agree_with_dense_matrices(case: Any) -> None:
 def test_clr_is_symmetric_without_regulators() -> None:
     mi, _ = np.random.default_rng(0).gamma(2, 0.2, (2, 20, 20))
     i, j, values = pairs_of(mi, None)
-    forward, backward = clr(i, j, values, moments_from_pairs(i, j, values, 20))
+    forward, backward = scores.clr(i, j, values, scores.moments_from_pairs(i, j, values, 20))
     np.testing.assert_array_equal(forward, backward)
 
 
 def test_backward_scores_are_missing_where_the_target_is_no_regulator() -> None:
     is_regulator = np.array([True, True, False])
     i, j, mi = [0, 0, 1], [1, 2, 2], [0.3, 0.1, 0.2]
-    moments = moments_from_pairs(i, j, mi, 3, is_regulator)
-    for score in (clr, target_z):
+    moments = scores.moments_from_pairs(i, j, mi, 3, is_regulator)
+    for score in (scores.clr, scores.target_z):
         forward, backward = score(i, j, mi, moments, is_regulator)
         assert np.isfinite(forward).all()
         np.testing.assert_array_equal(np.isnan(backward), [False, True, True])
@@ -93,11 +97,11 @@ def test_moments_of_parts_add_up_to_those_of_the_whole() -> None:
     random = np.random.default_rng(1)
     mi = random.gamma(2, 0.2, (30, 30))
     i, j, values = pairs_of(mi, None)
-    whole = moments_from_pairs(i, j, values, 30)
+    whole = scores.moments_from_pairs(i, j, values, 30)
     part = random.random(len(i)) < 0.4
-    added = moments_from_pairs(i[part], j[part], values[part], 30) + moments_from_pairs(
-        i[~part], j[~part], values[~part], 30
-    )
+    added = scores.moments_from_pairs(
+        i[part], j[part], values[part], 30
+    ) + scores.moments_from_pairs(i[~part], j[~part], values[~part], 30)
     for role in ("as_target", "as_source"):
         for name in ("count", "sum", "sum_squares"):
             np.testing.assert_allclose(
@@ -109,7 +113,7 @@ def test_rounding_errors_are_not_taken_for_spread() -> None:
     """A constant gene, MI 0.1 with everything: 0.1^2 does not sum exactly."""
     i, j = np.triu_indices(1000, 1)
     mi = np.full(len(i), 0.1)
-    forward, backward = target_z(i, j, mi, moments_from_pairs(i, j, mi, 1000))
+    forward, backward = scores.target_z(i, j, mi, scores.moments_from_pairs(i, j, mi, 1000))
     assert not forward.any()
     assert not backward.any()
 
@@ -127,4 +131,85 @@ def test_rounding_errors_are_not_taken_for_spread() -> None:
 def test_bad_pairs_are_refused_with_a_reason(change: dict[str, Any], message: str) -> None:
     valid: dict[str, Any] = {"i": [0, 1], "j": [1, 2], "mi": [0.1, 0.2], "n_genes": 3}
     with pytest.raises(ValueError, match=message):
-        moments_from_pairs(**(valid | change))
+        scores.moments_from_pairs(**(valid | change))
+
+
+FUNCTIONS = [(clr, scores.clr), (target_z, scores.target_z)]
+
+
+def of_list(function: Any, mi: np.ndarray, regulators: np.ndarray | None) -> np.ndarray:
+    """The score of every source and target by way of a list of pairs."""
+    n = mi.shape[1]
+    is_regulator = np.ones(n, dtype=bool) if regulators is None else np.isin(range(n), regulators)
+    rows = np.arange(n) if regulators is None else regulators
+    both = [(r, i, j) for r, i in enumerate(rows) for j in range(n) if i != j]
+    once = [(r, i, j) for r, i, j in both if not is_regulator[j] or i < j]
+    row, i, j = (np.array(part, dtype=int) for part in zip(*once, strict=True))
+    scored = ~np.isnan(mi[row, j])
+    row, i, j = row[scored], i[scored], j[scored]
+    flags = None if regulators is None else is_regulator
+    moments = scores.moments_from_pairs(i, j, mi[row, j], n, flags)
+    forward, backward = function(i, j, mi[row, j], moments, flags)
+    square = np.full((n, n), np.nan)
+    square[i, j] = forward
+    square[j, i] = backward
+    return square[rows]
+
+
+@st.composite
+def matrices_of_results(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray | None]:
+    n = draw(st.integers(2, 8))
+    random = np.random.default_rng(draw(st.integers(0, 10_000)))
+    mi = random.random((n, n)).round(draw(st.integers(0, 3)))
+    mi[random.random((n, n)) < draw(st.sampled_from([0.0, 0.3]))] = np.nan
+    mi = np.triu(mi, 1) + np.triu(mi, 1).T
+    np.fill_diagonal(mi, np.nan)
+    if draw(st.booleans()):
+        return mi, None
+    regulators = np.flatnonzero(random.random(n) < 0.5)
+    regulators = regulators if regulators.size else np.array([0])
+    return mi[regulators], regulators
+
+
+@pytest.mark.parametrize(("of_matrix", "of_pairs"), FUNCTIONS)
+@settings(deadline=None)
+@given(case=matrices_of_results())
+def test_matrix_form_gives_what_the_list_form_gives(
+    of_matrix: Any, of_pairs: Any, case: tuple[np.ndarray, np.ndarray | None]
+) -> None:
+    mi, regulators = case
+    np.testing.assert_allclose(of_matrix(mi), of_list(of_pairs, mi, regulators), atol=1e-9)
+
+
+@pytest.mark.parametrize("function", [clr, target_z])
+def test_self_scores_count_nowhere(function: Any) -> None:
+    mi = mutual_information(np.random.default_rng(0).normal(size=(6, 30)))
+    with_self = mi.copy()
+    np.fill_diagonal(with_self, 99.0)
+    np.testing.assert_array_equal(function(with_self), function(mi))
+    names = list("abcdef")
+    rows = pd.DataFrame(with_self, index=names, columns=names).loc[["e", "b"]]
+    expected = function(mi[[4, 1]])
+    found = function(rows)
+    np.testing.assert_allclose(found, expected)
+    assert list(found.index) == ["e", "b"]
+
+
+def test_target_z_has_mean_0_and_deviation_1_in_every_column() -> None:
+    z = target_z(mutual_information(np.random.default_rng(0).normal(size=(20, 40))))
+    np.testing.assert_allclose(np.nanmean(z, axis=0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(np.nanstd(z, axis=0), 1.0)
+
+
+@pytest.mark.parametrize("function", [clr, target_z])
+@pytest.mark.parametrize(
+    ("mi", "message"),
+    [
+        (np.zeros(3), r"mi: found shape \(3,\); expected \(genes, genes\)"),
+        (np.array([["a"]]), "mi: found no table of numbers"),
+        (np.full((2, 2), np.inf), "mi: found infinite values"),
+    ],
+)
+def test_what_is_no_matrix_of_scores_is_refused(function: Any, mi: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        function(mi)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pairtile.methods.mutual_information.dpi import data_processing_inequality
+from paths import SHARED
 
-GOLDEN = Path(__file__).resolve().parents[4] / "shared" / "golden" / "mutual_information"
+GOLDEN = SHARED / "golden" / "mutual_information"
 
 both_backends = pytest.mark.parametrize(
     "backend", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]

@@ -5,15 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from naive import naive_mi_matrix
+from pairtile.api.settings import analysis_config
 from pairtile.engine.chunk_file import PASSED, RANK_SCORE, add_summaries
 from pairtile.engine.selection import RunningTopK, Selection
 from pairtile.gpu.device import choose
-from pairtile.methods.mutual_information.block_scores import better_direction
-from pairtile.methods.mutual_information.clr_scores import clr, moments_from_pairs, target_z
-from pairtile.methods.mutual_information.moments import ExactMoments
-from pairtile.methods.mutual_information.prepare import spline_settings
-from pairtile.methods.mutual_information.score import MutualInformation
-from pairtile.splines.values import marginal_entropies, scaled
+from pairtile.methods.mutual_information.api import open_analysis
+from pairtile.methods.mutual_information.config import MutualInformationConfig
+from pairtile.methods.mutual_information.context_scores import (
+    ExactMoments,
+    better_direction,
+    clr,
+    moments_from_pairs,
+    target_z,
+)
 
 BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 GENES, SAMPLES, EDGE = 23, 60, 7
@@ -33,22 +37,10 @@ def table(missing=True, seed=0):
 
 
 def opened(values, *, regulators=(), backend="cpu", precision="float64", **changes):
-    section = {
-        "estimator": {"bins": 6, "order": 3, "knots": "clamped", "transform": "none"},
-        "preprocess": {"min_samples": 20},
-        "null": {"permutations": 1000},
-        "keep": "all",
-        "score": "mi",
-        "gold_standard": None,
-    } | changes
-    spline = spline_settings(section, precision)
-    z = scaled(values, spline, "none")
-    state = {
-        "z": z,
-        "entropy_bits": marginal_entropies(z, spline),
-        "regulators": np.asarray(regulators, dtype=np.int32),
-    }
-    return MutualInformation(section, state, choose(backend), precision)
+    estimator = {"bins": 6, "transform": "none", "precision": precision}
+    given = {"estimator": estimator, "null": {"permutations": 1000}, "keep": "all"} | changes
+    config = analysis_config(MutualInformationConfig, **given)
+    return open_analysis(values, np.asarray(regulators), config, choose(backend))
 
 
 def tiles(estimator):

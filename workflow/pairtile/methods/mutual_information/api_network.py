@@ -1,0 +1,465 @@
+"""From expression to a network in one call, and its steps on scores in memory: ``clr``,
+``target_z``, data processing inequality."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar, overload
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from pairtile.api.anndata_network import add_network, check_storage
+from pairtile.api.prepare import prepared_genes
+from pairtile.api.regulators import regulator_rows
+from pairtile.api.settings import analysis_config
+from pairtile.api.table import as_table
+from pairtile.engine.in_memory import network_in_memory
+from pairtile.engine.network import Network
+from pairtile.gpu.device import choose
+from pairtile.methods.mutual_information.api import open_analysis
+from pairtile.methods.mutual_information.config import MutualInformationConfig
+from pairtile.methods.mutual_information.context_scores import RoleMoments
+from pairtile.methods.mutual_information.dpi import data_processing_inequality as surviving_edges
+from pairtile.methods.mutual_information.score import MutualInformation
+from pairtile.preprocess.expression import Prepared
+
+DEFAULT_KEEP: Mapping[str, float] = {"fdr": 0.01}
+
+SETTINGS = ("score", "keep", "dpi", "estimator", "null")
+"""Keys of the configuration that ``attrs`` of a network names."""
+
+EDGE_COLUMNS = ("source", "target", "mi_bits")
+
+ArrayOrFrame = TypeVar("ArrayOrFrame", NDArray[np.float64], pd.DataFrame)
+
+
+def infer_network(
+    expression: Any,
+    regulators: Sequence[Any] | NDArray[Any] | None = None,
+    *,
+    score: str = "target_z",
+    keep: Mapping[str, float] | str | None = None,
+    dpi: Mapping[str, Any] | bool | None = None,
+    preprocess: Mapping[str, Any] | None = None,
+    bins: int = 10,
+    order: int = 3,
+    knots: str = "clamped",
+    transform: str = "rank",
+    precision: str = "auto",
+    permutations: int | str = "auto",
+    seed: int = 1,
+    orientation: str = "genes_in_rows",
+    layer: str | None = None,
+    backend: str = "auto",
+    key_added: str | None = None,
+    copy: bool = False,
+) -> Any:
+    """Infer a gene network: preparation, mutual information, significance, threshold, DPI.
+
+    The same as an analysis of the workflow with these settings, seed and backend, edge for edge and
+    number for number, in this process and without files. For tables that take hours, for
+    bootstraps, and for a report there is the workflow.
+
+    Parameters
+    ----------
+    expression : array, DataFrame, AnnData, Expression, Prepared or Simulation
+        Shape (genes, samples), NaN where missing; AnnData is cells x genes.
+    regulators : sequence, optional
+        Names of genes (gene numbers for an array) or a mask. Only their pairs are scored, and
+        edges start at them. Names that are not among the genes are left out with a warning.
+    score : {"target_z", "clr", "mi"}
+        What ranks edges, and what ``keep`` of ``score`` and ``top_edges`` goes by.
+    keep : mapping or "all", optional
+        ``{"fdr": x}``, ``{"p_value": x}``, ``{"score": x}`` or ``{"top_edges": n}``. Without it,
+        ``{"fdr": 0.01}``.
+    dpi : mapping, optional
+        ``{"tolerance": 0.1}`` and ``{"rule": "relative" or "additive"}``, or ``True`` for tolerance
+        0: remove indirect edges. None or ``False``: do not.
+    preprocess : mapping, optional
+        ``log2``, ``pseudocount``, ``normalize``, ``min_samples``, ``drop_constant`` as for
+        :func:`prepare_expression`; those left out have its defaults (so values that look raw are
+        taken to log2). Not for a ``Prepared``, which is taken as it is.
+    bins, order, knots, transform, precision, orientation, layer, backend
+        As for :func:`mutual_information`.
+    permutations : int or "auto"
+        Draws of the null; ``auto``: as many as ``keep`` needs.
+    seed : int
+        Of the null.
+    key_added : str, optional
+        Only for an AnnData: store the network in it, as :func:`add_network` does
+        (``varp[key_added]`` and ``uns[key_added]``), and return None.
+    copy : bool
+        With ``key_added``: return a changed copy of the AnnData.
+
+    Returns
+    -------
+    DataFrame, best edge first; None or AnnData with ``key_added``
+        ``source``, ``target`` (as the genes are labelled; numbers for an array), ``mi_bits``,
+        ``p_value``, ``q_value`` (Benjamini-Hochberg; both of MI), ``clr`` or ``target_z``,
+        ``p_method`` ("empirical" or "extrapolated"). Undirected edges are there once. ``attrs``
+        has ``directed``, ``counts``, ``threshold_bits`` (least MI kept), ``notes`` (what was
+        decided on the way), ``device`` and ``settings``.
+
+    Raises
+    ------
+    ValueError
+        As :func:`mutual_information`; or no regulator left after preparation.
+    InputError
+        Values that cannot be prepared as asked, see :func:`prepare_expression`.
+    DeviceError
+        ``backend="cuda"`` without a GPU.
+
+    Notes
+    -----
+    Sources: Daub et al. 2004, BMC Bioinformatics 5:118 (estimator); Margolin et al. 2006, BMC
+    Bioinformatics 7 (S1) S7 (threshold and DPI); Faith et al. 2007, PLoS Biology 5:e8 (CLR).
+
+    Examples
+    --------
+    >>> from pairtile.simulate import simulate_kinetic
+    >>> simulated = simulate_kinetic(n_genes=30, n_samples=100, n_regulators=4)
+    >>> network = infer_network(simulated, simulated.regulators, keep={"top_edges": 20})
+    >>> len(network), network.attrs["directed"]
+    (20, True)
+    >>> true = set(zip(simulated.edges["source"], simulated.edges["target"]))
+    >>> (network["source"][0], network["target"][0]) in true
+    True
+    """
+    check_storage(expression, key_added, copy)
+    settings: dict[str, Any] = {
+        "score": score,
+        "keep": DEFAULT_KEEP if keep is None else keep,
+        "dpi": False if dpi is None else {} if dpi is True else dpi,
+        "estimator": {
+            "bins": bins,
+            "order": order,
+            "knots": knots,
+            "transform": transform,
+            "precision": precision,
+        },
+        "null": {"permutations": permutations},
+    }
+    if isinstance(expression, Prepared):
+        if preprocess is not None:
+            raise ValueError("preprocess: found it beside prepared values; expected None")
+        preprocess = {"min_samples": expression.parameters["min_samples"]}
+    config = analysis_config(
+        MutualInformationConfig, **settings, preprocess=preprocess or {}, seed=seed, backend=backend
+    )
+    table = as_table(expression, orientation=orientation, layer=layer)
+    listed = None
+    if regulators is not None:
+        listed = regulator_rows(regulators, table.labels, named=table.genes is not None)
+    prepared, kept = prepared_genes(expression, table, config.preprocess)
+    opened = open_analysis(prepared.values, _among(listed, kept), config, choose(backend))
+    tiles = opened.space(opened.state).tiles()
+    result = network_in_memory(opened, tiles, int(seed))
+    edges = _with_labels(result.edges, table.labels[kept])
+    edges.attrs = _attributes(opened, prepared, result, int(seed))
+    if key_added is None:
+        return edges
+    return add_network(expression, edges, key_added=key_added, copy=copy)
+
+
+def _with_labels(edges: pd.DataFrame, labels: pd.Index[Any]) -> pd.DataFrame:
+    """Edges by gene number as edges by the caller's labels."""
+    edges = edges.copy()
+    for end in ("source", "target"):
+        edges[end] = labels[edges[end].to_numpy()]
+    edges["mi_bits"] = edges["mi_bits"].astype(np.float64)
+    return edges
+
+
+def _attributes(
+    opened: MutualInformation, prepared: Prepared, result: Network, seed: int
+) -> dict[str, Any]:
+    """How a network came about, in plain types: ``attrs`` of its table."""
+    return {
+        "directed": result.directed,
+        "counts": {**prepared.counts, **result.counts},
+        "threshold_bits": result.threshold_bits,
+        "notes": list(prepared.notes),
+        "device": opened.device.name,
+        "settings": {
+            **opened.config.model_dump(mode="json", include=set(SETTINGS)),
+            "preprocess": dict(prepared.parameters),
+            "precision": opened.precision,
+            "seed": seed,
+        },
+    }
+
+
+def _among(listed: NDArray[np.int64] | None, kept: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Regulators by their numbers among the kept genes; empty where there is no list."""
+    if listed is None:
+        return np.empty(0, dtype=np.int64)
+    found = np.flatnonzero(np.isin(kept, listed))
+    if not found.size:
+        raise ValueError(
+            f"regulators: found all {listed.size} dropped by preparation (too few samples, or "
+            "constant); expected at least one that is kept"
+        )
+    if found.size < listed.size:
+        warnings.warn(
+            f"{listed.size - found.size} of {listed.size} regulators were dropped by preparation.",
+            stacklevel=3,
+        )
+    return found
+
+
+def clr(mi: ArrayOrFrame) -> ArrayOrFrame:
+    """Context likelihood of relatedness: how far a pair's MI stands out for both its genes.
+
+    clr[s, t] = sqrt(max(0, z_s)^2 + max(0, z_t)^2), where z_s is the z-score of mi[s, t] in its
+    row (all targets of the source s), z_t in its column (all candidate sources of the target t);
+    population standard deviation, 0 where there is no spread. Symmetric for a symmetric matrix.
+
+    Parameters
+    ----------
+    mi : float array or DataFrame [shape: (genes, genes) or (regulators, genes)]
+        As ``mutual_information`` returns it. NaN cells have no score and count nowhere; so do a
+        square matrix' diagonal and cells of a DataFrame with the same name on both sides.
+
+    Returns
+    -------
+    float64, the same kind and shape
+        NaN where there is no score.
+
+    Raises
+    ------
+    ValueError
+        Not a two-dimensional table of numbers, or infinite values.
+
+    Notes
+    -----
+    Source: Faith et al. 2007, PLoS Biology 5:e8. For lists of pairs, which need no room for a
+    matrix, there is ``pairtile.methods.mutual_information.context_scores``.
+
+    Examples
+    --------
+    >>> mi = np.array([[np.nan, 3.0, 1.0], [3.0, np.nan, 2.0], [1.0, 2.0, np.nan]])
+    >>> clr(mi).round(3)
+    array([[  nan, 1.414, 0.   ],
+           [1.414,   nan, 1.   ],
+           [0.   , 1.   ,   nan]])
+    """
+    values = _scored(mi)
+    by_source, by_target = _z(values, axis=1), _z(values, axis=0)
+    # maximum and hypot keep NaN.
+    return _as_given(mi, np.hypot(np.maximum(0.0, by_source), np.maximum(0.0, by_target)))
+
+
+def target_z(mi: ArrayOrFrame) -> ArrayOrFrame:
+    """z-score of mi[source, target] among all candidate sources of that target: its column.
+
+    Directed: cell [s, t] is the score of s -> t, and [t, s] that of t -> s. Population standard
+    deviation, the target itself left out; 0 where a column has no spread. Of the scores here, the
+    one that ranks true edges best (docs of the project have the table).
+
+    Parameters, returned values and errors are those of :func:`clr`.
+
+    Examples
+    --------
+    >>> mi = np.array([[np.nan, 3.0, 1.0], [3.0, np.nan, 2.0], [1.0, 2.0, np.nan]])
+    >>> target_z(mi)
+    array([[nan,  1., -1.],
+           [ 1., nan,  1.],
+           [-1., -1., nan]])
+    """
+    return _as_given(mi, _z(_scored(mi), axis=0))
+
+
+def _scored(mi: NDArray[np.float64] | pd.DataFrame) -> NDArray[np.float64]:
+    """A copy with NaN where a gene meets itself."""
+    try:
+        values = np.array(mi, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"mi: found no table of numbers ({error}); expected numbers") from error
+    if values.ndim != 2:
+        raise ValueError(f"mi: found shape {values.shape}; expected (genes, genes)")
+    if np.isinf(values).any():
+        raise ValueError("mi: found infinite values; expected finite ones, or NaN for no score")
+    if isinstance(mi, pd.DataFrame):
+        column = mi.columns.get_indexer(mi.index)
+        row = np.flatnonzero(column >= 0)
+        values[row, column[row]] = np.nan
+    elif values.shape[0] == values.shape[1]:
+        np.fill_diagonal(values, np.nan)
+    return values
+
+
+def _z(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+    moments = RoleMoments(
+        count=(~np.isnan(values)).sum(axis=axis),
+        sum=np.nansum(values, axis=axis),
+        sum_squares=np.nansum(values**2, axis=axis),
+    )
+    mean, sd = (np.expand_dims(a, axis) for a in moments.mean_sd())
+    return (values - mean) / np.where(sd > 0.0, sd, np.inf)
+
+
+def _as_given(mi: ArrayOrFrame, values: NDArray[np.float64]) -> ArrayOrFrame:
+    if isinstance(mi, pd.DataFrame):
+        return pd.DataFrame(values, index=mi.index, columns=mi.columns, copy=False)
+    return values
+
+
+@overload
+def data_processing_inequality(
+    edges: pd.DataFrame,
+    *,
+    tolerance: float = 0.0,
+    rule: str = "relative",
+    regulators: Sequence[Any] | NDArray[Any] | None = None,
+    backend: str = "auto",
+) -> pd.Series[bool]: ...
+
+
+@overload
+def data_processing_inequality(
+    edges: ArrayLike,
+    j: ArrayLike,
+    mi: ArrayLike,
+    *,
+    n_genes: int | None = None,
+    tolerance: float = 0.0,
+    rule: str = "relative",
+    regulators: Sequence[Any] | NDArray[Any] | None = None,
+    backend: str = "auto",
+) -> NDArray[np.bool_]: ...
+
+
+def data_processing_inequality(
+    edges: Any,
+    j: ArrayLike | None = None,
+    mi: ArrayLike | None = None,
+    *,
+    n_genes: int | None = None,
+    tolerance: float = 0.0,
+    rule: str = "relative",
+    regulators: Sequence[Any] | NDArray[Any] | None = None,
+    backend: str = "auto",
+) -> Any:
+    """Say which edges are not the weakest of a triangle: the direct ones, as far as MI shows.
+
+    An edge AB is removed if any gene C, adjacent to both, gives MI_AB < (1 - tolerance) *
+    min(MI_AC, MI_BC) (``relative``, as ARACNE), or min(MI_AC, MI_BC) - MI_AB > tolerance in units
+    of MI (``additive``, as minet). All decisions are made on the network as given.
+
+    Parameters
+    ----------
+    edges : DataFrame, or integers [array-like, shape: (E,)]
+        A table with columns ``source``, ``target`` (names) and ``mi_bits``, such as
+        ``infer_network`` returns; where a pair is there in both directions it is decided once. Or
+        the first gene's number of each edge, with ``j`` and ``mi`` beside it, each pair once.
+    j : integers [shape: (E,)]
+        The second gene's number.
+    mi : float32 or float64 [shape: (E,)]
+        Mutual information, any unit.
+    n_genes : int, optional
+        Genes are numbered 0 to ``n_genes`` - 1; the largest number that occurs, plus 1.
+    tolerance : float
+        ``relative``: 0 to 1; ``additive``: 0 or more, in the unit of MI.
+    rule : {"relative", "additive"}
+    regulators : sequence, optional
+        Names (gene numbers or a mask for arrays). An edge of a regulator is then never removed
+        because of a C that is none.
+    backend : {"auto", "cpu", "cuda"}
+        All give the same answer.
+
+    Returns
+    -------
+    bool, a Series with the index of the table, or an array [shape: (E,)]
+        True where the edge stays: ``edges[data_processing_inequality(edges)]``.
+
+    Raises
+    ------
+    ValueError
+        Missing columns, lengths that differ, self edges, repeated edges, the two directions of a
+        pair with unlike MI, MI that is not finite, an impossible tolerance or rule, regulators
+        of which none has an edge.
+    DeviceError
+        ``backend="cuda"`` without a GPU.
+
+    Notes
+    -----
+    Sources: Margolin et al. 2006, BMC Bioinformatics 7 (S1) S7 (DPI, tolerance); Meyer et al.
+    2008, BMC Bioinformatics 9:461 (additive rule). Time and memory: see
+    ``pairtile.methods.mutual_information.dpi``; 10 million edges of 20,000 genes are no difficulty.
+
+    Examples
+    --------
+    >>> data_processing_inequality([0, 1, 0, 2], [1, 2, 2, 3], [0.9, 0.8, 0.3, 0.1])
+    array([ True,  True, False,  True])
+    >>> edges = pd.DataFrame({"source": ["a", "b", "a"], "target": ["b", "c", "c"],
+    ...                       "mi_bits": [0.9, 0.8, 0.3]})
+    >>> edges[data_processing_inequality(edges)]
+      source target  mi_bits
+    0      a      b      0.9
+    1      b      c      0.8
+    """
+    device = choose(backend).backend
+    if isinstance(edges, pd.DataFrame):
+        if j is not None or mi is not None or n_genes is not None:
+            raise ValueError("j, mi, n_genes: found beside a table of edges; expected none of them")
+        return _of_table(edges, regulators, tolerance=tolerance, rule=rule, backend=device)
+    if j is None or mi is None:
+        raise ValueError("found no j and mi; expected them beside the first genes of the edges")
+    first, second = np.asarray(edges), np.asarray(j)
+    if n_genes is None:
+        n_genes = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
+    is_regulator = None
+    if regulators is not None:
+        is_regulator = np.zeros(n_genes, dtype=bool)
+        is_regulator[regulator_rows(regulators, pd.RangeIndex(n_genes), named=False)] = True
+    return surviving_edges(
+        first,
+        second,
+        mi,
+        n_genes,
+        tolerance=tolerance,
+        rule=rule,
+        is_regulator=is_regulator,
+        backend=device,
+    )
+
+
+def _of_table(edges: pd.DataFrame, regulators: Any, **options: Any) -> pd.Series[bool]:
+    missing = [column for column in EDGE_COLUMNS if column not in edges]
+    if missing:
+        raise ValueError(
+            f"edges: found no column {', '.join(missing)}; expected {', '.join(EDGE_COLUMNS)}"
+        )
+    ends = pd.concat([edges["source"], edges["target"]], ignore_index=True)
+    numbers, names = pd.factorize(ends)
+    if (numbers < 0).any():
+        raise ValueError("edges: found a missing name; expected two genes for each edge")
+    a, b = numbers[: len(edges)].astype(np.int64), numbers[len(edges) :].astype(np.int64)
+    twice = edges.duplicated(["source", "target"]).to_numpy()
+    if twice.any():
+        source, target = edges.loc[twice, ["source", "target"]].iloc[0]
+        raise ValueError(
+            f"edges: found {source} - {target} more than once; expected each edge once"
+        )
+    pair = np.minimum(a, b) * len(names) + np.maximum(a, b)
+    _, first, of_row = np.unique(pair, return_index=True, return_inverse=True)
+    values = edges["mi_bits"].to_numpy()
+    unlike = np.flatnonzero(values[first][of_row] != values)
+    if unlike.size and not pd.isna(values[unlike]).any():
+        source, target = edges[["source", "target"]].iloc[unlike[0]]
+        raise ValueError(
+            f"edges: found {source} - {target} with another mi_bits than the opposite direction; "
+            "expected one for both"
+        )
+    is_regulator = None
+    if regulators is not None and len(edges):
+        is_regulator = np.asarray(pd.Index(names).isin(list(regulators)))
+        if not is_regulator.any():
+            raise ValueError("regulators: found none that has an edge; expected names as in edges")
+    kept = surviving_edges(
+        a[first], b[first], values[first], len(names), is_regulator=is_regulator, **options
+    )
+    return pd.Series(kept[of_row], index=edges.index, dtype=bool, name="kept")

@@ -1,0 +1,367 @@
+"""From what the merge leaves of an analysis of gene pairs to its network, ranking and histogram.
+
+The one place where p- and q-values, ``keep``, DPI, scores and the bootstrap consensus come
+together; the workflow's steps, bootstraps and ``pairtile.infer_network`` all call it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pairtile.engine.estimator import Merged, Ranking
+from pairtile.engine.network import Network, sort_edges
+from pairtile.gpu.device import Device
+from pairtile.methods.mutual_information.bootstrap import bootstrap_consensus
+from pairtile.methods.mutual_information.config import (
+    DpiConfig,
+    KeepAll,
+    KeepRule,
+    MutualInformationConfig,
+)
+from pairtile.methods.mutual_information.context_scores import (
+    ExactMoments,
+    GeneMoments,
+    clr,
+    target_z,
+)
+from pairtile.methods.mutual_information.dpi import data_processing_inequality
+from pairtile.methods.mutual_information.null import Null
+from pairtile.statistics.correction import benjamini_hochberg
+
+P_GRID = np.concatenate([np.logspace(-30, -6, 97), np.logspace(-6, 0, 241)[1:]])
+"""p-values at which the tests of all pairs are counted, for q-values."""
+
+
+class GeneAnalysis(Protocol):
+    """What is needed of an opened estimator of gene pairs."""
+
+    config: MutualInformationConfig
+    state: Mapping[str, NDArray[Any]]
+    device: Device
+    genes: int
+    is_regulator: NDArray[np.bool_] | None
+
+    def score_pairs(
+        self, i: NDArray[Any], j: NDArray[Any]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+        """Scores and samples of a list of pairs."""
+        ...
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The merged table: each unordered pair at most once, with its samples."""
+
+    i: NDArray[np.int32]
+    j: NDArray[np.int32]
+    mi_bits: NDArray[np.floating]
+    n_samples: NDArray[np.int32]
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame) -> Pairs:
+        """From ``pairs.parquet``."""
+        names = ("i", "j", "mi_bits", "n_samples")
+        return cls(*(frame[name].to_numpy() for name in names))
+
+    def take(self, which: NDArray[Any]) -> Pairs:
+        """Some of the pairs."""
+        return Pairs(self.i[which], self.j[which], self.mi_bits[which], self.n_samples[which])
+
+
+class Significance(NamedTuple):
+    """Of each pair: p-value, q-value, and whether the p-value is extrapolated."""
+
+    p: NDArray[np.float64]
+    q: NDArray[np.float64]
+    extrapolated: NDArray[np.bool_]
+
+
+class Genes(NamedTuple):
+    """How many genes there are; who is a regulator, None without a list; their moments of MI,
+    which ``clr`` and ``target_z`` need."""
+
+    number: int
+    is_regulator: NDArray[np.bool_] | None
+    moments: GeneMoments | None
+
+
+def infer_network(analysis: GeneAnalysis, merged: Merged) -> Network:
+    """The network: of the consensus where there are bootstraps, else of the merged pairs."""
+    if merged.bootstraps is not None:
+        return _consensus_network(analysis, merged, merged.bootstraps)
+    config = analysis.config
+    pairs = Pairs.from_frame(merged.pairs)
+    null = Null.from_arrays(merged.null)
+    p, extrapolated = p_values(pairs, null)
+    q = q_values(
+        p,
+        _n_tests(merged),
+        null,
+        merged.sums["statistic_histogram"],
+        int(analysis.state["z"].shape[1]),
+        _top_bits(config),
+        complete_to=config.keep.p_bound,
+    )
+    result = build_network(
+        pairs,
+        Significance(p, q, extrapolated),
+        _genes(analysis, merged),
+        keep=config.keep,
+        score=config.score,
+        dpi=config.dpi or None,
+        backend=analysis.device.backend,
+    )
+    beyond = result.counts["edges_with_extrapolated_p"]
+    result.threshold = {
+        "keep": config.keep.model_dump(mode="json"),
+        "mi_bits": result.threshold_bits,
+        "p_method": "extrapolated" if beyond else "empirical",
+        "permutations": int(sum(s.size for s in null.statistic)),
+    }
+    if beyond:
+        result.notes.append(
+            f"{beyond} edges have fewer than 10 null draws above them; their p-values are "
+            "extrapolated from the top 1% of the null (p_method: extrapolated)."
+        )
+    return result
+
+
+def rank_pairs(analysis: GeneAnalysis, merged: Merged) -> Ranking:
+    """Every stored pair in its allowed directions, with the score that ranks it."""
+    score, genes = analysis.config.score, _genes(analysis, merged)
+    edges = directed_edges(Pairs.from_frame(merged.pairs), score, genes)
+    edges = edges.rename(columns={_column(score): "score"})
+    return Ranking(edges[["source", "target", "score"]], _is_directed(score, genes))
+
+
+def score_histogram(
+    analysis: GeneAnalysis, merged: Merged, threshold_bits: float | None
+) -> dict[str, NDArray[Any]]:
+    """Histogram of all scores and of the null in the same bins, for ``scores.npz``."""
+    counts = merged.sums["histogram"]
+    top_bits = _top_bits(analysis.config)
+    edges = np.linspace(0.0, top_bits, counts.size + 1)
+    draws = np.concatenate(Null.from_arrays(merged.null).statistic)
+    bits = np.minimum(draws / analysis.state["z"].shape[1], top_bits)
+    return {
+        "edges": edges,
+        "counts": counts,
+        "null_counts": np.histogram(bits, bins=edges)[0],
+        "threshold_bits": np.array(np.nan if threshold_bits is None else threshold_bits),
+    }
+
+
+def p_values(pairs: Pairs, null: Null) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """p-value of each pair's MI and whether it is extrapolated."""
+    statistic = pairs.mi_bits.astype(np.float64) * pairs.n_samples
+    return null.p_value(statistic, null.class_of[pairs.i], null.class_of[pairs.j])
+
+
+def q_values(
+    p: NDArray[np.float64],
+    n_tests: int,
+    null: Null,
+    histogram: NDArray[np.int64],
+    bits_to_statistic: float,
+    top_bits: float,
+    *,
+    complete_to: float = 1.0,
+) -> NDArray[np.float64]:
+    """Benjamini-Hochberg q-values of pairs that are a part of all tests.
+
+    Ranks come from the pairs at hand and from ``histogram``, the statistics of *all* pairs by
+    class pair: a bin counts only where it lies wholly above the threshold, so that q is never too
+    small. Exact up to ``complete_to``.
+
+    Parameters
+    ----------
+    histogram : int64, shape (class pairs, bins), over 0 .. top_bits * bits_to_statistic.
+    complete_to
+        The p-value up to which the pairs at hand are all that there are. Those beyond were stored
+        for another reason, and only the histogram ranks them.
+    """
+    complete = p <= complete_to
+    q = np.ones(p.size)
+    q[complete] = benjamini_hochberg(p[complete], n_tests)
+    bins = histogram.shape[1]
+    at_least = np.cumsum(histogram[:, ::-1], axis=1)[:, ::-1]
+    at_least = np.concatenate([at_least, np.zeros((len(histogram), 1), dtype=np.int64)], axis=1)
+    n = null.n_classes
+    pairs_of_classes = [(a, b) for a in range(n) for b in range(a, n)]
+    bound = np.empty(P_GRID.size)
+    for k, p_grid in enumerate(P_GRID):
+        limits = null.thresholds(float(p_grid))
+        count = 0
+        for number, (a, b) in enumerate(pairs_of_classes):
+            first_bin = np.ceil(limits[a, b] / bits_to_statistic / top_bits * bins)
+            count += int(at_least[number, int(np.clip(first_bin, 0, bins))])
+        bound[k] = p_grid * n_tests / max(count, 1)
+    # The least bound among all thresholds that are no stricter than p.
+    least = np.minimum.accumulate(bound[::-1])[::-1]
+    place = np.searchsorted(P_GRID, p, side="left")
+    return np.minimum(q, np.minimum(least[np.minimum(place, P_GRID.size - 1)], 1.0))
+
+
+def build_network(
+    pairs: Pairs,
+    significance: Significance,
+    genes: Genes,
+    *,
+    keep: KeepRule,
+    score: str,
+    dpi: DpiConfig | None,
+    backend: str = "cpu",
+) -> Network:
+    """Keep, prune and direct.
+
+    Significance (``p_value``, ``fdr``) is that of MI; ``score`` and ``top_edges`` go by the chosen
+    score. ``clr`` with regulators and ``target_z`` are directed: a pair is an edge in each allowed
+    direction, each kept or not on its own by ``score`` and ``top_edges``. DPI works on the pairs
+    kept.
+    """
+    p, q, extrapolated = significance
+    table = directed_edges(pairs, score, genes)
+    pair = table.pop("pair").to_numpy()
+    kept = keep.kept(table[_column(score)].to_numpy(), p[pair], q[pair])
+    in_network = np.zeros(pairs.i.size, dtype=bool)
+    in_network[pair[kept]] = True
+    before = int(in_network.sum())
+    threshold_bits = float(pairs.mi_bits[in_network].min()) if before else None
+    if dpi is not None and before:
+        few = pairs if before == pairs.i.size else pairs.take(in_network)
+        in_network[in_network] = data_processing_inequality(
+            few.i,
+            few.j,
+            few.mi_bits,
+            genes.number,
+            tolerance=dpi.tolerance,
+            rule=dpi.rule,
+            is_regulator=genes.is_regulator,
+            backend=backend,
+        )
+    kept &= in_network[pair]
+    # Only now the other columns: there may be far fewer edges than pairs.
+    table, pair = table[kept], pair[kept]
+    table["p_value"] = p[pair]
+    table["q_value"] = q[pair]
+    table["p_method"] = np.where(extrapolated[pair], "extrapolated", "empirical")
+    edges = sort_edges(table, _column(score))
+    wanted = ["source", "target", "mi_bits", "p_value", "q_value"]
+    wanted += [] if score == "mi" else [score]
+    in_pairs = int(in_network.sum())
+    return Network(
+        edges[[*wanted, "p_method"]],
+        directed=_is_directed(score, genes),
+        counts={
+            "pairs_kept": before,
+            "pairs_before_dpi": before,
+            "pairs_removed_by_dpi": before - in_pairs,
+            "edges": len(edges),
+            "edges_with_extrapolated_p": int((edges["p_method"] == "extrapolated").sum()),
+        },
+        threshold_bits=threshold_bits,
+    )
+
+
+def directed_edges(pairs: Pairs, score: str, genes: Genes) -> pd.DataFrame:
+    """The directed candidates of scored pairs: pair (row), source, target, mi_bits, [score].
+
+    ``mi``, and ``clr`` without regulators, are symmetric: one row for each pair. Otherwise one row
+    for each allowed direction.
+    """
+    row = np.arange(pairs.i.size)
+    forward = {"pair": row, "source": pairs.i, "target": pairs.j, "mi_bits": pairs.mi_bits}
+    if score == "mi":
+        return pd.DataFrame(forward)
+    if genes.moments is None:
+        raise ValueError(f"score {score} needs the moments of all pairs")
+    function = {"clr": clr, "target_z": target_z}[score]
+    ahead, back = function(pairs.i, pairs.j, pairs.mi_bits, genes.moments, genes.is_regulator)
+    first = pd.DataFrame(forward | {score: ahead})
+    if not _is_directed(score, genes):
+        return first
+    allowed = ~np.isnan(back)
+    second = pd.DataFrame(
+        {
+            "pair": row[allowed],
+            "source": pairs.j[allowed],
+            "target": pairs.i[allowed],
+            "mi_bits": pairs.mi_bits[allowed],
+            score: back[allowed],
+        }
+    )
+    return pd.concat([first, second], ignore_index=True)
+
+
+def _consensus_network(analysis: GeneAnalysis, merged: Merged, bootstraps: pd.DataFrame) -> Network:
+    """Edges that come back in more bootstrap networks than chance explains."""
+    settings, score = analysis.config.bootstraps, analysis.config.score
+    table = bootstrap_consensus(
+        bootstraps["bootstrap"],
+        bootstraps["i"],
+        bootstraps["j"],
+        n_bootstraps=settings.number,
+        n_possible=_n_tests(merged),
+        correction=settings.correction,
+    )
+    seen = len(table)
+    table = table[table["q_value"] <= settings.alpha].reset_index(drop=True)
+    i, j = table["i"].to_numpy(), table["j"].to_numpy()
+    p, q = table["p_value"].to_numpy(), table["q_value"].to_numpy()
+    bits, n_samples = analysis.score_pairs(i, j)
+    result = build_network(
+        Pairs(i, j, bits, n_samples),
+        Significance(p, q, np.zeros(len(table), dtype=bool)),
+        _genes(analysis, merged),
+        keep=KeepAll(),
+        score=score,
+        dpi=None,
+    )
+    support = dict(zip(zip(i.tolist(), j.tolist(), strict=True), table["support"], strict=True))
+    edges = result.edges
+    ends = zip(edges["source"].tolist(), edges["target"].tolist(), strict=True)
+    counted = [support[(a, b) if (a, b) in support else (b, a)] for a, b in ends]
+    edges.insert(len(edges.columns) - 1, "support", np.array(counted, dtype=np.int64))
+    edges["p_method"] = "poisson"
+    result.edges = sort_edges(edges, _column(score))
+    result.counts = {
+        "bootstraps": settings.number,
+        "edges_in_any_bootstrap": seen,
+        "edges": len(edges),
+    }
+    result.threshold = {
+        "keep": {"consensus_q_value": settings.alpha},
+        "mi_bits": None,
+        "p_method": "poisson",
+        "permutations": int(merged.null["lengths"].sum()),
+    }
+    result.threshold_bits = None
+    return result
+
+
+def _column(score: str) -> str:
+    return "mi_bits" if score == "mi" else score
+
+
+def _is_directed(score: str, genes: Genes) -> bool:
+    return score == "target_z" or (score == "clr" and genes.is_regulator is not None)
+
+
+def _n_tests(merged: Merged) -> int:
+    return int(merged.sums["pairs_scored"].sum())
+
+
+def _top_bits(config: MutualInformationConfig) -> float:
+    """Upper end of the histograms: no score is larger than the entropy of equal bins."""
+    return max(1.0, float(np.log2(config.estimator.bins)))
+
+
+def _genes(analysis: GeneAnalysis, merged: Merged) -> Genes:
+    moments = None if merged.scan is None else ExactMoments.from_summaries(merged.scan)
+    return Genes(analysis.genes, analysis.is_regulator, moments)
