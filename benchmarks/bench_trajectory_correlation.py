@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.gpu.device import choose
-from pairtile.methods.trajectory_correlation.motion import PRESETS, MotionPairs, MotionSettings
+from pairtile.methods.trajectory_correlation.estimators import PRESETS, MotionPairs, MotionSettings
 from pairtile.methods.trajectory_correlation.motion_speed import tile_edge
 
 from benchmarks.machine import timed

@@ -11,7 +11,7 @@ import yaml
 from pairtile.config import load_config
 from pairtile.errors import ConfigError
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
-from pairtile.methods.trajectory_correlation.config_estimator import PRESETS
+from pairtile.methods.trajectory_correlation.config_sections import PRESETS
 from paths import ROOT
 from pydantic import ValidationError
 

@@ -12,7 +12,7 @@ import pytest
 from motion_reports import analysis
 from pairtile import trajectory_correlation
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
-from pairtile.methods.trajectory_correlation.config_estimator import PRESETS, MotionEstimator
+from pairtile.methods.trajectory_correlation.config_sections import PRESETS, MotionEstimator
 from pairtile.methods.trajectory_correlation.config_values import DIHEDRALS
 from pairtile.methods.trajectory_correlation.motion_time import duplicate_frames
 from pairtile.methods.trajectory_correlation.report_pictures import FIGURES
@@ -190,7 +190,7 @@ def test_gaussian_bias_and_its_correction() -> None:
 
 def test_repeated_frames_lift_what_nearest_neighbours_find() -> None:
     from pairtile.gpu.device import choose
-    from pairtile.methods.trajectory_correlation.motion import MotionPairs, MotionSettings
+    from pairtile.methods.trajectory_correlation.estimators import MotionPairs, MotionSettings
 
     random = np.random.default_rng(0)
     random.normal(scale=0.5, size=(1000, 2))

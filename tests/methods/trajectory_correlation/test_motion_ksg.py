@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_motion import naive_ksg
 from pairtile.gpu.device import choose
-from pairtile.methods.trajectory_correlation.motion import (
+from pairtile.methods.trajectory_correlation.estimators import (
     MotionPairs,
     MotionSettings,
     generalized_correlation,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from naive_motion import naive_cyclic_mi, naive_dcc, naive_gaussian
 from pairtile.gpu.device import choose
-from pairtile.methods.trajectory_correlation.motion import (
+from pairtile.methods.trajectory_correlation.estimators import (
     MotionPairs,
     MotionSettings,
     generalized_correlation,

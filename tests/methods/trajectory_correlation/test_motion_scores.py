@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import choose
-from pairtile.methods.trajectory_correlation.motion import (
+from pairtile.methods.trajectory_correlation.estimators import (
     KINDS,
     MotionPairs,
     MotionSettings,
     generalized_correlation,
 )
 from pairtile.methods.trajectory_correlation.motion_null import p_value
-from pairtile.methods.trajectory_correlation.motion_scores import HISTOGRAM_BINS, MotionScores
+from pairtile.methods.trajectory_correlation.pair_scores import HISTOGRAM_BINS, MotionScores
 from scipy.signal import lfilter
 
 CPU = choose("cpu")

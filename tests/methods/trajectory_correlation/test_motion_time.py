@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pairtile.gpu.device import choose
-from pairtile.methods.trajectory_correlation.motion import (
+from pairtile.methods.trajectory_correlation.estimators import (
     MotionPairs,
     MotionSettings,
     generalized_correlation,

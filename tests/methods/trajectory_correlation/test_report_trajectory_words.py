@@ -12,7 +12,7 @@ import pytest
 from motion_reports import analysis, of_tables
 from pairtile.methods.trajectory_correlation.report import TEXT
 from pairtile.methods.trajectory_correlation.report_files import FILE_COLUMNS, FILES
-from pairtile.methods.trajectory_correlation.report_methods import methods_paragraph
+from pairtile.methods.trajectory_correlation.report_text import methods_paragraph
 from pairtile.report import references as papers
 from pairtile.report.results import read_results
 from pairtile.runtime.files import read_json

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from pairtile.errors import ConfigError, InputError
 from pairtile.methods.trajectory_correlation.motion_difference import difference, matched_items
-from pairtile.methods.trajectory_correlation.residue_network import ResidueNetwork, in_contact
+from pairtile.methods.trajectory_correlation.network import ResidueNetwork, in_contact
 from pairtile.methods.trajectory_correlation.residue_paths import path_ends, shortest_paths
 
 METHODS = ("leiden", "girvan_newman")

@@ -11,7 +11,7 @@ import pytest
 from pairtile.errors import ConfigError, InputError
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.prepare import prepare_trajectory
-from pairtile.methods.trajectory_correlation.series_table import open_series_table
+from pairtile.methods.trajectory_correlation.read_tables import open_series_table
 
 VALUES = np.round(np.random.default_rng(3).normal(size=(25, 3)) * 3, 6)
 

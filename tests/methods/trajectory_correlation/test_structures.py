@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pairtile.errors import InputError
-from pairtile.methods.trajectory_correlation.residue_network import ResidueNetwork
+from pairtile.methods.trajectory_correlation.network import ResidueNetwork
 from pairtile.methods.trajectory_correlation.residue_paths import path_ends, shortest_paths
 from pairtile.methods.trajectory_correlation.residue_tables import (
     community_table,

@@ -25,9 +25,9 @@ from pairtile.methods.trajectory_correlation.api_input import (
 from pairtile.methods.trajectory_correlation.api_motion_correlation import MotionCorrelation
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.contacts import trajectory_contacts
+from pairtile.methods.trajectory_correlation.network import pairs_in_contact
 from pairtile.methods.trajectory_correlation.prepare import prepare_trajectory
 from pairtile.methods.trajectory_correlation.read_trajectory import Trajectories, trajectories_of
-from pairtile.methods.trajectory_correlation.residue_network import pairs_in_contact
 from pairtile.methods.trajectory_correlation.score import TrajectoryCorrelation
 from pairtile.methods.trajectory_correlation.state import state_of_series
 

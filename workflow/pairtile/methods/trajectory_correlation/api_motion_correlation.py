@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.methods.trajectory_correlation.correlation_matrices import correlation_matrix
+from pairtile.methods.trajectory_correlation.matrices import correlation_matrix
 from pairtile.methods.trajectory_correlation.motion_difference import difference, matched_items
 from pairtile.methods.trajectory_correlation.motion_network import candidate_q_values
-from pairtile.methods.trajectory_correlation.residue_network import ResidueNetwork
+from pairtile.methods.trajectory_correlation.network import ResidueNetwork
 from pairtile.methods.trajectory_correlation.residue_paths import path_ends, shortest_paths
 from pairtile.methods.trajectory_correlation.residue_tables import path_table
 

@@ -10,7 +10,6 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pairtile.config.models import Analysis, Fault
 from pairtile.config.network import Chunks, ExportList, chunks_field, export_field
 from pairtile.config.values import Choice, Switch, Text, Whole, listed, refusal
-from pairtile.methods.trajectory_correlation.config_estimator import MotionEstimator
 from pairtile.methods.trajectory_correlation.config_motion import MotionAnalysis
 from pairtile.methods.trajectory_correlation.config_network import (
     CommunityList,
@@ -19,6 +18,7 @@ from pairtile.methods.trajectory_correlation.config_network import (
     KeepMotionPValue,
     PathEnds,
 )
+from pairtile.methods.trajectory_correlation.config_sections import MotionEstimator
 
 
 class TrajectoryCorrelationConfig(MotionAnalysis):

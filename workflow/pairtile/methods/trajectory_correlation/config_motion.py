@@ -9,8 +9,8 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pairtile.config.models import Analysis
 from pairtile.config.network import OptionalPath
 from pairtile.config.values import Choice, Text, refusal
-from pairtile.methods.trajectory_correlation.config_estimator import MotionEstimator
 from pairtile.methods.trajectory_correlation.config_frames import Frames, SeriesTable
+from pairtile.methods.trajectory_correlation.config_sections import MotionEstimator
 from pairtile.methods.trajectory_correlation.config_values import (
     DihedralList,
     DistanceMap,

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pairtile.engine.estimator import Written
-from pairtile.methods.trajectory_correlation.correlation_matrices import (
+from pairtile.methods.trajectory_correlation.matrices import (
     StreamedPairs,
     write_matrices,
 )

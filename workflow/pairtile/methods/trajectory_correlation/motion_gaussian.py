@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy.special import digamma
 
 from pairtile.gpu.device import Device
+from pairtile.methods.trajectory_correlation.estimators import MotionSettings
 from pairtile.methods.trajectory_correlation.kernels.gaussian import gaussian_mutual_information
-from pairtile.methods.trajectory_correlation.motion import MotionSettings
 from pairtile.methods.trajectory_correlation.motion_blocks import (
     PreparedBlocks,
     coordinates,

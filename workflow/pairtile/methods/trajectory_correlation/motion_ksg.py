@@ -12,8 +12,8 @@ from scipy.special import digamma
 from pairtile.cpu.simd import LANES
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import Device
+from pairtile.methods.trajectory_correlation.estimators import MotionSettings
 from pairtile.methods.trajectory_correlation.kernels import ksg
-from pairtile.methods.trajectory_correlation.motion import MotionSettings
 from pairtile.methods.trajectory_correlation.motion_blocks import (
     PreparedBlocks,
     coordinates,

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.gpu.device import Device
+from pairtile.methods.trajectory_correlation.estimators import MotionSettings
 from pairtile.methods.trajectory_correlation.kernels.cyclic_bspline import (
     cyclic_weights,
     mutual_information_from_joint,
 )
-from pairtile.methods.trajectory_correlation.motion import MotionSettings
 from pairtile.methods.trajectory_correlation.motion_blocks import mirrored
 from pairtile.splines.scorer import SAMPLE_PADDING, BsplineScorer, SplineSettings, Weights
 from pairtile.splines.values import scaled

@@ -12,12 +12,6 @@ from numpy.typing import NDArray
 from pairtile.errors import InputError
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.finite_positions import check_finite
-from pairtile.methods.trajectory_correlation.motion_variables import (
-    Variables,
-    dihedral_variables,
-    distance_variables,
-    position_variables,
-)
 from pairtile.methods.trajectory_correlation.read_trajectory import (
     Run,
     Trajectories,
@@ -37,6 +31,12 @@ from pairtile.methods.trajectory_correlation.time_series import (
     PreparedTrajectory,
     SeriesWriter,
     prepare_tables,
+)
+from pairtile.methods.trajectory_correlation.variables import (
+    Variables,
+    dihedral_variables,
+    distance_variables,
+    position_variables,
 )
 from pairtile.runtime.record import Progress
 

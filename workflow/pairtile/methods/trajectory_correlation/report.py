@@ -9,10 +9,10 @@ from pairtile.methods.trajectory_correlation import report_motion
 from pairtile.methods.trajectory_correlation.report_cautions import cautions
 from pairtile.methods.trajectory_correlation.report_files import FILE_COLUMNS, FILES
 from pairtile.methods.trajectory_correlation.report_findings import findings, kind_of, rule_of_keep
-from pairtile.methods.trajectory_correlation.report_methods import methods_paragraph
 from pairtile.methods.trajectory_correlation.report_motion import community_grouping
 from pairtile.methods.trajectory_correlation.report_pictures import FIGURES
 from pairtile.methods.trajectory_correlation.report_results import motion_results
+from pairtile.methods.trajectory_correlation.report_text import methods_paragraph
 from pairtile.report.formats import count, counted, number, percent
 from pairtile.report.method_report import MethodReport
 from pairtile.report.method_text import MethodText

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from pairtile.errors import ConfigError
-from pairtile.methods.trajectory_correlation.residue_network import ResidueNetwork
+from pairtile.methods.trajectory_correlation.network import ResidueNetwork
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.methods.trajectory_correlation.residue_network import ResidueNetwork
+from pairtile.methods.trajectory_correlation.network import ResidueNetwork
 from pairtile.methods.trajectory_correlation.residue_paths import ResiduePath
 from pairtile.runtime.files import atomic_path
 

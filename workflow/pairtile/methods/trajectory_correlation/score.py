@@ -33,10 +33,10 @@ from pairtile.methods.trajectory_correlation.motion_network import (
     dense_warnings,
     motion_network,
 )
-from pairtile.methods.trajectory_correlation.motion_scores import HISTOGRAM_BINS, MotionScores
 from pairtile.methods.trajectory_correlation.motion_speed import seconds_a_pair, tile_edge
 from pairtile.methods.trajectory_correlation.motion_spline import KEPT_BLOCKS
-from pairtile.methods.trajectory_correlation.residue_network import in_contact, pairs_in_contact
+from pairtile.methods.trajectory_correlation.network import in_contact, pairs_in_contact
+from pairtile.methods.trajectory_correlation.pair_scores import HISTOGRAM_BINS, MotionScores
 from pairtile.methods.trajectory_correlation.residue_paths import path_ends
 from pairtile.methods.trajectory_correlation.state import (
     motion_settings,

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
-from pairtile.methods.trajectory_correlation.motion import MotionSettings
+from pairtile.methods.trajectory_correlation.estimators import MotionSettings
 from pairtile.methods.trajectory_correlation.motion_null import surrogate_shifts
 from pairtile.methods.trajectory_correlation.motion_time import (
     DuplicateFrames,

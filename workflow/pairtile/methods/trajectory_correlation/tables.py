@@ -12,15 +12,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pairtile.engine.estimator import Merged, Written
-from pairtile.methods.trajectory_correlation.correlation_matrices import (
+from pairtile.methods.trajectory_correlation.difference import write_difference
+from pairtile.methods.trajectory_correlation.matrices import (
     StreamedPairs,
     correlation_matrix,
     write_g_correlation_text,
     write_matrices,
 )
-from pairtile.methods.trajectory_correlation.difference import write_difference
 from pairtile.methods.trajectory_correlation.motion_network import candidate_q_values
-from pairtile.methods.trajectory_correlation.residue_network import ResidueNetwork, pairs_in_contact
+from pairtile.methods.trajectory_correlation.network import ResidueNetwork, pairs_in_contact
 from pairtile.methods.trajectory_correlation.residue_paths import path_ends, shortest_paths
 from pairtile.methods.trajectory_correlation.residue_tables import (
     community_table,

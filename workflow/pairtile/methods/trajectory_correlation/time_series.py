@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from pairtile.errors import InputError
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.moments import CyclicMoments, Moments, pooled
+from pairtile.methods.trajectory_correlation.read_tables import SeriesTable, open_series_table
 from pairtile.methods.trajectory_correlation.series_file import (
     Scratch,
     SeriesFile,
     frames_in_block,
     series_dtype,
 )
-from pairtile.methods.trajectory_correlation.series_table import SeriesTable, open_series_table
 
 _SHOWN = 5
 

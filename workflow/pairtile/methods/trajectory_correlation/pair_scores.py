@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import Device
-from pairtile.methods.trajectory_correlation.motion import (
+from pairtile.methods.trajectory_correlation.estimators import (
     MotionPairs,
     MotionSettings,
     generalized_correlation,
