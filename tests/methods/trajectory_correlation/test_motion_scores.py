@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from naive_motion import estimator
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import choose
 from pairtile.methods.trajectory_correlation.estimators import (
     KINDS,
     MotionPairs,
-    MotionSettings,
     generalized_correlation,
 )
 from pairtile.methods.trajectory_correlation.motion_null import p_value
@@ -38,7 +38,7 @@ def series(kind: str, frames: int = 90, variables: int = 9, seed: int = 1) -> np
 
 def scores(kind: str, replicas: int = 2, shifts: np.ndarray = SHIFTS, **keys: Any) -> MotionScores:
     parts = [series(kind, 90 - 10 * k, seed=k) for k in range(replicas)]
-    settings = [MotionSettings(kind=kind, **keys)] * replicas
+    settings = [estimator(kind=kind, **keys)] * replicas
     return MotionScores(parts, settings, shifts[:replicas], CPU)
 
 
@@ -173,7 +173,7 @@ def test_p_values_of_unrelated_slow_motions_are_uniform(kind: str, corrected: bo
     if kind == "dihedral":
         values = (values + np.pi) % (2 * np.pi) - np.pi
     shifts = np.linspace(20, n - 20, 20).astype(int)[None]
-    settings = MotionSettings(kind=kind, corrected=corrected, bins=12 if kind == "dihedral" else 10)
+    settings = estimator(kind=kind, corrected=corrected, bins=12 if kind == "dihedral" else 10)
     wanted = np.triu(np.ones((v, v), dtype=bool), 1)
     found = MotionScores([values], [settings], shifts, CPU).block(slice(0, v), slice(0, v), wanted)
     p = found.null["p_value"][wanted]

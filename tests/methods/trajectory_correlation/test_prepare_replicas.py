@@ -90,12 +90,12 @@ def peak():
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(l.split()[1]) for l in lines if l.startswith("VmHWM")) // 1024
 for stop in map(int, sys.argv[3:]):
-    section = TrajectoryCorrelationConfig.model_validate(dict(method="trajectory_correlation",
+    config = TrajectoryCorrelationConfig.model_validate(dict(method="trajectory_correlation",
         topology=sys.argv[1], trajectories=[sys.argv[2]], select="name *", fit="name CA",
-        frames=dict(stop=stop), contacts={})).resolved()
-    made = prepare_trajectory(section, 1)
+        frames=dict(stop=stop), contacts={}))
+    made = prepare_trajectory(config, 1)
     size = made.state["series"].nbytes >> 20
-    trajectory_contacts(section, made.items)
+    trajectory_contacts(config, made.items)
     del made
     print(peak(), size)
 """

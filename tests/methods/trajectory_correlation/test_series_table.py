@@ -123,8 +123,8 @@ def test_other_faults(tmp_path: Path) -> None:
 
 def prepare(**keys: Any) -> Any:
     given = {"method": "trajectory_correlation", **keys}
-    section = TrajectoryCorrelationConfig.model_validate(given).resolved()
-    return prepare_trajectory(section, seed=1)
+    config = TrajectoryCorrelationConfig.model_validate(given)
+    return prepare_trajectory(config, seed=1)
 
 
 def test_tables_become_series_of_replicas(tmp_path: Path) -> None:

@@ -32,7 +32,6 @@ from pairtile.methods.trajectory_correlation.score import TrajectoryCorrelation
 from pairtile.methods.trajectory_correlation.state import state_of_series
 
 _OF_MOLECULES = ("fit", "reference", "select", "positions", "dihedrals", "distances", "domains")
-_FRAMES = {"start": 0, "stop": None, "step": 1}
 
 
 def trajectory_correlation(
@@ -194,6 +193,7 @@ def trajectory_correlation(
     cautions = [*ready.warnings, *network.warnings]
     for caution in cautions:
         warnings.warn(caution, stacklevel=2)
+    asked = config.resolved()
     return MotionCorrelation(
         items=items,
         pairs=pairs,
@@ -205,8 +205,8 @@ def trajectory_correlation(
         warnings=cautions,
         device=opened_.device.name,
         settings={
-            **config,
-            "estimator": {**config["estimator"], **ready.parameters.get("estimator", {})},
+            **asked,
+            "estimator": asked["estimator"] | ready.parameters["estimator"],
             "seed": int(seed),
         },
     )
@@ -244,15 +244,14 @@ def _prepared(
         config = analysis_config(
             TrajectoryCorrelationConfig, topology="topology", trajectories=called, **common
         )
-        with opened(sources, config["frames"]) as source:
+        with opened(sources, config.frames) as source:
             ready = _state_of_molecules(config, source, seed, scratch)
         return config, ready, _kept_names(ready)
     for key, value in of_molecules.items():
         _not_beside(value is not None, key, "an array, which is taken as it is")
     arrays = as_arrays(trajectory, names)
     config = _config_of_arrays(arrays, common)
-    start, stop, step = (config["frames"][key] for key in _FRAMES)
-    used = SeriesArrays([part[start:stop:step] for part in arrays.replicas], arrays.labels)
+    used = SeriesArrays([part[config.frames.as_slice] for part in arrays.replicas], arrays.labels)
     ready = state_of_series(config, prepare_arrays(config, used, scratch), scratch)
     return config, ready, arrays.labels
 
@@ -263,9 +262,9 @@ def _state_of_molecules(
     """The state with the contacts that are asked for."""
     prepared = prepare_trajectory(config, seed, scratch, source)
     ready = state_of_series(config, prepared, scratch)
-    if config["contacts"]:
+    if config.contacts:
         ready.state.update(trajectory_contacts(config, ready.items, source))
-        touching, _ = pairs_in_contact(ready.state, config["contacts"]["fraction"])
+        touching, _ = pairs_in_contact(ready.state, config.contacts.fraction)
         ready.counts["contacts"] = touching.size
     return ready
 

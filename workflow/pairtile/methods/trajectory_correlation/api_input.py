@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pairtile.errors import InputError
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
+from pairtile.methods.trajectory_correlation.config_frames import FramesConfig
 from pairtile.methods.trajectory_correlation.read_trajectory import Run, Trajectories
 from pairtile.methods.trajectory_correlation.series_file import Scratch, frames_in_block
 from pairtile.methods.trajectory_correlation.time_series import PreparedTrajectory, SeriesWriter
@@ -34,7 +35,7 @@ class OpenTrajectories(Trajectories):
         As for ``Trajectories``.
     """
 
-    def __init__(self, sources: Sequence[Any], frames: Mapping[str, int | None]) -> None:
+    def __init__(self, sources: Sequence[Any], frames: FramesConfig) -> None:
         self.topology = "topology"
         self._universes: dict[tuple[str, ...], Any] = {
             (name_of(n),): one.universe for n, one in enumerate(sources)
@@ -60,13 +61,13 @@ class OpenTrajectories(Trajectories):
         for universe, frame in zip(self._universes.values(), self._at, strict=True):
             universe.trajectory[frame]
 
-    def _opened(self, files: tuple[str, ...], frames: Mapping[str, int | None]) -> Run:
+    def _opened(self, files: tuple[str, ...], frames: FramesConfig) -> Run:
         self._load(files)
         trajectory = self.universe.trajectory
         n_frames = int(trajectory.n_frames)
-        used = range(n_frames)[slice(frames["start"], frames["stop"], frames["step"])]
+        used = range(n_frames)[frames.as_slice]
         if not used:
-            wanted = ", ".join(f"{k}: {v}" for k, v in frames.items())
+            wanted = ", ".join(f"{k}: {v}" for k, v in frames)
             raise InputError.at(files[0], "", f"no frame for {wanted}", f"some of {n_frames}")
         return Run(files, n_frames, used, float(trajectory.dt) * used.step, n_frames)
 
@@ -81,7 +82,7 @@ class OpenTrajectories(Trajectories):
 
 
 @contextmanager
-def opened(sources: Sequence[Any], frames: Mapping[str, int | None]) -> Any:
+def opened(sources: Sequence[Any], frames: FramesConfig) -> Any:
     """``OpenTrajectories`` that are restored at the end."""
     trajectories = OpenTrajectories(sources, frames)
     try:
@@ -170,7 +171,7 @@ def prepare_arrays(
             scratch,
             [(name_of(n), len(part)) for n, part in enumerate(arrays.replicas)],
             (int(shape[0]), int(shape[1])),
-            cyclic=config["table"]["angles"] != "none",
+            cyclic=config.table.angles != "none",
         )
         size = frames_in_block(2 * int(np.prod(shape)))
         for part in arrays.replicas:

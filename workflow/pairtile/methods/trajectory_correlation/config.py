@@ -15,10 +15,11 @@ from pairtile.methods.trajectory_correlation.config_network import (
     CommunityList,
     ContactsOrFalse,
     KeepMotion,
-    KeepMotionPValue,
+    KeepMotionConfig,
+    KeepMotionPValueConfig,
     PathEnds,
 )
-from pairtile.methods.trajectory_correlation.config_sections import MotionEstimator
+from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 
 
 class TrajectoryCorrelationConfig(MotionAnalysis):
@@ -154,11 +155,11 @@ class TrajectoryCorrelationConfig(MotionAnalysis):
     @classmethod
     def _keep_decided(cls, keep: Any, info: ValidationInfo) -> Any:
         estimator = info.data.get("estimator")
-        if not isinstance(estimator, MotionEstimator):
+        if not isinstance(estimator, MotionEstimatorConfig):
             return keep
         if keep == "auto":
-            return KeepMotionPValue(p_value=0.05) if estimator.surrogates else "all"
-        by_p_value = keep != "all" and {"p_value", "fdr"} & set(type(keep).model_fields)
+            return KeepMotionPValueConfig(p_value=0.05) if estimator.surrogates else "all"
+        by_p_value = isinstance(keep, KeepMotionConfig) and keep.rule in ("p_value", "fdr")
         if by_p_value and not estimator.surrogates:
             raise refusal("another rule under estimator.surrogates: 0 (no p-values)")
         return keep

@@ -13,7 +13,7 @@ from pairtile.methods.trajectory_correlation.config_values import FrameNumber
 _MAX_FRAME = 2**31 - 1
 
 
-class Frames(ConfigModel):
+class FramesConfig(ConfigModel):
     """Which frames of each trajectory are used, numbered from 0."""
 
     start: Annotated[int, FrameNumber(-_MAX_FRAME, _MAX_FRAME)] = Field(
@@ -30,8 +30,13 @@ class Frames(ConfigModel):
         default=1, description="Use every so many frames. Nearby frames add little; they cost time."
     )
 
+    @property
+    def as_slice(self) -> slice:
+        """The same as a slice of Python."""
+        return slice(self.start, self.stop, self.step)
 
-class SeriesTable(ConfigModel):
+
+class SeriesTableConfig(ConfigModel):
     """How tables of time series are read: text with one frame a line (tabs, commas or blanks;
     `.gz`; GROMACS `.xvg`; PLUMED `COLVAR`), or NumPy `.npy`."""
 

@@ -9,8 +9,8 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pairtile.config.models import Analysis
 from pairtile.config.network import OptionalPath
 from pairtile.config.values import Choice, Text, refusal
-from pairtile.methods.trajectory_correlation.config_frames import Frames, SeriesTable
-from pairtile.methods.trajectory_correlation.config_sections import MotionEstimator
+from pairtile.methods.trajectory_correlation.config_frames import FramesConfig, SeriesTableConfig
+from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 from pairtile.methods.trajectory_correlation.config_values import (
     DihedralList,
     DistanceMap,
@@ -56,8 +56,8 @@ class MotionAnalysis(Analysis):
             "each table a replica with the same columns."
         ),
     )
-    table: SeriesTable = Field(
-        default=SeriesTable(), description="How tables of time series are read."
+    table: SeriesTableConfig = Field(
+        default=SeriesTableConfig(), description="How tables of time series are read."
     )
     fit: Annotated[Literal[False] | str, SelectionOrFalse()] = Field(
         default="protein and name CA",
@@ -87,9 +87,11 @@ class MotionAnalysis(Analysis):
             "with a selected atom. `center_of_mass`: of the selected atoms of each residue."
         ),
     )
-    frames: Frames = Field(default=Frames(), description="Which frames of each trajectory.")
-    estimator: MotionEstimator = Field(
-        default=MotionEstimator(), description="How correlation is estimated."
+    frames: FramesConfig = Field(
+        default=FramesConfig(), description="Which frames of each trajectory."
+    )
+    estimator: MotionEstimatorConfig = Field(
+        default=MotionEstimatorConfig(), description="How correlation is estimated."
     )
     variables: Annotated[
         Literal["auto", "positions", "displacements", "dihedrals", "distances", "columns"], Choice()
@@ -145,7 +147,7 @@ class MotionAnalysis(Analysis):
         estimator = info.data.get("estimator")
         if variables == "auto" and info.data.get("time_series"):
             return "columns"
-        if variables == "auto" and isinstance(estimator, MotionEstimator):
+        if variables == "auto" and isinstance(estimator, MotionEstimatorConfig):
             return _AUTO_VARIABLES.get(estimator.kind, "positions")
         return variables
 

@@ -12,7 +12,22 @@ from pairtile.config.models import ConfigModel
 from pairtile.config.values import EXPECTED, Choice, Form, Number, Whole, listed, refusal
 
 
-class KeepMotionPValue(ConfigModel):
+class KeepMotionConfig(ConfigModel):
+    """One rule of ``keep``: its only key names it, its value is the bound."""
+
+    @property
+    def rule(self) -> str:
+        """``p_value``, ``fdr``, ``correlation`` or ``top_edges``."""
+        return next(iter(type(self).model_fields))
+
+    @property
+    def bound(self) -> float:
+        """The value that pairs are held against, or the number of pairs."""
+        value: float = getattr(self, self.rule)
+        return value
+
+
+class KeepMotionPValueConfig(KeepMotionConfig):
     """Keep pairs by p-value."""
 
     p_value: Annotated[float, Number(above=0, high=1)] = Field(
@@ -20,7 +35,7 @@ class KeepMotionPValue(ConfigModel):
     )
 
 
-class KeepMotionFdr(ConfigModel):
+class KeepMotionFdrConfig(KeepMotionConfig):
     """Keep pairs by false discovery rate."""
 
     fdr: Annotated[float, Number(above=0, high=1)] = Field(
@@ -30,7 +45,7 @@ class KeepMotionFdr(ConfigModel):
     )
 
 
-class KeepMotionCorrelation(ConfigModel):
+class KeepMotionCorrelationConfig(KeepMotionConfig):
     """Keep pairs by correlation."""
 
     correlation: Annotated[float, Number(low=0, high=1)] = Field(
@@ -41,7 +56,7 @@ class KeepMotionCorrelation(ConfigModel):
     )
 
 
-class KeepMotionTopEdges(ConfigModel):
+class KeepMotionTopEdgesConfig(KeepMotionConfig):
     """Keep the best so many."""
 
     top_edges: Annotated[int, Whole(1, 1_000_000_000, exponent=True)] = Field(
@@ -49,14 +64,19 @@ class KeepMotionTopEdges(ConfigModel):
     )
 
 
-_KEEP = (KeepMotionPValue, KeepMotionFdr, KeepMotionCorrelation, KeepMotionTopEdges)
+_KEEP = (
+    KeepMotionPValueConfig,
+    KeepMotionFdrConfig,
+    KeepMotionCorrelationConfig,
+    KeepMotionTopEdgesConfig,
+)
 _KEEP_KEYS = tuple(key for section in _KEEP for key in section.model_fields)
 _KEEP_FORMS = listed(["auto", *(f"{{{key}: x}}" for key in _KEEP_KEYS), "all"]) + " (one of them)"
 
 
 def _keep_form(value: Any) -> str | None:
-    if isinstance(value, _KEEP):
-        return f"<{next(iter(type(value).model_fields))}>"
+    if isinstance(value, KeepMotionConfig):
+        return f"<{value.rule}>"
     if isinstance(value, Mapping):
         key = next(iter(value)) if len(value) == 1 else None
         return f"<{key}>" if key in _KEEP_KEYS else None
@@ -64,10 +84,10 @@ def _keep_form(value: Any) -> str | None:
 
 
 KeepMotion = Annotated[
-    Annotated[KeepMotionPValue, Tag("<p_value>")]
-    | Annotated[KeepMotionFdr, Tag("<fdr>")]
-    | Annotated[KeepMotionCorrelation, Tag("<correlation>")]
-    | Annotated[KeepMotionTopEdges, Tag("<top_edges>")]
+    Annotated[KeepMotionPValueConfig, Tag("<p_value>")]
+    | Annotated[KeepMotionFdrConfig, Tag("<fdr>")]
+    | Annotated[KeepMotionCorrelationConfig, Tag("<correlation>")]
+    | Annotated[KeepMotionTopEdgesConfig, Tag("<top_edges>")]
     | Annotated[Literal["all"], Tag("<all>")]
     | Annotated[Literal["auto"], Tag("<auto>")],
     Discriminator(
@@ -83,7 +103,7 @@ KeepMotion = Annotated[
 ]
 
 
-class Contacts(ConfigModel):
+class ContactsConfig(ConfigModel):
     """Which residues touch: those with heavy atoms near each other in most frames. The usual
     filter of residue networks (4.5 Angstrom in 75 % of the frames): communities and paths then run
     along contacts, and far residues are joined through those between them."""
@@ -97,9 +117,9 @@ class Contacts(ConfigModel):
 
 
 ContactsOrFalse = Annotated[
-    Annotated[Contacts, Tag("<contacts>")] | Annotated[Literal[False], Tag("<false>")],
-    model_or_false(Contacts),
-    Form(model_or_false_form(Contacts)),
+    Annotated[ContactsConfig, Tag("<contactsconfig>")] | Annotated[Literal[False], Tag("<false>")],
+    model_or_false(ContactsConfig),
+    Form(model_or_false_form(ContactsConfig)),
 ]
 
 CommunityMethod = Literal["leiden", "girvan_newman"]

@@ -25,7 +25,7 @@ _BINS = {"dihedral": 12}
 _BINS_ELSE = 10
 
 
-class MotionEstimator(ConfigModel):
+class MotionEstimatorConfig(ConfigModel):
     """The estimator. Each gives mutual information in nats, 0 for independent motions, and from it
     the generalized correlation sqrt(1 - exp(-2 I / d)) for variables of d dimensions (Lange and
     Grubmueller 2006); `dcc` gives the cosine correlation alone."""
@@ -117,6 +117,28 @@ class MotionEstimator(ConfigModel):
             "estimate. 0: no p-values."
         ),
     )
+
+    @property
+    def window(self) -> int:
+        """The Theiler window in frames, once it is decided; ``auto`` is a ValueError."""
+        if self.theiler == "auto":
+            raise ValueError("theiler: found auto; expected a number of frames")
+        return self.theiler
+
+    @property
+    def n_bins(self) -> int:
+        """``bins``, which validation has decided."""
+        assert self.bins != "auto"
+        return self.bins
+
+    @property
+    def single(self) -> bool:
+        """Whether coordinates are rounded to float32 first, as NetSci does."""
+        return self.preset == "netsci"
+
+    def with_window(self, frames: int) -> Self:
+        """The same with a Theiler window in frames."""
+        return self.model_copy(update={"theiler": frames})
 
     @field_validator("neighbours", "variant", "norm", "scale", "theiler")
     @classmethod

@@ -49,10 +49,11 @@ def trajectory_contacts(
     ConfigError, InputError
         As ``prepare_trajectory``, here for positions of all heavy atoms of the residues.
     """
+    assert config.contacts
     source = source or trajectories_of(config)
     _, residues = selected_residues(config, source)
     atoms, owner = residues.heavy_atoms()
-    count = ContactCount(atoms, owner, config["contacts"]["cutoff"])
+    count = ContactCount(atoms, owner, config.contacts.cutoff)
     progress = Progress(sum(len(run.frames) for run in source.runs), "frames")
     for run in source.runs:
         for number, step in source.read(run):

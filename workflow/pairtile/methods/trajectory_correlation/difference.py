@@ -52,7 +52,8 @@ def write_difference(
     InputError
         If the two share fewer than two variables.
     """
-    name = opened.config["compare"]
+    name = opened.config.compare
+    assert name is not None
     other = folder.parent / name
     columns = ["i", "j", *VALUES]
     mine = pa.concat_tables(pairs.read(columns)).to_pandas()

@@ -7,95 +7,23 @@ joined end to end.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.gpu.device import Device
-
-KINDS = ("ksg", "gaussian", "dcc", "bspline", "dihedral")
-NORMS = ("euclidean", "max")
-SCALES = ("raw", "std")
-TRANSFORMS = ("rank", "none")
-
-MAX_NEIGHBOURS = 64
-"""The kernels look at the two smallest distances in each of 32 lanes first."""
+from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 
 MAX_COORDINATES = 16
-
-
-def _one_of(key: str, value: object, allowed: tuple[object, ...]) -> None:
-    if value not in allowed:
-        expected = ", ".join(str(choice) for choice in allowed)
-        raise ValueError(f"{key}: found {value!r}; expected one of {expected}")
-
-
-@dataclass(frozen=True)
-class MotionSettings:
-    """How two variables are compared.
-
-    kind
-        ``ksg`` (nearest neighbours, Kraskov et al. 2004), ``gaussian`` (linear mutual information),
-        ``dcc`` (dynamical cross-correlation, not a mutual information), ``bspline`` (clamped
-        B-splines; of more than one coordinate, the sum over all pairs of coordinates) or
-        ``dihedral`` (cyclic B-splines of angles in radians).
-    neighbours, variant, norm, scale, theiler
-        KSG: k; estimator 1 or 2 (equations 8 and 9); ``euclidean`` or ``max`` among the coordinates
-        of a variable (between two variables it is always the larger); ``raw`` or ``std``
-        (coordinates divided by their population standard deviation); frames no further than
-        ``theiler`` in time are no neighbours (0: off).
-    corrected
-        Gaussian: subtract the exact bias of finitely many independent frames.
-    bins, order, transform
-        B-splines; ``rank`` or ``none`` says what ``bspline`` bins.
-    single
-        Round coordinates to float32 first, as some programs do.
-    """
-
-    kind: str = "ksg"
-    neighbours: int = 6
-    variant: int = 1
-    norm: str = "euclidean"
-    scale: str = "raw"
-    theiler: int = 0
-    corrected: bool = False
-    bins: int = 10
-    order: int = 3
-    transform: str = "rank"
-    single: bool = False
-
-    def __post_init__(self) -> None:
-        """Refuse what no kernel can do; raises ``ValueError``."""
-        _one_of("kind", self.kind, KINDS)
-        _one_of("norm", self.norm, NORMS)
-        _one_of("scale", self.scale, SCALES)
-        _one_of("transform", self.transform, TRANSFORMS)
-        _one_of("variant", self.variant, (1, 2))
-        if not 1 <= self.neighbours <= MAX_NEIGHBOURS:
-            raise ValueError(f"neighbours: found {self.neighbours}; expected 1 to {MAX_NEIGHBOURS}")
-        if self.theiler < 0:
-            raise ValueError(f"theiler: found {self.theiler}; expected 0 or more frames")
-        if not 1 <= self.order <= self.bins:
-            raise ValueError(
-                f"bins, order: found {self.bins}, {self.order}; expected bins >= order >= 1"
-            )
-
-
-PRESETS = {
-    "mdigest": MotionSettings(neighbours=5, norm="max"),
-    "normi": MotionSettings(neighbours=5, norm="max", scale="std"),
-    "dynetan": MotionSettings(neighbours=7, variant=2, norm="max", scale="std"),
-    "netsci": MotionSettings(variant=2, norm="max", single=True),
-}
-"""What other programs compute; none of them has a Theiler window."""
 
 
 class MotionPairs:
     """Scores blocks of variables of one replica against each other."""
 
-    def __init__(self, series: NDArray[np.floating], settings: MotionSettings, device: Device):
+    def __init__(
+        self, series: NDArray[np.floating], settings: MotionEstimatorConfig, device: Device
+    ):
         """
         Parameters
         ----------
@@ -141,11 +69,11 @@ class MotionPairs:
         0 for a variable that does not move.
         """
         if self._dcc is None:
-            self._dcc = self._estimator(replace(self.settings, kind="dcc"))
+            self._dcc = self._estimator(self.settings.model_copy(update={"kind": "dcc"}))
         dcc: NDArray[np.float64] = self._dcc.block(rows, columns, shift % self.n_frames)
         return dcc
 
-    def _estimator(self, settings: MotionSettings) -> Any:
+    def _estimator(self, settings: MotionEstimatorConfig) -> Any:
         arguments = (self.series, settings, self.device)
         if settings.kind == "ksg":
             from pairtile.methods.trajectory_correlation.motion_ksg import KsgPairs
@@ -169,7 +97,7 @@ def generalized_correlation(mi_nats: Any, d: int) -> NDArray[np.float64]:
     return np.asarray(np.sqrt(-np.expm1(-2.0 * mi / d)))
 
 
-def _check(series: NDArray[np.floating], settings: MotionSettings) -> None:
+def _check(series: NDArray[np.floating], settings: MotionEstimatorConfig) -> None:
     if series.ndim != 3:
         raise ValueError(
             f"series: found shape {series.shape}; expected (variables, coordinates, frames)"
@@ -179,15 +107,17 @@ def _check(series: NDArray[np.floating], settings: MotionSettings) -> None:
         raise ValueError(f"series: found {d} coordinates; expected 1 to {MAX_COORDINATES}")
     if settings.kind == "dihedral" and d != 1:
         raise ValueError(f"series: found {d} coordinates; expected 1 for angles")
-    needed = {
+    needed, window = 2, 0
+    if settings.kind == "ksg":
         # Even the frame with the fewest others outside its window must have k of them.
-        "ksg": settings.neighbours + 2 * settings.theiler + 1,
-        "gaussian": 2 * d + 2,
-    }.get(settings.kind, 2)
+        window = settings.window
+        needed = settings.neighbours + 2 * window + 1
+    elif settings.kind == "gaussian":
+        needed = 2 * d + 2
     if frames < needed:
         raise ValueError(
             f"series: found {frames} frames; expected at least {needed} for kind "
-            f"{settings.kind}" + (f" with theiler {settings.theiler}" if settings.theiler else "")
+            f"{settings.kind}" + (f" with theiler {window}" if window else "")
         )
     for variable in range(variables):
         if not np.isfinite(series[variable]).all():

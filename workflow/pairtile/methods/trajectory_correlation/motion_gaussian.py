@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import digamma
 
 from pairtile.gpu.device import Device
-from pairtile.methods.trajectory_correlation.estimators import MotionSettings
+from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 from pairtile.methods.trajectory_correlation.kernels.gaussian import gaussian_mutual_information
 from pairtile.methods.trajectory_correlation.motion_blocks import (
     PreparedBlocks,
@@ -36,7 +36,7 @@ class GaussianPairs:
     """1/2 (ln det C_i + ln det C_j - ln det C_ij): mutual information of normal variables."""
 
     def __init__(
-        self, series: NDArray[np.floating], settings: MotionSettings, device: Device
+        self, series: NDArray[np.floating], settings: MotionEstimatorConfig, device: Device
     ) -> None:
         self.settings = settings
         self.device = device
@@ -96,7 +96,7 @@ class DccPairs:
     """<dr_i . dr_j> / sqrt(<dr_i^2> <dr_j^2>)."""
 
     def __init__(
-        self, series: NDArray[np.floating], settings: MotionSettings, device: Device
+        self, series: NDArray[np.floating], settings: MotionEstimatorConfig, device: Device
     ) -> None:
         self.settings = settings
         self.device = device

@@ -12,7 +12,7 @@ from scipy.special import digamma
 from pairtile.cpu.simd import LANES
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import Device
-from pairtile.methods.trajectory_correlation.estimators import MotionSettings
+from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 from pairtile.methods.trajectory_correlation.kernels import ksg
 from pairtile.methods.trajectory_correlation.motion_blocks import (
     PreparedBlocks,
@@ -42,7 +42,7 @@ class KsgPairs:
     """
 
     def __init__(
-        self, series: NDArray[np.floating], settings: MotionSettings, device: Device
+        self, series: NDArray[np.floating], settings: MotionEstimatorConfig, device: Device
     ) -> None:
         self.settings = settings
         self.device = device
@@ -91,7 +91,7 @@ class KsgPairs:
     def _constant(self) -> float:
         s = self.settings
         t = np.arange(self.frames)
-        window = np.minimum(t, s.theiler) + 1 + np.minimum(self.frames - 1 - t, s.theiler)
+        window = np.minimum(t, s.window) + 1 + np.minimum(self.frames - 1 - t, s.window)
         reach = float(digamma(self.frames - window + 1.0).mean())
         return float(digamma(s.neighbours)) - (s.variant - 1) / s.neighbours + reach
 
@@ -132,7 +132,7 @@ class KsgPairs:
         xp = self.device.xp
         out = xp.empty((size, len(points), self.padded), dtype=np.float32)
         if self.device.backend == "cpu":
-            ksg.frame_distances(points, first, s.theiler, s.norm == "max", out)
+            ksg.frame_distances(points, first, s.window, s.norm == "max", out)
             return out
         self._distances_kernel(
             (-(-self.padded // 256), len(points), size),
@@ -141,7 +141,7 @@ class KsgPairs:
                 points,
                 np.int32(self.frames),
                 np.int32(first),
-                np.int32(s.theiler),
+                np.int32(s.window),
                 np.int32(self.padded),
                 out,
             ),
@@ -159,7 +159,7 @@ class KsgPairs:
                 x,
                 y,
                 first,
-                s.theiler,
+                s.window,
                 s.neighbours,
                 s.variant,
                 s.norm == "max",
@@ -182,7 +182,7 @@ class KsgPairs:
                 np.int32(self.padded),
                 np.int32(first),
                 np.int32(len(of_x)),
-                np.int32(s.theiler),
+                np.int32(s.window),
                 np.int32(s.neighbours),
                 from_column,
                 self._psi,

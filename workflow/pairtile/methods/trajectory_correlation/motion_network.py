@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.engine.network import Network
+from pairtile.methods.trajectory_correlation.config_network import KeepMotionConfig
 from pairtile.statistics.correction import benjamini_hochberg
 
 COLUMNS = ("i", "j", "mi_nats", "correlation", "p_value", "dcc")
@@ -36,7 +36,7 @@ def candidate_q_values(
 
 
 def motion_network(
-    pairs: pd.DataFrame, keep: str | Mapping[str, Any], candidate: NDArray[np.bool_] | None = None
+    pairs: pd.DataFrame, keep: KeepMotionConfig | str, candidate: NDArray[np.bool_] | None = None
 ) -> Network:
     """The network of the pairs that are kept, strongest first.
 
@@ -44,8 +44,8 @@ def motion_network(
     ----------
     pairs : DataFrame
         All pairs: ``COLUMNS``.
-    keep : str or mapping
-        ``all``, or one of ``p_value``, ``fdr``, ``correlation`` (its size), ``top_edges``.
+    keep : KeepMotionConfig or "all"
+        By ``p_value``, ``fdr``, ``correlation`` (its size) or ``top_edges``.
     candidate : bool array, shape (pairs,), optional
         Pairs that may become edges: those in contact. All without it.
 
@@ -60,15 +60,12 @@ def motion_network(
     may = np.ones(size.size, dtype=bool) if candidate is None else candidate
     order = np.lexsort((pairs["j"], pairs["i"], -size))
     chosen = order[may[order]]
-    if keep == "all":
-        rule, limit = "all", None
-    else:
-        rule, limit = next(iter(keep.items()))  # type: ignore[union-attr]
-        if rule == "top_edges":
-            chosen = chosen[: int(limit)]
-        else:
-            passed = {"p_value": p <= limit, "fdr": q <= limit, "correlation": size >= limit}[rule]
-            chosen = chosen[passed[chosen]]
+    rule, limit = (keep.rule, keep.bound) if isinstance(keep, KeepMotionConfig) else ("all", None)
+    if rule == "top_edges":
+        chosen = chosen[: int(limit or 0)]
+    elif limit is not None:
+        passed = {"p_value": p <= limit, "fdr": q <= limit, "correlation": size >= limit}[rule]
+        chosen = chosen[passed[chosen]]
     edges = pairs.iloc[chosen][list(COLUMNS)].rename(columns={"i": "source", "j": "target"})
     edges = edges.assign(q_value=q[chosen])[EDGE_COLUMNS].reset_index(drop=True)
     least = float(size[chosen].min()) if chosen.size else None

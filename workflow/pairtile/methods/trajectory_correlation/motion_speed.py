@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 
 OVERHEAD = {"cpu": 2e-8, "cuda": 5e-9}
 """What each pair costs whatever the series: sums, histograms, rows of the table."""
@@ -29,13 +28,13 @@ def tile_edge(kind: str, d: int, frames: int) -> int:
 
 
 def seconds_a_pair(
-    estimator: Mapping[str, Any], d: int, frames: int, backend: str, threads: int
+    estimator: MotionEstimatorConfig, d: int, frames: int, backend: str, threads: int
 ) -> float:
     """Seconds of one estimate, without surrogates. An order of magnitude is enough.
 
     estimator : the section of that name. d : coordinates of a variable. Measured: docs/speed.md.
     """
-    kind = estimator["kind"]
+    kind = estimator.kind
     on_gpu = backend == "cuda"
     cores = 1 if on_gpu else max(1, threads)
     if kind == "ksg":
@@ -45,6 +44,6 @@ def seconds_a_pair(
     elif kind in ("gaussian", "dcc"):
         seconds = 2.0 * d * d * frames / (2e13 if on_gpu else 2e10)
     else:
-        joint = frames * float(estimator["bins"]) ** 2 * d * d
+        joint = frames * float(estimator.n_bins) ** 2 * d * d
         seconds = joint / (4e13 if on_gpu else 5e9)
     return (seconds / cores) + OVERHEAD["cuda" if on_gpu else "cpu"]

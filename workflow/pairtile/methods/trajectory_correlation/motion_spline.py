@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.gpu.device import Device
-from pairtile.methods.trajectory_correlation.estimators import MotionSettings
+from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 from pairtile.methods.trajectory_correlation.kernels.cyclic_bspline import (
     cyclic_weights,
     mutual_information_from_joint,
@@ -30,13 +30,13 @@ class SplinePairs:
     """Mutual information from joint tables of B-spline weights (Daub et al. 2004)."""
 
     def __init__(
-        self, series: NDArray[np.floating], settings: MotionSettings, device: Device
+        self, series: NDArray[np.floating], settings: MotionEstimatorConfig, device: Device
     ) -> None:
         self.settings = settings
         self.device = device
         self.d = series.shape[1]
         self._series = series
-        self._spline = SplineSettings(settings.bins, settings.order, "clamped", "float64")
+        self._spline = SplineSettings(settings.n_bins, settings.order, "clamped", "float64")
         self._scorer = BsplineScorer(self._spline, device, complete=True)
         self._last: dict[tuple[int, int, int], Any] = {}
 
@@ -73,17 +73,17 @@ class SplinePairs:
         flat = np.roll(flat, -shift, axis=1)
         if s.kind == "bspline":
             return self._scorer.weights(scaled(flat, self._spline, s.transform))
-        dense = cyclic_weights(flat, s.bins, s.order)
+        dense = cyclic_weights(flat, s.n_bins, s.order)
         if self.device.backend == "cpu":
             return dense
         xp = self.device.xp
         padded = -(-flat.shape[1] // SAMPLE_PADDING) * SAMPLE_PADDING
-        weights = xp.zeros((len(flat) * s.bins, padded))
-        weights[:, : flat.shape[1]] = xp.asarray(dense.reshape(len(flat) * s.bins, -1))
+        weights = xp.zeros((len(flat) * s.n_bins, padded))
+        weights[:, : flat.shape[1]] = xp.asarray(dense.reshape(len(flat) * s.n_bins, -1))
         return Weights(len(flat), None, weights, weights)
 
     def _from_dense(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-        bins = self.settings.bins
+        bins = self.settings.n_bins
         nats = np.empty((len(x), len(y)))
         columns = y.reshape(len(y) * bins, -1).T
         size = max(1, JOINT_BYTES // (bins * bins * 8 * max(1, len(y))))

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import Device
+from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 from pairtile.methods.trajectory_correlation.estimators import (
     MotionPairs,
-    MotionSettings,
     generalized_correlation,
 )
 from pairtile.methods.trajectory_correlation.motion_gaussian import finite_sample_bias
@@ -65,7 +65,7 @@ class MotionScores:
     def __init__(
         self,
         replicas: list[NDArray[np.floating]],
-        settings: list[MotionSettings],
+        settings: list[MotionEstimatorConfig],
         shifts: NDArray[np.int64],
         device: Device,
     ) -> None:

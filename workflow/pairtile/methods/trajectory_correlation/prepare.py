@@ -75,7 +75,7 @@ def prepare_trajectory(
     StoreError
         If the disk has no room for the series.
     """
-    if config["time_series"]:
+    if config.time_series:
         return prepare_tables(config, scratch)
     with Scratch(scratch) as folder:
         return _Preparation(config, source).run(folder)
@@ -129,38 +129,38 @@ class _Preparation:
 
     def _variables(self) -> tuple[Residues, Variables]:
         config, source = self.config, self.input
-        kind = config["variables"]
+        kind = config.variables
         if kind == "distances":
             ends = {
                 name: (
                     source.select(one, f"distances.{name}"),
                     source.select(other, f"distances.{name}"),
                 )
-                for name, (one, other) in config["distances"].items()
+                for name, (one, other) in config.distances.items()
             }
             atoms = np.unique(np.concatenate([part for pair in ends.values() for part in pair]))
             return residues_of(source.universe, atoms), distance_variables(ends)
         selected, residues = selected_residues(config, source)
         if kind == "dihedrals":
-            names = config["dihedrals"]
+            names = config.dihedrals
             return residues, dihedral_variables(residues, names, self.first, source.topology)
         masses = np.asarray(getattr(source.universe.atoms, "masses", np.zeros(source.n_atoms)))
         masses = np.nan_to_num(masses.astype(np.float64))
         return residues, position_variables(
-            residues, selected, config["positions"], masses, source.topology
+            residues, selected, config.positions, masses, source.topology
         )
 
     def _fit_atoms(self) -> NDArray[np.int64]:
         none = np.empty(0, dtype=np.int64)
         if not self.variables.turns:
             self.notes.append(
-                f"Frames are not superposed: {self.config['variables']} do not depend on it."
+                f"Frames are not superposed: {self.config.variables} do not depend on it."
             )
             return none
-        if self.config["fit"] is False:
+        if self.config.fit is False:
             self.notes.append("Frames are used as they are, not superposed (fit: false).")
             return none
-        return self.input.select(self.config["fit"], "fit")
+        return self.input.select(self.config.fit, "fit")
 
     def _reference(self) -> Floats:
         """Positions of the fit's atoms on which all frames are laid, centroid at the origin."""
@@ -171,12 +171,12 @@ class _Preparation:
             found = f"{self.fit.size} atom{'s' if self.fit.size > 1 else ''}"
             raise InputError.at(
                 self.input.topology,
-                f"fit {self.config['fit']!r}",
+                f"fit {self.config.fit!r}",
                 f"{found} {'on one line' if self.fit.size > 2 else ''}".strip(),
                 "three atoms or more that are not on one line, or fit: false",
             )
         where = f"frame {start.frames[0]} of {start.name}"
-        if self.config["reference"] == "average":
+        if self.config.reference == "average":
             for _ in range(_AVERAGE_PASSES):
                 reference = self._average(reference)
             where = f"the average structure, found in {_AVERAGE_PASSES} rounds from {where}"
@@ -224,7 +224,7 @@ class _Preparation:
             residues,
             {
                 name: self.input.select(text, f"domains.{name}")
-                for name, text in self.config["domains"].items()
+                for name, text in self.config.domains.items()
             },
         )
         states = secondary_structure(residues, self.first)

@@ -113,7 +113,7 @@ def selected_residues(
     ConfigError, InputError
         As ``Trajectories.select``.
     """
-    atoms = source.select(config["select"], "select")
+    atoms = source.select(config.select, "select")
     return atoms, residues_of(source.universe, atoms)
 
 

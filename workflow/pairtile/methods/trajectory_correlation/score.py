@@ -39,7 +39,6 @@ from pairtile.methods.trajectory_correlation.network import in_contact, pairs_in
 from pairtile.methods.trajectory_correlation.pair_scores import HISTOGRAM_BINS, MotionScores
 from pairtile.methods.trajectory_correlation.residue_paths import path_ends
 from pairtile.methods.trajectory_correlation.state import (
-    motion_settings,
     replicas_of,
     shifts_of,
     trajectory_state,
@@ -66,7 +65,7 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
         super().__init__(config, state, device, precision)
         self.n_replicas = len(state["replica_offsets"]) - 1
         self.n_frames = int(state["replica_offsets"][-1])
-        self.n_surrogates = int(config["estimator"]["surrogates"])
+        self.n_surrogates = config.estimator.surrogates
         self._scores: MotionScores | None = None
 
     # --- what the plan needs --------------------------------------------------------------------
@@ -82,7 +81,7 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
         cls, config: TrajectoryCorrelationConfig, state: State, items: pd.DataFrame
     ) -> None:
         super().check_later_inputs(config, state, items)
-        path_ends(items, config["paths"])
+        path_ends(items, config.paths)
 
     @classmethod
     def network_data(
@@ -102,7 +101,7 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
     def tile_edges(cls, config: TrajectoryCorrelationConfig, state: State) -> tuple[int, int]:
         d = int(state["series"].shape[1])
         frames = int(np.diff(state["replica_offsets"]).max())
-        edge = tile_edge(config["estimator"]["kind"], d, frames)
+        edge = tile_edge(config.estimator.kind, d, frames)
         return edge, edge
 
     @classmethod
@@ -121,20 +120,20 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
         coordinates = max(rows, columns) * int(state["series"].shape[1])
         longest, together = (coordinates * int(n) for n in (frames.max(), frames.sum()))
         series = SERIES_COPIES * 8 * longest
-        estimator = config["estimator"]
-        if backend == "cuda" or estimator["kind"] not in ("bspline", "dihedral"):
+        estimator = config.estimator
+        if backend == "cuda" or estimator.kind not in ("bspline", "dihedral"):
             return series
-        kept, beside = weights_bytes(estimator["bins"], estimator["order"])
+        kept, beside = weights_bytes(estimator.n_bins, estimator.order)
         return series + beside * longest + KEPT_BLOCKS * kept * together
 
     @classmethod
     def work_per_second(
         cls, config: TrajectoryCorrelationConfig, state: State, backend: str, threads: int
     ) -> float:
-        estimates = 1 + int(config["estimator"]["surrogates"])
+        estimates = 1 + config.estimator.surrogates
         d = int(state["series"].shape[1])
         seconds = sum(
-            seconds_a_pair(config["estimator"], d, frames, backend, threads)
+            seconds_a_pair(config.estimator, d, frames, backend, threads)
             for frames in np.diff(state["replica_offsets"]).tolist()
         )
         return 1.0 / (estimates * seconds)
@@ -145,7 +144,7 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
 
     @classmethod
     def chunk_parameters(cls, config: TrajectoryCorrelationConfig) -> dict[str, Any]:
-        return {"estimator": config["estimator"]}
+        return {"estimator": config.estimator}
 
     def schema(self) -> pa.Schema:
         real = pa.float64()
@@ -175,7 +174,7 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
             windows = np.asarray(self.state["theiler"]).tolist()
             self._scores = MotionScores(
                 replicas_of(self.state),
-                [motion_settings(self.config["estimator"], window) for window in windows],
+                [self.config.estimator.with_window(window) for window in windows],
                 shifts_of(self.state, self.n_surrogates, self.seed),
                 self.device,
             )
@@ -212,8 +211,8 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
 
     def in_contact(self, i: NDArray[Any], j: NDArray[Any]) -> NDArray[np.bool_] | None:
         """Which pairs may become edges; None for all."""
-        contacts = self.config["contacts"]
-        return in_contact(i, j, self.state, contacts["fraction"]) if contacts else None
+        contacts = self.config.contacts
+        return in_contact(i, j, self.state, contacts.fraction) if contacts else None
 
     def _stored(self, merged: Merged, names: tuple[str, ...]) -> pd.DataFrame:
         return pa.concat_tables(merged.batches(names)).to_pandas()
@@ -221,8 +220,8 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
     def network(self, merged: Merged) -> Network:
         pairs = self._stored(merged, COLUMNS)
         candidate = self.in_contact(pairs["i"].to_numpy(), pairs["j"].to_numpy())
-        result = motion_network(pairs, self.config["keep"], candidate)
-        result.warnings += dense_warnings(len(result.edges), self.config["communities"])
+        result = motion_network(pairs, self.config.keep, candidate)
+        result.warnings += dense_warnings(len(result.edges), self.config.communities)
         return result
 
     def ranking(self, merged: Merged) -> Ranking:

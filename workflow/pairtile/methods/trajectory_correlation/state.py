@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
-from pairtile.methods.trajectory_correlation.estimators import MotionSettings
+from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 from pairtile.methods.trajectory_correlation.motion_null import surrogate_shifts
 from pairtile.methods.trajectory_correlation.motion_time import (
     DuplicateFrames,
@@ -73,13 +73,13 @@ def state_of_series(
 ) -> PreparedInput:
     """``trajectory_state`` of series that are prepared already."""
     names = replica_names(config)
-    cyclic = config["estimator"]["kind"] == "dihedral"
+    cyclic = config.estimator.kind == "dihedral"
     prepared = _without_repeated(prepared, config, names, cyclic, scratch)
     replicas = replicas_of(prepared.state)
     lengths = [part.shape[2] for part in replicas]
     tau = np.stack([correlation_time(part, cyclic=cyclic) for part in replicas])
-    theiler = _windows(config["estimator"], tau, lengths, names)
-    _check_surrogates(config["estimator"]["surrogates"], tau, lengths, names)
+    theiler = _windows(config.estimator, tau, lengths, names)
+    _check_surrogates(config.estimator.surrogates, tau, lengths, names)
     prepared.state.update(correlation_time=tau, theiler=theiler)
     _describe(prepared, config, tau, lengths)
     windows = sorted(set(theiler.tolist()))
@@ -97,7 +97,7 @@ def state_of_series(
 
 def replica_names(config: TrajectoryCorrelationConfig) -> list[str]:
     """What messages call each replica: its file, or the first of its files."""
-    runs = config["time_series"] or config["trajectories"]
+    runs = config.time_series or config.trajectories
     return [run if isinstance(run, str) else run[0] for run in runs]
 
 
@@ -119,17 +119,6 @@ def shifts_of(state: Mapping[str, NDArray[Any]], number: int, seed: int) -> NDAr
     return np.stack([_shifts(tau, frames, number, seed) for tau, frames, seed in parts])
 
 
-def motion_settings(estimator: Mapping[str, Any], theiler: int) -> MotionSettings:
-    """The section ``estimator`` as the estimators take it, with the window that was decided."""
-    keys = ("kind", "neighbours", "variant", "norm", "scale", "corrected", "bins", "order")
-    return MotionSettings(
-        **{key: estimator[key] for key in keys},
-        transform=estimator["transform"],
-        theiler=theiler,
-        single=estimator["preset"] == "netsci",
-    )
-
-
 def _without_repeated(
     prepared: PreparedTrajectory,
     config: TrajectoryCorrelationConfig,
@@ -142,7 +131,7 @@ def _without_repeated(
     found = [duplicate_frames(part) for part in replicas_of(prepared.state)]
     exact = sum(repeated.exact.size for repeated in found)
     near = sum(repeated.near.size for repeated in found)
-    drops = config["estimator"]["kind"] == "ksg"
+    drops = config.estimator.kind == "ksg"
     prepared.counts["frames_repeated"] = exact
     prepared.counts["frames_nearly_repeated"] = near
     shown = ", ".join(_example(n, repeated) for n, repeated in zip(names, found, strict=True))
@@ -184,18 +173,18 @@ def _example(name: str, repeated: DuplicateFrames) -> str:
 
 
 def _windows(
-    estimator: Mapping[str, Any],
+    estimator: MotionEstimatorConfig,
     tau: NDArray[np.float64],
     lengths: Sequence[int],
     names: Sequence[str],
 ) -> NDArray[np.int64]:
-    if estimator["kind"] != "ksg":
+    if estimator.kind != "ksg":
         return np.zeros(len(lengths), dtype=np.int64)
     windows = []
     for times, frames, name in zip(tau, lengths, names, strict=True):
         # Even the frame with the fewest others outside its window must have k of them.
-        most = (frames - estimator["neighbours"] - 1) // 2
-        asked = estimator["theiler"]
+        most = (frames - estimator.neighbours - 1) // 2
+        asked = estimator.theiler
         if asked != "auto" and asked > most:
             raise InputError.at(
                 name,
@@ -232,7 +221,7 @@ def _describe(
     lengths: Sequence[int],
 ) -> None:
     """Columns of the items, and what is said of slow variables and few surrogates."""
-    estimator = config["estimator"]
+    estimator = config.estimator
     effective = np.sum(
         [effective_frames(times, n) for times, n in zip(tau, lengths, strict=True)], axis=0
     )
@@ -256,10 +245,10 @@ def _describe(
             "are than of what they share. A longer run, or more replicas, is what helps."
         )
     windows = np.asarray(prepared.state["theiler"])
-    if estimator["theiler"] == "auto" and estimator["kind"] == "ksg":
+    if estimator.theiler == "auto" and estimator.kind == "ksg":
         shown = ", ".join(str(window) for window in sorted(set(windows.tolist()))[:5])
         prepared.notes.append(f"Theiler window: {shown} frames (auto: twice the correlation time).")
-    if 0 < estimator["surrogates"] < FEW_SURROGATES:
+    if 0 < estimator.surrogates < FEW_SURROGATES:
         prepared.warnings.append(
             f"The p-values rest on {estimator['surrogates']} surrogates; {FEW_SURROGATES} or more "
             "say how far the null scatters."

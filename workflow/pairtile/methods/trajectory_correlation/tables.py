@@ -57,7 +57,7 @@ def write_trajectory_tables(
     pairs = streamed(merged, opened.schema())
     written = Written()
     _write_matrices(opened, merged, pairs, items, folder)
-    if config["g_correlation_text"]:
+    if config.g_correlation_text:
         matrix = correlation_matrix(pairs, items, "correlation")
         write_g_correlation_text(folder / "g_correlation.txt", matrix)
         del matrix
@@ -69,8 +69,8 @@ def write_trajectory_tables(
             f"are left out above {MOST_EDGES}; contacts or a stricter keep make it smaller."
         )
         network = ResidueNetwork.of(network.n_nodes, [], [], [])
-    communities = {
-        method: network.communities(method, opened.seed) for method in config["communities"]
+    communities: dict[str, NDArray[np.int32]] = {
+        method: network.communities(method, opened.seed) for method in config.communities
     }
     for method, found in communities.items():
         written.counts[f"communities_{method}"] = int(found.max(initial=0))
@@ -79,19 +79,19 @@ def write_trajectory_tables(
     write_table(folder / "residues.tsv", table)
     if communities:
         write_table(folder / "communities.tsv", community_table(items, network, communities))
-    if config["paths"]:
-        ends = path_ends(items, config["paths"])
-        number = config["suboptimal_paths"]
+    if config.paths:
+        ends = path_ends(items, config.paths)
+        number = config.suboptimal_paths
         paths = [shortest_paths(network, start, end, number) for start, end in ends]
         write_table(folder / "paths.tsv", path_table(items, network, ends, paths))
         written.counts["paths_found"] = sum(map(len, paths))
-        for pair, between in zip(config["paths"], paths, strict=True):
+        for pair, between in zip(config.paths, paths, strict=True):
             if not between:
                 written.warnings.append(f"No path joins {pair[0]} and {pair[1]} in the network.")
     if "structure" in opened.state:
         first = next(iter(communities.values()), np.zeros(network.n_nodes, dtype=np.int32))
         _write_structure(opened, merged, items, first, means, folder)
-    if config["compare"] is not None:
+    if config.compare is not None:
         write_difference(opened, pairs, items, folder, written)
     return written
 
@@ -137,7 +137,7 @@ def _write_matrices(
     folder: Path,
 ) -> None:
     also: dict[str, Any] = {}
-    n = int(opened.state["series"].shape[0])
+    n, contacts = int(opened.state["series"].shape[0]), opened.config.contacts
 
     def q_values() -> NDArray[np.floating[Any]]:
         columns = pa.concat_tables(merged.batches(["i", "j", "p_value"]))
@@ -148,13 +148,14 @@ def _write_matrices(
 
     def contact() -> NDArray[np.bool_]:
         matrix = np.zeros((n, n), dtype=bool)
-        i, j = pairs_in_contact(opened.state, opened.config["contacts"]["fraction"])
+        assert contacts
+        i, j = pairs_in_contact(opened.state, contacts.fraction)
         matrix[i, j] = matrix[j, i] = True
         return matrix
 
     if opened.n_surrogates:
         also["q_value"] = q_values
-    if opened.config["contacts"]:
+    if contacts:
         also["contact"] = contact
     write_matrices(folder / "matrices.npz", pairs, items, also=also)
 
@@ -205,7 +206,7 @@ def _write_structure(
         number.get_indexer(edges["source"]),
         number.get_indexer(edges["target"]),
         edges["correlation"],
-        opened.config["draw_strongest"],
+        opened.config.draw_strongest,
     )
     n_communities = int(communities.max(initial=0))
     write_pymol_script(folder / "structure.pml", "structure.pdb", links, n_communities)

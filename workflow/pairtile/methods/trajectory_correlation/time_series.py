@@ -87,7 +87,7 @@ class SeriesWriter:
         shape: tuple[int, int],
         cyclic: bool,
     ) -> None:
-        self.displacements = config["variables"] == "displacements"
+        self.displacements = config.variables == "displacements"
         self.scratch = scratch
         self.cyclic = cyclic
         if shape[0] < 2:
@@ -204,22 +204,22 @@ def prepare_tables(
     InputError
         If a table cannot be read, has too few frames, or other columns than the first.
     """
-    how, frames = config["table"], config["frames"]
+    how, frames = config.table, config.frames
     tables = [
-        open_series_table(path, how["dimensions"], how["time"], **frames)
-        for path in config["time_series"]
+        open_series_table(path, how.dimensions, how.time, frames.start, frames.stop, frames.step)
+        for path in config.time_series
     ]
     first = tables[0]
     for table in tables[1:]:
         _check_columns(first, table)
     shape = (len(first.names), first.dimensions)
-    angles = how["angles"] != "none"
+    angles = how.angles != "none"
     with Scratch(scratch) as folder:
         replicas = [(table.path, len(table.used)) for table in tables]
         writer = SeriesWriter(config, folder, replicas, shape, cyclic=angles)
         for table in tables:
             for block in table.blocks(frames_in_block(2 * shape[0] * shape[1])):
-                values = np.radians(block) if how["angles"] == "degrees" else block
+                values = np.radians(block) if how.angles == "degrees" else block
                 writer.write(_wrapped(values) if angles else values)
         names = pd.DataFrame(
             {"name": first.names, "atom": "", "residue": np.full(shape[0], -1, dtype=np.int32)}
@@ -239,9 +239,9 @@ def _items(table: pd.DataFrame, dropped: Sequence[Mapping[str, Any]]) -> pd.Data
 
 def _check_frames(config: TrajectoryCorrelationConfig, name: str, n_frames: int, d: int) -> None:
     """What each estimator needs at the least: k neighbours, a covariance of full rank."""
-    estimator = config["estimator"]
-    kind = estimator["kind"]
-    least = {"ksg": estimator["neighbours"] + 2, "gaussian": 2 * d + 2}.get(kind, 3)
+    estimator = config.estimator
+    kind = estimator.kind
+    least = {"ksg": estimator.neighbours + 2, "gaussian": 2 * d + 2}.get(kind, 3)
     if n_frames < least:
         raise InputError.at(
             name,
