@@ -31,7 +31,7 @@ from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.gpu.device import choose
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 from pairtile.methods.trajectory_correlation.estimators import MotionPairs
-from pairtile.methods.trajectory_correlation.motion_speed import tile_edge
+from pairtile.methods.trajectory_correlation.score import tile_edge
 
 from benchmarks.machine import timed
 

@@ -13,10 +13,13 @@ from motion_reports import analysis
 from naive_motion import estimator
 from pairtile import trajectory_correlation
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
-from pairtile.methods.trajectory_correlation.config_sections import PRESETS, MotionEstimatorConfig
-from pairtile.methods.trajectory_correlation.config_values import DIHEDRALS
-from pairtile.methods.trajectory_correlation.motion_time import duplicate_frames
-from pairtile.methods.trajectory_correlation.report_pictures import FIGURES
+from pairtile.methods.trajectory_correlation.config_sections import (
+    DIHEDRALS,
+    PRESETS,
+    MotionEstimatorConfig,
+)
+from pairtile.methods.trajectory_correlation.report import FIGURES
+from pairtile.methods.trajectory_correlation.state import duplicate_frames
 from pairtile.runtime.files import read_json
 from scipy.signal import lfilter
 from test_docs import ROOT, first_column, section_of_page, text_of

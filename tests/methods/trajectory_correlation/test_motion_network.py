@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from pairtile.io.networks.table import NetworkTable
-from pairtile.methods.trajectory_correlation.config_network import KeepMotion
-from pairtile.methods.trajectory_correlation.motion_network import (
+from pairtile.methods.trajectory_correlation.config_sections import KeepMotion
+from pairtile.methods.trajectory_correlation.network import (
     EDGE_COLUMNS,
     candidate_q_values,
     dense_warnings,

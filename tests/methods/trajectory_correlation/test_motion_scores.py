@@ -10,14 +10,17 @@ from naive_motion import estimator
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import choose
 from pairtile.methods.trajectory_correlation.estimators import (
-    KINDS,
     MotionPairs,
     generalized_correlation,
 )
-from pairtile.methods.trajectory_correlation.motion_null import p_value
-from pairtile.methods.trajectory_correlation.pair_scores import HISTOGRAM_BINS, MotionScores
+from pairtile.methods.trajectory_correlation.pair_scores import (
+    HISTOGRAM_BINS,
+    MotionScores,
+    p_value,
+)
 from scipy.signal import lfilter
 
+KINDS = ("ksg", "gaussian", "dcc", "bspline", "dihedral")
 CPU = choose("cpu")
 SHIFTS = np.array([[20, 31, 47, 60], [15, 22, 33, 40]])
 

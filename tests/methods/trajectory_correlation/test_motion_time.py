@@ -14,15 +14,15 @@ from pairtile.methods.trajectory_correlation.estimators import (
     MotionPairs,
     generalized_correlation,
 )
-from pairtile.methods.trajectory_correlation.motion_null import (
+from pairtile.methods.trajectory_correlation.pair_scores import (
     SurrogateMoments,
     p_value,
-    surrogate_shifts,
 )
-from pairtile.methods.trajectory_correlation.motion_time import (
+from pairtile.methods.trajectory_correlation.state import (
     correlation_time,
     duplicate_frames,
     effective_frames,
+    surrogate_shifts,
     theiler_window,
 )
 from test_motion_ksg import normal

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pairtile.methods.trajectory_correlation.contacts import trajectory_contacts
+from pairtile.methods.trajectory_correlation.residues import trajectory_contacts
 from small_trajectories import (
     RNG,
     SEQUENCE,

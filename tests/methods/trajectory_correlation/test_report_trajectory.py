@@ -11,9 +11,8 @@ import pandas as pd
 import pytest
 from motion_reports import analysis, of_tables
 from pairtile.errors import StoreError
-from pairtile.methods.trajectory_correlation.report_findings import ranges
-from pairtile.methods.trajectory_correlation.report_pictures import FIGURES
-from pairtile.methods.trajectory_correlation.report_results import MotionResults
+from pairtile.methods.trajectory_correlation.report import FIGURES
+from pairtile.methods.trajectory_correlation.report_text import MotionResults, ranges
 from pairtile.report.formats import number
 from pairtile.report.results import read_results
 from pairtile.runtime.files import read_json

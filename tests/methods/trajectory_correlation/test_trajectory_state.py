@@ -11,15 +11,13 @@ from pairtile.engine.state import open_state, scratch_beside, state_digest, writ
 from pairtile.errors import InputError
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
-from pairtile.methods.trajectory_correlation.motion_speed import seconds_a_pair, tile_edge
-from pairtile.methods.trajectory_correlation.motion_time import (
+from pairtile.methods.trajectory_correlation.score import seconds_a_pair, tile_edge
+from pairtile.methods.trajectory_correlation.state import (
     correlation_time,
     effective_frames,
-    theiler_window,
-)
-from pairtile.methods.trajectory_correlation.state import (
     replicas_of,
     shifts_of,
+    theiler_window,
     trajectory_state,
 )
 from pairtile.runtime.files import file_digest, read_json

@@ -1,47 +1,133 @@
-"""The network of residues that move together: contacts, communities, betweenness."""
+"""The network of variables that move together: its edges, communities, betweenness and paths."""
 
 from __future__ import annotations
 
+import difflib
 import random
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-_LEAST_LENGTH = 1e-9  # of a correlation of 1, whose -ln is 0: igraph tells lengths by 1e-10
-_LEIDEN_RUNS = 10  # draws differ in what they find; the best is taken
+from pairtile.engine.network import Network
+from pairtile.errors import ConfigError
+from pairtile.methods.trajectory_correlation.config_sections import KeepMotionConfig
+from pairtile.statistics.correction import benjamini_hochberg
+
+COLUMNS = ("i", "j", "mi_nats", "correlation", "p_value", "dcc")
+"""Columns of the pairs table that a network is made from."""
+
+EDGE_COLUMNS = ["source", "target", "mi_nats", "correlation", "p_value", "q_value", "dcc"]
+
+GIRVAN_NEWMAN_EDGES = 2_000
+"""From here on Girvan and Newman's communities take minutes, and soon hours."""
 
 
-def in_contact(
-    i: ArrayLike, j: ArrayLike, state: Mapping[str, NDArray[Any]], fraction: float
-) -> NDArray[np.bool_]:
-    """Which pairs of variables belong to residues that touch.
+def candidate_q_values(
+    p_value: NDArray[np.float64], candidate: NDArray[np.bool_] | None
+) -> NDArray[np.float64]:
+    """Benjamini-Hochberg q-values among the candidates; NaN for other pairs and without p-values.
+
+    p_value : float64 (pairs,), of all pairs. candidate : bool (pairs,), or None for all. What makes
+    a pair a candidate (a contact) must not depend on its p-value.
+    """
+    tested = ~np.isnan(p_value) if candidate is None else candidate & ~np.isnan(p_value)
+    q = np.full(p_value.size, np.nan)
+    q[tested] = benjamini_hochberg(p_value[tested])
+    return q
+
+
+def motion_network(
+    pairs: pd.DataFrame, keep: KeepMotionConfig | str, candidate: NDArray[np.bool_] | None = None
+) -> Network:
+    """The network of the pairs that are kept, strongest first.
 
     Parameters
     ----------
-    i, j : array-like, shape (pairs,)
-        Numbers of variables.
-    state : mapping
-        With ``contact_i``, ``contact_j``, ``contact_fraction``
-        (``prepare.contacts.variable_contacts``).
-    fraction : float
-        Least share of the frames in which they touch.
+    pairs : DataFrame
+        All pairs: ``COLUMNS``.
+    keep : KeepMotionConfig or "all"
+        By ``p_value``, ``fdr``, ``correlation`` (its size) or ``top_edges``.
+    candidate : bool array, shape (pairs,), optional
+        Pairs that may become edges: those in contact. All without it.
+
+    Returns
+    -------
+    Network
+        Edges ``EDGE_COLUMNS``, by the size of the correlation, equals by their numbers; undirected.
     """
-    touching = _keys(*pairs_in_contact(state, fraction))
-    result: NDArray[np.bool_] = np.isin(_keys(np.asarray(i), np.asarray(j)), touching)
+    size = np.abs(pairs["correlation"].to_numpy(dtype=np.float64))
+    p = pairs["p_value"].to_numpy(dtype=np.float64)
+    q = candidate_q_values(p, candidate)
+    may = np.ones(size.size, dtype=bool) if candidate is None else candidate
+    order = np.lexsort((pairs["j"], pairs["i"], -size))
+    chosen = order[may[order]]
+    rule, limit = (keep.rule, keep.bound) if isinstance(keep, KeepMotionConfig) else ("all", None)
+    if rule == "top_edges":
+        chosen = chosen[: int(limit or 0)]
+    elif limit is not None:
+        passed = {"p_value": p <= limit, "fdr": q <= limit, "correlation": size >= limit}[rule]
+        chosen = chosen[passed[chosen]]
+    edges = pairs.iloc[chosen][list(COLUMNS)].rename(columns={"i": "source", "j": "target"})
+    edges = edges.assign(q_value=q[chosen])[EDGE_COLUMNS].reset_index(drop=True)
+    least = float(size[chosen].min()) if chosen.size else None
+    candidates = int(may.sum())
+    result = Network(
+        edges,
+        directed=False,
+        counts={"pairs_candidates": candidates, "pairs_kept": len(edges), "edges": len(edges)},
+        threshold={"keep": rule, "value": limit, "least_correlation": least},
+    )
+    if rule == "p_value" and limit is not None and candidates:
+        chance = limit * candidates
+        result.notes.append(
+            f"{len(edges)} of {candidates} pairs have p <= {limit:g}; by chance alone it would be "
+            f"about {chance:.0f}. keep: {{fdr: {limit:g}}} corrects for the number of pairs."
+        )
+    if not len(edges) and candidates:
+        result.warnings.append(_why_empty(rule, limit, p, q, size, may))
     return result
 
 
-def pairs_in_contact(
-    state: Mapping[str, NDArray[Any]], fraction: float
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """All pairs of variables, i < j, that ``in_contact`` says yes to."""
-    # Shares are kept in single precision, in which 0.6 is a little above that of a double.
-    often = np.asarray(state["contact_fraction"]) >= np.float32(fraction)
-    return np.asarray(state["contact_i"])[often], np.asarray(state["contact_j"])[often]
+def dense_warnings(n_edges: int, communities: tuple[str, ...] | list[str]) -> list[str]:
+    """What takes long in a network of so many edges, said before it begins."""
+    if "girvan_newman" not in communities or n_edges < GIRVAN_NEWMAN_EDGES:
+        return []
+    hours = (n_edges / 10_000) ** 2
+    long = f"{hours * 60:.0f} minutes" if hours < 2 else f"{hours:.0f} hours"
+    return [
+        f"Communities by girvan_newman in a network of {n_edges} edges take of the order of "
+        f"{long}: contacts, a stricter keep, or communities: [leiden] are faster."
+    ]
+
+
+def _why_empty(
+    rule: str,
+    limit: Any,
+    p: NDArray[np.float64],
+    q: NDArray[np.float64],
+    size: NDArray[np.float64],
+    may: NDArray[np.bool_],
+) -> str:
+    strongest = f"the strongest correlation is {size[may].max():.3g}"
+    if rule in ("p_value", "fdr"):
+        name, values = ("p-value", p) if rule == "p_value" else ("q-value", q)
+        return (
+            f"No pair has a {name} of at most {limit:g} (the least is {np.nanmin(values[may]):.3g};"
+            f" {strongest}): slow motions need longer runs to tell what they share."
+        )
+    return f"No pair has a correlation of {limit:g} or more: {strongest}."
+
+
+# --- communities ----------------------------------------------------------------------------------
+
+
+_LEAST_LENGTH = 1e-9  # of a correlation of 1, whose -ln is 0: igraph tells lengths by 1e-10
+_LEIDEN_RUNS = 10  # draws differ in what they find; the best is taken
 
 
 @dataclass(frozen=True)
@@ -199,7 +285,68 @@ def _by_size(found: NDArray[np.int64], joined: NDArray[np.bool_]) -> NDArray[np.
     return result
 
 
-def _keys(i: NDArray[Any], j: NDArray[Any]) -> NDArray[np.int64]:
-    low = np.minimum(i, j).astype(np.int64)
-    keys: NDArray[np.int64] = (low << 32) | np.maximum(i, j).astype(np.int64)
-    return keys
+# --- paths ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ResiduePath:
+    """``nodes``: from one end to the other; ``length``: sum of -ln of the correlations along it."""
+
+    nodes: tuple[int, ...]
+    length: float
+
+
+def shortest_paths(
+    network: ResidueNetwork, start: int, end: int, number: int = 1
+) -> list[ResiduePath]:
+    """The ``number`` shortest paths without loops, shortest first (Yen 1971).
+
+    Fewer where there are no more; none where nothing joins the two.
+    """
+    graph = network.graph
+    parts = graph.connected_components().membership
+    if parts[start] != parts[end]:
+        return []
+    lengths = network.lengths
+    found = graph.get_k_shortest_paths(
+        start, to=end, k=number, weights="length", mode="all", output="epath"
+    )
+    paths = [
+        ResiduePath(_nodes(network, edges, start), float(lengths[edges].sum())) for edges in found
+    ]
+    return sorted(paths, key=lambda path: (path.length, path.nodes))
+
+
+def path_ends(items: pd.DataFrame, paths: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
+    """Nodes (rows of the kept items) of the ends of ``paths``, named as in the items table.
+
+    A residue of which one atom or angle is a variable is found by its own name too (``A:LYS13``
+    for ``A:LYS13:CB``).
+
+    Raises
+    ------
+    ConfigError
+        If there is no such kept item, or more than one.
+    """
+    kept = items["name"][items["kept"].to_numpy(dtype=bool)].astype(str).tolist()
+    numbers = {name: node for node, name in enumerate(kept)}
+    return [(_item(a, numbers), _item(b, numbers)) for a, b in paths]
+
+
+def _item(name: str, numbers: dict[str, int]) -> int:
+    if name in numbers:
+        return numbers[name]
+    within = [other for other in numbers if other.startswith(f"{name}:")]
+    if len(within) == 1:
+        return numbers[within[0]]
+    near = within or difflib.get_close_matches(name, numbers, n=3, cutoff=0.5)
+    near = near[:3] or list(numbers)[:3]
+    expected = "a name of items.parquet that is paired, such as " + ", ".join(near)
+    raise ConfigError.at("paths", "", repr(name), expected)
+
+
+def _nodes(network: ResidueNetwork, edges: Sequence[int], start: int) -> tuple[int, ...]:
+    nodes = [start]
+    for a, b in network.ends[np.asarray(edges, dtype=np.int64)].tolist():
+        nodes.append(b if nodes[-1] == a else a)
+    return tuple(nodes)

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from pairtile.errors import InputError
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
-from pairtile.methods.trajectory_correlation.finite_positions import check_finite
 from pairtile.methods.trajectory_correlation.read_trajectory import (
     Run,
     Trajectories,
     box_of,
+    check_finite,
     trajectories_of,
 )
 from pairtile.methods.trajectory_correlation.residues import (
@@ -25,11 +25,11 @@ from pairtile.methods.trajectory_correlation.residues import (
     secondary_structure,
     selected_residues,
 )
-from pairtile.methods.trajectory_correlation.series_file import Scratch, frames_in_block
-from pairtile.methods.trajectory_correlation.superposition import centred, spans_a_plane, superpose
 from pairtile.methods.trajectory_correlation.time_series import (
     PreparedTrajectory,
+    Scratch,
     SeriesWriter,
+    frames_in_block,
     prepare_tables,
 )
 from pairtile.methods.trajectory_correlation.variables import (
@@ -265,3 +265,54 @@ def _jumps(values: Floats, last: Floats | None, far: float) -> int:
     joined = values if last is None else np.concatenate([last, values])
     moved = ((joined[1:] - joined[:-1]) ** 2).sum(axis=-1)
     return int((moved > far**2).any(axis=1).sum())
+
+
+# --- superposition --------------------------------------------------------------------------------
+
+
+def rotations(mobile: Floats, reference: Floats) -> Floats:
+    """The rotations that bring each frame nearest to the reference (Kabsch 1976, 1978).
+
+    Parameters
+    ----------
+    mobile
+        Positions, shape (frames, atoms, 3), each frame's centroid at the origin.
+    reference
+        Positions, shape (atoms, 3), centroid at the origin.
+
+    Returns
+    -------
+    Shape (frames, 3, 3): ``mobile[f] @ result[f]`` is nearest to ``reference``. Proper rotations
+    all, determinant +1: a molecule is never turned into its mirror image.
+    """
+    covariance = np.swapaxes(mobile, 1, 2) @ reference
+    left, _, right = np.linalg.svd(covariance)
+    mirrored = np.linalg.det(left) * np.linalg.det(right) < 0
+    left[mirrored, :, 2] *= -1.0
+    result: Floats = left @ right
+    return result
+
+
+def superpose(positions: Floats, fit: NDArray[np.integer], reference: Floats) -> Floats:
+    """Frames moved and turned so that the atoms ``fit`` lie nearest to the reference.
+
+    ``positions``: (frames, atoms, 3). ``fit``: numbers of the atoms to lay over one another.
+    ``reference``: (fitted atoms, 3), centroid at the origin. Returns (frames, atoms, 3), in which
+    the fitted atoms' centroid is the origin.
+    """
+    mobile = positions[:, fit]
+    centroids = mobile.mean(axis=1, keepdims=True)
+    return (positions - centroids) @ rotations(mobile - centroids, reference)
+
+
+def centred(positions: Floats) -> Floats:
+    """Positions (..., atoms, 3) with their centroid at the origin."""
+    return positions - positions.mean(axis=-2, keepdims=True)
+
+
+def spans_a_plane(reference: Floats) -> bool:
+    """Whether centred positions (atoms, 3) fix a rotation: they do unless they lie on a line."""
+    if len(reference) < 3:
+        return False
+    widths = np.linalg.svd(reference, compute_uv=False)
+    return bool(widths[1] > 1e-6 * widths[0])

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from pairtile.errors import ConfigError, InputError
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
-from pairtile.methods.trajectory_correlation.config_frames import FramesConfig
+from pairtile.methods.trajectory_correlation.config_sections import FramesConfig
 
 _FRAMES_SHOWN = 5
 _FORMATS = "https://docs.mdanalysis.org/stable/documentation_pages/coordinates/init.html"
@@ -283,3 +283,42 @@ def _first_line(error: Exception) -> str:
 
 def _count(n: int, what: str) -> str:
     return f"{n} {what}{'' if n == 1 else 's'}"
+
+
+def check_finite(
+    source: Trajectories,
+    run: Run,
+    frames: Sequence[int],
+    atoms: NDArray[np.int64],
+    positions: NDArray[np.floating],
+) -> None:
+    """Refuse positions that are no finite numbers.
+
+    Parameters
+    ----------
+    frames, atoms
+        Numbers of the frames of ``run`` and of the atoms that ``positions`` are of.
+    positions
+        Shape (frames, atoms, 3).
+
+    Raises
+    ------
+    InputError
+        Naming the first frame and atom.
+    """
+    if np.isfinite(positions).all():
+        return
+    frame, atom, axis = np.argwhere(~np.isfinite(positions))[0]
+    number = int(atoms[atom])
+    raise InputError.at(
+        run.name,
+        f"frame {frames[int(frame)]}, atom {number + 1} ({_atom_name(source, number)})",
+        f"{'xyz'[axis]} = {positions[frame, atom, axis]:g}",
+        "finite positions (leave damaged frames out by frames, or mend the file)",
+    )
+
+
+def _atom_name(source: Trajectories, number: int) -> str:
+    atom = source.universe.atoms[number]
+    parts = [str(getattr(atom, key, "")) for key in ("resname", "resid", "name")]
+    return " ".join(part for part in parts if part)
