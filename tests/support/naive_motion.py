@@ -5,13 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 from scipy.special import digamma
-
-
-def estimator(**keys: Any) -> MotionEstimatorConfig:
-    """Settings of an estimator, without a Theiler window where none is given."""
-    return MotionEstimatorConfig(**{"theiler": 0, **keys})
 
 
 def naive_distances(x: Any, norm: str, theiler: int) -> np.ndarray:

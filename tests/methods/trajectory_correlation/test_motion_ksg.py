@@ -9,29 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_motion import estimator, naive_ksg
+from motion_blocks import all_pairs, both_backends, estimator, normal
+from naive_motion import naive_ksg
 from pairtile.gpu.device import choose
 from pairtile.methods.trajectory_correlation.estimators import (
     MotionPairs,
     generalized_correlation,
 )
-
-both_backends = pytest.mark.parametrize(
-    "backend", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
-)
-
-
-def all_pairs(series: Any, backend: str = "cpu", shift: int = 0, **how: Any) -> np.ndarray:
-    """One block with all pairs."""
-    pairs = MotionPairs(series, estimator(**how), choose(backend))
-    whole = slice(0, len(series))
-    return pairs.block(whole, whole, shift)
-
-
-def normal(variables: int, d: int, frames: int, seed: int = 1) -> np.ndarray:
-    """Independent white noise."""
-    return np.random.default_rng(seed).normal(size=(variables, d, frames))
-
 
 GOLDEN = {
     "ksg1_k6_cheb_raw": {"norm": "max"},

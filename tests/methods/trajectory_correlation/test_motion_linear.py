@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from naive_motion import estimator, naive_cyclic_mi, naive_dcc, naive_gaussian
+from motion_blocks import all_pairs, both_backends, estimator, normal
+from naive_motion import naive_cyclic_mi, naive_dcc, naive_gaussian
 from pairtile.gpu.device import choose
 from pairtile.methods.trajectory_correlation.estimators import (
     MotionPairs,
     generalized_correlation,
 )
-from test_motion_ksg import all_pairs, both_backends, normal
 
 
 @both_backends

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from naive_motion import estimator
+from motion_blocks import estimator
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import choose
 from pairtile.methods.trajectory_correlation.estimators import (

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naive_motion import estimator
+from motion_blocks import estimator, normal
 from pairtile.gpu.device import choose
 from pairtile.methods.trajectory_correlation.estimators import (
     MotionPairs,
@@ -25,7 +25,6 @@ from pairtile.methods.trajectory_correlation.state import (
     surrogate_shifts,
     theiler_window,
 )
-from test_motion_ksg import normal
 
 
 def autoregressive(variables: int, d: int, frames: int, time: float, seed: int = 1) -> np.ndarray:

@@ -12,7 +12,11 @@ import pytest
 from motion_reports import analysis, of_tables
 from pairtile.errors import StoreError
 from pairtile.methods.trajectory_correlation.report import FIGURES
-from pairtile.methods.trajectory_correlation.report_text import MotionResults, ranges
+from pairtile.methods.trajectory_correlation.report_text import (
+    MotionResults,
+    motion_results,
+    ranges,
+)
 from pairtile.report.formats import number
 from pairtile.report.results import read_results
 from pairtile.runtime.files import read_json
@@ -37,7 +41,7 @@ def table_of(folder: Path, name: str) -> pd.DataFrame:
 
 
 def motion_of(folder: Path) -> MotionResults:
-    found = read_results(folder).motion
+    found = read_results(folder).cached(motion_results)
     assert found is not None
     return found
 

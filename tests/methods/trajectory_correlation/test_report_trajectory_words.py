@@ -36,7 +36,7 @@ def columns_of(path: Path) -> list[str]:
 
 
 def test_every_file_is_explained_and_so_are_its_columns(demo: Path) -> None:
-    own = set(read_results(demo).words.files)
+    own = set(read_results(demo).text.files)
     assert {name for name in own if not (demo / name).exists()} == set()
     for name, explained in FILE_COLUMNS.items():
         named = {part for key in explained for part in key.split(", ")}

@@ -263,7 +263,7 @@ def test_two_states_are_compared_pair_by_pair(tmp_path: Path) -> None:
         adenylate_kinase(**common, frames={"stop": 49}),
         name="open",
     )
-    opened.section["compare"] = "closed"
+    opened.model = opened.model.model_copy(update={"compare": "closed"})
     opened.pairs().network().results()
     pairs = pd.read_parquet(opened.out / "pairs.parquet")
     table = pd.read_parquet(opened.out / "difference.parquet")

@@ -132,6 +132,7 @@ class MotionAnalysis(Analysis):
         ),
     )
     input_keys: ClassVar[tuple[str, ...]] = ("topology", "trajectories", "time_series")
+    in_memory_paths: ClassVar[tuple[str, ...]] = ()
 
     def input_files(self) -> dict[str, str]:
         """Each file under a key of its own: ``trajectories.0``, or ``trajectories.0.1`` for the
