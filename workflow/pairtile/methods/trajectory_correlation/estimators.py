@@ -270,15 +270,10 @@ class KsgPairs:
         s = self.settings
         if self.device.backend == "cpu":
             ksg.neighbour_counts(
-                of_x.view(np.int32),
-                of_y.view(np.int32),
-                x,
-                y,
+                ksg.Series(of_x.view(np.int32), x),
+                ksg.Series(of_y.view(np.int32), y),
                 first,
-                s.window,
-                s.neighbours,
-                s.variant,
-                s.norm == "max",
+                ksg.Search(s.window, s.neighbours, s.variant, s.norm == "max"),
                 from_column,
                 self._psi,
                 total,
