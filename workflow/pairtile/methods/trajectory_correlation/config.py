@@ -36,10 +36,14 @@ _ALLOWED_VARIABLES = {
 _ALLOWED_ELSE = ("positions", "displacements", "distances")
 
 
-class MotionAnalysis(Analysis):
-    """What moves (trajectories of a molecule, or tables of time series), what of it is paired, and
-    how correlation is estimated."""
+class TrajectoryCorrelationConfig(Analysis):
+    """Correlated motion in molecular dynamics: every pair of atoms or residues, dihedrals or
+    distances, by mutual information and displacement correlation, with correlation times and
+    time-shifted surrogates; the network of residues, its communities and paths."""
 
+    method: Annotated[Literal["trajectory_correlation"], Choice()] = Field(
+        description="Which method this analysis runs."
+    )
     topology: OptionalPath = Field(
         default=None,
         description=(
@@ -131,83 +135,6 @@ class MotionAnalysis(Analysis):
             "selection. A residue of two domains belongs to the first."
         ),
     )
-    input_keys: ClassVar[tuple[str, ...]] = ("topology", "trajectories", "time_series")
-    in_memory_paths: ClassVar[tuple[str, ...]] = ()
-
-    def input_files(self) -> dict[str, str]:
-        """Each file under a key of its own: ``trajectories.0``, or ``trajectories.0.1`` for the
-        second part of the first run."""
-        files = {} if self.topology is None else {"topology": self.topology}
-        for n, run in enumerate(self.trajectories):
-            if isinstance(run, str):
-                files[f"trajectories.{n}"] = run
-            else:
-                files |= {f"trajectories.{n}.{k}": part for k, part in enumerate(run)}
-        return files | {f"time_series.{n}": path for n, path in enumerate(self.time_series)}
-
-    @property
-    def has_residues(self) -> bool:
-        """Whether variables belong to a molecule that can be drawn."""
-        return not self.time_series
-
-    @field_validator("variables")
-    @classmethod
-    def _variables_decided(cls, variables: str, info: ValidationInfo) -> str:
-        estimator = info.data.get("estimator")
-        if variables == "auto" and info.data.get("time_series"):
-            return "columns"
-        if variables == "auto" and isinstance(estimator, MotionEstimatorConfig):
-            return _AUTO_VARIABLES.get(estimator.kind, "positions")
-        return variables
-
-    @model_validator(mode="after")
-    def _one_kind_of_input(self) -> Self:
-        if self.time_series:
-            if self.topology is not None or self.trajectories:
-                key = "topology" if self.topology is not None else "trajectories"
-                raise refusal("none beside time_series (one of them, not both)", key=key)
-            if self.domains:
-                raise refusal("none beside time_series, which has no residues", key="domains")
-        elif self.topology is None:
-            raise refusal(
-                "the path of a topology here, or tables under time_series", key="topology"
-            )
-        elif not self.trajectories:
-            raise refusal("at least one trajectory of the topology", key="trajectories")
-        return self
-
-    @model_validator(mode="after")
-    def _variables_fit(self) -> Self:
-        kind = self.estimator.kind
-        if self.time_series:
-            allowed: tuple[str, ...] = ("columns",)
-        else:
-            allowed = _ALLOWED_VARIABLES.get(kind, _ALLOWED_ELSE)
-        if self.variables not in allowed:
-            beside = "time_series" if self.time_series else f"estimator.kind: {kind}"
-            raise refusal(f"auto or {' or '.join(allowed)} beside {beside}", key="variables")
-        if self.variables == "distances" and not self.distances:
-            raise refusal("at least one NAME: [selection, selection]", key="distances")
-        if self.time_series:
-            self._table_fits(kind)
-        return self
-
-    def _table_fits(self, kind: str) -> None:
-        if (self.table.angles != "none") != (kind == "dihedral"):
-            wanted = "angles: radians or degrees" if kind == "dihedral" else "angles: none"
-            raise refusal(f"{wanted} beside estimator.kind: {kind}", key="table")
-        if kind in ("bspline", "dihedral") and self.table.dimensions != 1:
-            raise refusal(f"dimensions: 1 beside estimator.kind: {kind}", key="table")
-
-
-class TrajectoryCorrelationConfig(MotionAnalysis):
-    """Correlated motion in molecular dynamics: every pair of atoms or residues, dihedrals or
-    distances, by mutual information and displacement correlation, with correlation times and
-    time-shifted surrogates; the network of residues, its communities and paths."""
-
-    method: Annotated[Literal["trajectory_correlation"], Choice()] = Field(
-        description="Which method this analysis runs."
-    )
     contacts: ContactsOrFalse = Field(
         default=False,
         description=(
@@ -259,6 +186,8 @@ class TrajectoryCorrelationConfig(MotionAnalysis):
     chunks: Chunks = chunks_field()
     export: ExportList = export_field()
 
+    input_keys: ClassVar[tuple[str, ...]] = ("topology", "trajectories", "time_series")
+    in_memory_paths: ClassVar[tuple[str, ...]] = ()
     names_of_items: ClassVar[tuple[str, ...]] = ("paths",)
     tables: ClassVar[tuple[str, ...]] = (
         "matrices.npz",
@@ -292,6 +221,22 @@ class TrajectoryCorrelationConfig(MotionAnalysis):
         "chunks": frozenset({"plan"}),
         "export": frozenset(),
     }
+
+    def input_files(self) -> dict[str, str]:
+        """Each file under a key of its own: ``trajectories.0``, or ``trajectories.0.1`` for the
+        second part of the first run."""
+        files = {} if self.topology is None else {"topology": self.topology}
+        for n, run in enumerate(self.trajectories):
+            if isinstance(run, str):
+                files[f"trajectories.{n}"] = run
+            else:
+                files |= {f"trajectories.{n}.{k}": part for k, part in enumerate(run)}
+        return files | {f"time_series.{n}": path for n, path in enumerate(self.time_series)}
+
+    @property
+    def has_residues(self) -> bool:
+        """Whether variables belong to a molecule that can be drawn."""
+        return not self.time_series
 
     @property
     def needs_network_data(self) -> bool:
@@ -329,6 +274,16 @@ class TrajectoryCorrelationConfig(MotionAnalysis):
         listing = listed(fitting) if fitting else "none: there is no other one"
         return Fault("compare", f"another analysis of this method ({listing})", tuple(fitting))
 
+    @field_validator("variables")
+    @classmethod
+    def _variables_decided(cls, variables: str, info: ValidationInfo) -> str:
+        estimator = info.data.get("estimator")
+        if variables == "auto" and info.data.get("time_series"):
+            return "columns"
+        if variables == "auto" and isinstance(estimator, MotionEstimatorConfig):
+            return _AUTO_VARIABLES.get(estimator.kind, "positions")
+        return variables
+
     @field_validator("keep")
     @classmethod
     def _keep_decided(cls, keep: Any, info: ValidationInfo) -> Any:
@@ -341,6 +296,45 @@ class TrajectoryCorrelationConfig(MotionAnalysis):
         if by_p_value and not estimator.surrogates:
             raise refusal("another rule under estimator.surrogates: 0 (no p-values)")
         return keep
+
+    @model_validator(mode="after")
+    def _one_kind_of_input(self) -> Self:
+        if self.time_series:
+            if self.topology is not None or self.trajectories:
+                key = "topology" if self.topology is not None else "trajectories"
+                raise refusal("none beside time_series (one of them, not both)", key=key)
+            if self.domains:
+                raise refusal("none beside time_series, which has no residues", key="domains")
+        elif self.topology is None:
+            raise refusal(
+                "the path of a topology here, or tables under time_series", key="topology"
+            )
+        elif not self.trajectories:
+            raise refusal("at least one trajectory of the topology", key="trajectories")
+        return self
+
+    @model_validator(mode="after")
+    def _variables_fit(self) -> Self:
+        kind = self.estimator.kind
+        if self.time_series:
+            allowed: tuple[str, ...] = ("columns",)
+        else:
+            allowed = _ALLOWED_VARIABLES.get(kind, _ALLOWED_ELSE)
+        if self.variables not in allowed:
+            beside = "time_series" if self.time_series else f"estimator.kind: {kind}"
+            raise refusal(f"auto or {' or '.join(allowed)} beside {beside}", key="variables")
+        if self.variables == "distances" and not self.distances:
+            raise refusal("at least one NAME: [selection, selection]", key="distances")
+        if self.time_series:
+            self._table_fits(kind)
+        return self
+
+    def _table_fits(self, kind: str) -> None:
+        if (self.table.angles != "none") != (kind == "dihedral"):
+            wanted = "angles: radians or degrees" if kind == "dihedral" else "angles: none"
+            raise refusal(f"{wanted} beside estimator.kind: {kind}", key="table")
+        if kind in ("bspline", "dihedral") and self.table.dimensions != 1:
+            raise refusal(f"dimensions: 1 beside estimator.kind: {kind}", key="table")
 
     @model_validator(mode="after")
     def _contacts_have_residues(self) -> Self:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.methods.trajectory_correlation import figures as maps
-from pairtile.methods.trajectory_correlation.report_files import FILE_COLUMNS, FILES
 from pairtile.methods.trajectory_correlation.report_text import (
     LEVEL,
     METHOD_NAMES,
@@ -459,6 +460,11 @@ def adapted(results: Results) -> MethodText:
     return words
 
 
+_WORDS = tomllib.loads(
+    (Path(__file__).parent / "templates" / "words.toml").read_text(encoding="utf-8")
+)
+"""What files, columns and counts are."""
+
 TEXT = MethodText(
     title="Correlated motion in trajectories",
     item="residue",
@@ -469,43 +475,8 @@ TEXT = MethodText(
     score_axis="generalized correlation",
     strength=("correlation",),
     ties=("p_value",),
-    columns={
-        "mi_nats": "MI (nats)",
-        "correlation": "correlation",
-        "dcc": "DCC",
-        "p_value": "p-value",
-        "q_value": "q-value",
-        "mi_sd": "MI, sd",
-        "correlation_sd": "correlation, sd",
-        "dcc_sd": "DCC, sd",
-    },
-    counts={
-        "atoms": "atoms of the system",
-        "residues": "residues selected",
-        "fit_atoms": "atoms that frames are superposed on",
-        "variables": "variables",
-        "variables_dropped": "variables left out",
-        "variables_constant": "variables that never move",
-        "variables_few_frames": "variables with few effective frames",
-        "frames": "frames, all replicas together",
-        "replicas": "replicas",
-        "frames_repeated": "frames exactly equal to others",
-        "frames_nearly_repeated": "frames nearly equal to others",
-        "contacts": "pairs in contact",
-        "tiles": "tiles",
-        "chunks": "chunks of tiles",
-        "pairs": "pairs",
-        "pairs_scored": "pairs scored",
-        "pairs_stored": "pairs stored",
-        "pairs_candidates": "pairs that may become edges",
-        "pairs_kept": "pairs kept",
-        "edges": "edges of the network",
-        "communities_leiden": "communities (Leiden)",
-        "communities_girvan_newman": "communities (Girvan-Newman)",
-        "paths_found": "paths found",
-        "variables_compared": "variables that the other analysis has too",
-        "pairs_compared": "pairs that the other analysis has too",
-    },
+    columns=_WORDS["headings"],
+    counts=_WORDS["counts"],
     headline=headline,
     key_numbers=key_numbers,
     remarks=findings,
@@ -516,8 +487,8 @@ TEXT = MethodText(
         "{top_edges: 500} shows the strongest pairs, significant or not. All values are in "
         "matrices.npz."
     ),
-    files=FILES,
-    file_columns=FILE_COLUMNS,
+    files=_WORDS["files"],
+    file_columns=_WORDS["columns"],
     methods=methods_paragraph,
     adapted=adapted,
 )

@@ -36,9 +36,10 @@ class Search(NamedTuple):
     """Which neighbours are sought.
 
     window : frames no further than this in time are none (0: only the frame itself).
-    k : neighbours. variant : 1 counts frames nearer than the k-th joint neighbour; 2 counts frames no further in
-    this variable than the furthest of the k joint neighbours. max_norm : the largest of the
-    coordinates' differences, else Euclidean.
+    k : neighbours.
+    variant : 1 counts frames nearer than the k-th joint neighbour; 2 counts frames no further in
+        this variable than the furthest of the k joint neighbours.
+    max_norm : the largest of the coordinates' differences, else Euclidean.
     """
 
     window: int
