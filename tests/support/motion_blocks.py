@@ -7,16 +7,22 @@ from typing import Any
 import numpy as np
 import pytest
 from pairtile.gpu.device import choose
-from pairtile.methods.trajectory_correlation.motion import MotionPairs, MotionSettings
+from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
+from pairtile.methods.trajectory_correlation.estimators import MotionPairs
 
 both_backends = pytest.mark.parametrize(
     "backend", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 )
 
 
+def estimator(**keys: Any) -> MotionEstimatorConfig:
+    """Settings of an estimator, without a Theiler window where none is given."""
+    return MotionEstimatorConfig(**{"theiler": 0, **keys})
+
+
 def all_pairs(series: Any, backend: str = "cpu", shift: int = 0, **how: Any) -> np.ndarray:
     """One block with all pairs."""
-    pairs = MotionPairs(series, MotionSettings(**how), choose(backend))
+    pairs = MotionPairs(series, estimator(**how), choose(backend))
     whole = slice(0, len(series))
     return pairs.block(whole, whole, shift)
 

@@ -24,7 +24,7 @@ from pairtile.io.gold_standard import read_gold_standard
 from pairtile.io.regulators import read_regulators
 from pairtile.methods.mirna_targets.fasta import read_fasta
 from pairtile.methods.mirna_targets.transcript_model import read_transcript_models
-from pairtile.methods.trajectory_correlation.series_table import open_series_table
+from pairtile.methods.trajectory_correlation.read_tables import open_series_table
 from workflow_runs import BASE, run, write_data
 
 MIB = 1 << 20

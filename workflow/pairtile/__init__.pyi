@@ -37,10 +37,10 @@ from .methods.mutual_information.api_network import target_z as target_z
 from .methods.mutual_information.bootstrap import bootstrap_consensus as bootstrap_consensus
 from .methods.predictor_pairs.api import predictor_edges as predictor_edges
 from .methods.predictor_pairs.api import predictor_pairs as predictor_pairs
-from .methods.trajectory_correlation.api import trajectory_correlation as trajectory_correlation
-from .methods.trajectory_correlation.api_motion_correlation import (
+from .methods.trajectory_correlation.api import (
     MotionCorrelation as MotionCorrelation,
 )
+from .methods.trajectory_correlation.api import trajectory_correlation as trajectory_correlation
 from .preprocess.expression import Prepared as Prepared
 from .simulate import BooleanSimulation as BooleanSimulation
 from .simulate import Simulation as Simulation

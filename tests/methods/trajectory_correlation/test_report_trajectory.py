@@ -11,9 +11,12 @@ import pandas as pd
 import pytest
 from motion_reports import analysis, of_tables
 from pairtile.errors import StoreError
-from pairtile.methods.trajectory_correlation.report_findings import ranges
-from pairtile.methods.trajectory_correlation.report_pictures import FIGURES
-from pairtile.methods.trajectory_correlation.report_results import MotionResults
+from pairtile.methods.trajectory_correlation.report import FIGURES
+from pairtile.methods.trajectory_correlation.report_text import (
+    MotionResults,
+    motion_results,
+    ranges,
+)
 from pairtile.report.formats import number
 from pairtile.report.results import read_results
 from pairtile.runtime.files import read_json
@@ -38,7 +41,7 @@ def table_of(folder: Path, name: str) -> pd.DataFrame:
 
 
 def motion_of(folder: Path) -> MotionResults:
-    found = read_results(folder).motion
+    found = read_results(folder).cached(motion_results)
     assert found is not None
     return found
 

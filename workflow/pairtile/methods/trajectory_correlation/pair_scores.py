@@ -1,4 +1,9 @@
-"""Scores of blocks of pairs over all replicas, each against its own time-shifted surrogates."""
+"""Scores of blocks of pairs over all replicas, each against its own time-shifted surrogates.
+
+Surrogates keep each series' own memory, and lose the pair's: frames that are shuffled lose their
+correlation in time, and any two slow variables then look significant. Shifting one of the two
+series in time, around its end, keeps both as they are.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +12,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtr
 
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import Device
-from pairtile.methods.trajectory_correlation.motion import (
+from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
+from pairtile.methods.trajectory_correlation.estimators import (
     MotionPairs,
-    MotionSettings,
+    finite_sample_bias,
     generalized_correlation,
 )
-from pairtile.methods.trajectory_correlation.motion_gaussian import finite_sample_bias
-from pairtile.methods.trajectory_correlation.motion_null import SurrogateMoments, p_value
 
 Floats = NDArray[np.float64]
 
@@ -65,7 +70,7 @@ class MotionScores:
     def __init__(
         self,
         replicas: list[NDArray[np.floating]],
-        settings: list[MotionSettings],
+        settings: list[MotionEstimatorConfig],
         shifts: NDArray[np.int64],
         device: Device,
     ) -> None:
@@ -256,3 +261,62 @@ def _mean(parts: list[Floats]) -> Floats:
 
 def _spread(parts: list[Floats]) -> Floats:
     return np.asarray(np.std(parts, axis=0, ddof=1))
+
+
+# --- surrogates -----------------------------------------------------------------------------------
+
+
+class SurrogateMoments:
+    """Mean, standard deviation and exceedances of the surrogates of a block, added one by one."""
+
+    def __init__(self, observed: NDArray[np.float64]) -> None:
+        """``observed``: the values that surrogates are held against, any shape."""
+        self.observed = observed
+        self.number = 0
+        self.mean = np.zeros_like(observed)
+        self.n_as_large = np.zeros(observed.shape, dtype=np.int32)
+        self._squares = np.zeros_like(observed)
+
+    def add(self, surrogate: NDArray[np.float64]) -> None:
+        """Take in the values under one more shift."""
+        self.number += 1
+        difference = surrogate - self.mean
+        self.mean += difference / self.number
+        self._squares += difference * (surrogate - self.mean)
+        self.n_as_large += surrogate >= self.observed
+
+    @property
+    def standard_deviation(self) -> NDArray[np.float64]:
+        """Of the surrogates, with n - 1; 0 for a single one."""
+        return np.asarray(np.sqrt(self._squares / max(1, self.number - 1)))
+
+    def p_value(self) -> NDArray[np.float64]:
+        """See :func:`p_value`."""
+        return p_value(self.observed, self.mean, self.standard_deviation, self.number)
+
+    def p_value_by_rank(self) -> NDArray[np.float64]:
+        """(1 + surrogates as large) / (1 + surrogates): no assumption, but never below that."""
+        p = (1.0 + self.n_as_large) / (1.0 + self.number)
+        return np.where(np.isnan(self.observed), np.nan, p)
+
+
+def p_value(
+    observed: NDArray[np.float64],
+    null_mean: NDArray[np.float64],
+    null_standard_deviation: NDArray[np.float64],
+    number: int,
+) -> NDArray[np.float64]:
+    """Chance that one more surrogate is as large as ``observed``, one-sided.
+
+    Student's t with ``number`` - 1 degrees of freedom for the next draw of a normal population of
+    which ``number`` are known. Unlike ranks it resolves small chances with 20 surrogates; far out
+    it rests on the assumption that surrogates are normal. 0.5 where all surrogates and the value
+    are one; NaN where ``observed`` is. Needs at least two surrogates (``ValueError``).
+    """
+    if number < 2:
+        raise ValueError(f"surrogates: found {number}; expected 2 or more for a p-value")
+    spread = null_standard_deviation * np.sqrt(1.0 + 1.0 / number)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = (observed - null_mean) / spread
+    t = np.where(np.isnan(t) & ~np.isnan(observed), 0.0, t)
+    return np.asarray(stdtr(number - 1, -t))
