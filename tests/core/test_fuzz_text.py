@@ -24,8 +24,12 @@ from pairtile.io.text_careful import read_careful
 from pairtile.io.text_fast import read_fast
 from pairtile.io.text_layout import find_layout
 from pairtile.methods.mirna_targets.fasta import read_fasta
-from pairtile.methods.mirna_targets.restrict import _FIRST_HEADERS, _SECOND_HEADERS, read_restrict
-from pairtile.methods.mirna_targets.transcript_genes import read_transcript_genes
+from pairtile.methods.mirna_targets.prepare import (
+    _FIRST_HEADERS,
+    _SECOND_HEADERS,
+    read_restrict,
+    read_transcript_genes,
+)
 from pairtile.methods.mirna_targets.transcript_model import read_transcript_models
 from pairtile.methods.predictor_pairs.read_levels import read_levels
 from pairtile.methods.predictor_pairs.read_series import read_series

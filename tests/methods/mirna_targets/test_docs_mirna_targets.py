@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from pairtile import mirna_targets
 from pairtile.method import get_method
-from pairtile.methods.mirna_targets.config import TargetEstimator
+from pairtile.methods.mirna_targets.config import AlignmentConfig
 from pairtile.runtime.files import read_json
 from test_api_mirna_targets import of_workflow, random_sequences
 from test_docs import ROOT, first_column, section_of_page, text_of
@@ -63,7 +63,7 @@ def test_counts_of_the_summary_are_described(out: Path) -> None:
 
 def test_every_setting_is_explained() -> None:
     page = text_of(METHOD_PAGE)
-    for key in TargetEstimator.model_fields:
+    for key in AlignmentConfig.model_fields:
         assert f"`{key}" in page, key
 
 

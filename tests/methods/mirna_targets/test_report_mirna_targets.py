@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from mirna_results import write_mirna_results
-from pairtile.methods.mirna_targets.report_tables import hits_of, read_hits
+from pairtile.methods.mirna_targets.report_hits import hits_of, read_hits
 from pairtile.report.page import render_page
 from pairtile.report.results import read_results
 from report_tables import edge_rows

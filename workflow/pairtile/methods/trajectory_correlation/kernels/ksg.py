@@ -14,8 +14,16 @@ import numpy as np
 from numba import njit, prange
 
 from pairtile.cpu.bit_planes import popcount
-from pairtile.cpu.simd import LANES, at_least, load, maximum, splat
-from pairtile.methods.trajectory_correlation.kernels.ksg_lanes import choose, minimum, smallest
+from pairtile.cpu.vectors import (
+    LANES,
+    at_least,
+    choose,
+    load,
+    maximum,
+    minimum,
+    smallest,
+    splat,
+)
 
 FAR = 0x7F800000
 """Bits of infinity: what is excluded from being a neighbour, and padding."""
