@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pairtile.api.settings import analysis_config
-from pairtile.engine.tiles import PairSpace, Tile
+from pairtile.engine.tiles import PairSpace
 from pairtile.errors import InputError
 from pairtile.gpu.device import Device, choose
 from pairtile.methods.mirna_targets.config import AlignmentConfig, MirnaTargetsConfig
@@ -31,6 +31,7 @@ from pairtile.methods.mirna_targets.prepare import (
 from pairtile.methods.mirna_targets.score import (
     MIRNAS_OF_A_TILE,
     TRANSCRIPTS_OF_A_TILE,
+    pairs_in_tile,
     target_edges,
 )
 from pairtile.methods.mirna_targets.search import COLUMNS, Hits, SequenceBatch, TargetSearch
@@ -165,30 +166,22 @@ def mirna_targets(
     files = as_fasta(mirnas, "mirnas"), as_fasta(transcripts, "transcripts")
     if on_bad_record == "error":
         refuse_bad_records(files)
-    cautions = [*_warnings_on(*files)]
+    messages = _warnings_on(*files)
     pairs = None
     if restrict is not None:
         pairs, missing = _restricted(restrict, *files)
-        cautions += missing
+        messages += missing
     items, renamed = items_table(*files)
     if renamed:
         shown = ", ".join(f"{old} as {new}" for old, new in renamed[:_SHOWN])
-        cautions.append(f"{len(renamed)} names are there twice; the table shows {shown}.")
-    for caution in cautions:
-        warnings.warn(caution, stacklevel=2)
+        messages.append(f"{len(renamed)} names are there twice; the table shows {shown}.")
+    for message in messages:
+        warnings.warn(message, stacklevel=2)
 
     state = _state(*files, settings.trim)
     device = choose(backend)
-    found = _search(state, settings, pairs, device)
-    columns = {name: getattr(found, name) for name in COLUMNS}
-    columns["j"] = columns["j"] + np.int32(len(files[0]))
-    hits = hits_table(
-        pa.table(columns, schema=ROWS), items, state, energies=config.estimator.energies
-    )
-    for name, values in extra_columns(hits, state, config.extras).items():
-        hits = hits.add_column(hits.num_columns - len(ALIGNMENT), name, values)
-    table = _plain(hits).to_pandas()
-    table["energy_kcal_mol"] = table["energy_kcal_mol"].astype(np.float64).round(2)
+    hits = _search(state, settings, pairs, device)
+    table = _table(hits, items, state, config)
     table.attrs = {
         "counts": {
             "mirnas_kept": len(files[0]),
@@ -197,7 +190,7 @@ def mirna_targets(
             "hits": len(table),
             "pairs_with_hits": int((table["rank"] == 1).sum()),
         },
-        "warnings": cautions,
+        "warnings": messages,
         "device": device.name,
         "settings": {"estimator": settings.model_dump(), "extras": config.extras.model_dump()},
     }
@@ -205,24 +198,24 @@ def mirna_targets(
 
 
 def _warnings_on(mirnas: Fasta, transcripts: Fasta) -> list[str]:
-    told = []
+    messages = []
     for file in (mirnas, transcripts):
         if file.bad:
             count = "1 bad record" if len(file.bad) == 1 else f"{len(file.bad)} bad records"
-            told.append(f"{count} left out, the first: {file.bad[0].message(file.path)}.")
-    told += [
+            messages.append(f"{count} left out, the first: {file.bad[0].message(file.path)}.")
+    messages += [
         f"{file.path}: no sequence to search with."
         for file in (mirnas, transcripts)
         if not len(file)
     ]
     long = int((mirnas.lengths > LONG_MIRNA).sum())
     if long:
-        told.append(
+        messages.append(
             f"{mirnas.path}: {long} of {len(mirnas)} miRNAs have more than {LONG_MIRNA} letters; "
             "mature miRNAs have 18 to 25. Are these hairpins, or are mirnas and transcripts "
             "exchanged?"
         )
-    return told
+    return messages
 
 
 def _restricted(
@@ -269,28 +262,30 @@ def _search(
     space = PairSpace("rectangle", len(mirnas), len(transcripts))
     for tile in space.tiles(MIRNAS_OF_A_TILE, TRANSCRIPTS_OF_A_TILE):
         columns = np.arange(tile.column_begin, tile.column_end)
-        allowed = None if pairs is None else _allowed(pairs, tile)
+        allowed = None if pairs is None else pairs_in_tile(pairs[:, 0], pairs[:, 1], tile)
         if allowed is None or allowed.any():
             parts.append(search.hits(tile.row_begin, tile.row_end, columns, allowed))
     return Hits.joined(parts)
 
 
-def _allowed(pairs: NDArray[np.int32], tile: Tile) -> NDArray[np.bool_]:
-    shape = (tile.row_end - tile.row_begin, tile.column_end - tile.column_begin)
-    rows, columns = pairs[:, 0] - tile.row_begin, pairs[:, 1] - tile.column_begin
-    inside = (rows >= 0) & (rows < shape[0]) & (columns >= 0) & (columns < shape[1])
-    allowed = np.zeros(shape, dtype=bool)
-    allowed[rows[inside], columns[inside]] = True
-    return allowed
-
-
-def _plain(hits: pa.Table) -> pa.Table:
-    """Words as text, not as categories: grouping by categories makes rows for what is not there."""
+def _table(
+    found: Hits, items: pd.DataFrame, state: Mapping[str, NDArray[Any]], config: MirnaTargetsConfig
+) -> pd.DataFrame:
+    """The hits as ``hits.tsv`` has them."""
+    columns = {name: getattr(found, name) for name in COLUMNS}
+    columns["j"] = columns["j"] + np.int32(len(state["mirna_offsets"]) - 1)
+    rows = pa.table(columns, schema=ROWS)
+    hits = hits_table(rows, items, state, energies=config.estimator.energies)
+    for name, values in extra_columns(hits, state, config.extras).items():
+        hits = hits.add_column(hits.num_columns - len(ALIGNMENT), name, values)
+    # Words as text: grouping by categories makes rows for what is not there.
     fields = [
         pa.field(field.name, pa.string() if pa.types.is_dictionary(field.type) else field.type)
         for field in hits.schema
     ]
-    return hits.cast(pa.schema(fields))
+    table = hits.cast(pa.schema(fields)).to_pandas()
+    table["energy_kcal_mol"] = table["energy_kcal_mol"].astype(np.float64).round(2)
+    return table
 
 
 # --- network --------------------------------------------------------------------------------------
@@ -426,8 +421,8 @@ def duplex_energy(mirnas: Any, sites: Any, *, model: str = "miranda", backend: s
         )
     pairs = list(zip(_letters(mirnas, "mirnas"), _letters(sites, "sites"), strict=True))
     if model == "viennarna":
-        bare = [(mirna.replace("-", ""), site.replace("-", "")) for mirna, site in pairs]
-        return np.array([round(viennarna_duplex_energy(*pair), 2) for pair in bare])
+        without_gaps = [(mirna.replace("-", ""), site.replace("-", "")) for mirna, site in pairs]
+        return np.array([round(viennarna_duplex_energy(*pair), 2) for pair in without_gaps])
     strings = [f"{mirna[::-1]}{'X' * LINKER}{site[::-1]}" for mirna, site in pairs]
     folded = DuplexEnergy(choose(backend)).fold(strings)
     return folded.astype(np.float64).round(2)

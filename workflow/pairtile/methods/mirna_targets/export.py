@@ -26,13 +26,13 @@ from pairtile.methods.mirna_targets.search import COLUMNS, Hits
 from pairtile.methods.mirna_targets.tables import (
     ALIGNMENT,
     ROWS,
+    categories,
     codes,
     extra_columns,
     hits_table,
     targets_table,
     tsv_header,
     tsv_lines,
-    words,
     write_arrow_tsv,
 )
 from pairtile.methods.mirna_targets.transcript_model import (
@@ -139,7 +139,8 @@ def write_hits(
     energies : bool
         Whether energies were computed.
     annotation : str, optional
-        GTF or BED12 file of the transcripts: BED and GFF3 have genome coordinates where it tells.
+        GTF or BED12 file of the transcripts: BED and GFF3 have genome coordinates for those that
+        it holds.
     extras : ExtraColumnsConfig
         Which columns of ViennaRNA to add to the hits.
 
@@ -214,10 +215,10 @@ def _genome_warnings(to_genome: TranscriptToGenome, annotation: str) -> list[str
         "have several places in it": to_genome.n_ambiguous,
         "have another length than its spliced transcripts": to_genome.n_other_length,
     }
-    told = ", ".join(f"{n} {words}" for words, n in reasons.items() if n)
-    if not told:
+    listed = ", ".join(f"{n} {reason}" for reason, n in reasons.items() if n)
+    if not listed:
         return []
-    return [f"{annotation}: transcripts left in their own coordinates: {told}."]
+    return [f"{annotation}: transcripts left in their own coordinates: {listed}."]
 
 
 # --- where hits lie -------------------------------------------------------------------------------
@@ -233,9 +234,9 @@ class Places:
     hit : int64 (n,), row of the hits table. sequence : int64 (n,), position in ``names``.
     names : chromosomes and transcripts. minus : bool (n,), whether on the minus strand (never on
     transcripts). in_genome : bool (n,), whether in genome coordinates. begin, end : int64 (n,),
-    from the first to the last base of the hit's span. site_begin, site_end : int64 (n,), of its aligned
-    part. block_offsets : int64 (n + 1,), which of block_begin, block_end (int64, ascending within
-    a hit) are a hit's.
+    from the first to the last base of the hit's span. site_begin, site_end : int64 (n,), of its
+    aligned part. block_offsets : int64 (n + 1,), which of block_begin, block_end (int64, ascending
+    within a hit) are a hit's.
     """
 
     hit: NDArray[np.int64]
@@ -296,7 +297,7 @@ def hit_places(hits: pa.Table, to_genome: TranscriptToGenome | None = None) -> P
     transcript coordinates.
     """
     item = codes(hits["transcript"]).astype(np.int64)
-    item_names = words(hits["transcript"])
+    item_names = categories(hits["transcript"])
     to_genome = to_genome or TranscriptToGenome([None] * len(item_names))
     of_item = to_genome.models
     in_genome = np.array([model is not None for model in of_item], dtype=bool)[item]
@@ -378,7 +379,7 @@ def write_hits_bed(hits: pa.Table, places: Places, path: Path) -> None:
 
     On a chromosome the name is ``miRNA:transcript``, on a transcript ``miRNA``. Score: the
     alignment score, at most 1000. The thick part is what is aligned, the thin ends are the
-    unaligned tails of the miRNA; blocks are exons. Colours tell seed classes (``COLOURS``). A
+    unaligned tails of the miRNA; blocks are exons. Colours stand for seed classes (``COLOURS``). A
     sequence name that programs would take for a comment or a setting has its first character as
     ``%..``.
     """
@@ -389,7 +390,7 @@ def write_hits_bed(hits: pa.Table, places: Places, path: Path) -> None:
 
 def _bed_lines(hits: pa.Table, places: Places) -> pa.Table:
     seed_class = codes(hits["seed_class"])[places.hit]
-    colours = pa.array([COLOURS[name] for name in words(hits["seed_class"])], pa.string())
+    colours = pa.array([COLOURS[name] for name in categories(hits["seed_class"])], pa.string())
     score = np.minimum(np.rint(hits["score"].to_numpy()[places.hit]), _MAX_SCORE).astype(np.int32)
     sizes = places.block_end - places.block_begin
     starts = places.block_begin - np.repeat(places.begin, np.diff(places.block_offsets))
@@ -449,7 +450,7 @@ def write_hits_gff3(hits: pa.Table, places: Places, path: Path) -> None:
     ``ID=hitN`` is row N of ``hits.tsv``. Attributes: ``Name`` and ``mirna``, ``transcript``,
     ``transcript_begin`` and ``transcript_end`` (from 1, both included), ``seed_class``, and
     ``energy_kcal_mol`` where there is one. The score is the alignment score. Characters that GFF3
-    keeps for itself are written ``%..``. Transcripts that hits are told on have a
+    keeps for itself are written ``%..``. Transcripts whose coordinates are used have a
     ``##sequence-region`` line.
     """
     with path.open("wb") as handle:
@@ -506,10 +507,10 @@ def _attributes(hits: pa.Table, hit: np.ndarray) -> pa.Array:
         "seed_class": text("seed_class"),
     }
     parts = [pc.binary_join_element_wise(key, value, "=") for key, value in pairs.items()]
-    told = pc.binary_join_element_wise(*parts, ";")
+    attributes = pc.binary_join_element_wise(*parts, ";")
     energy = text("energy_kcal_mol")
-    with_energy = pc.binary_join_element_wise(told, energy, ";energy_kcal_mol=")
-    return pc.if_else(pc.is_valid(energy), with_energy, told)
+    with_energy = pc.binary_join_element_wise(attributes, energy, ";energy_kcal_mol=")
+    return pc.if_else(pc.is_valid(energy), with_energy, attributes)
 
 
 def _gff3_sequence(name: str) -> str:
@@ -519,6 +520,6 @@ def _gff3_sequence(name: str) -> str:
 def _escaped(column: pa.ChunkedArray, rows: pa.Array) -> pa.ChunkedArray:
     safe = [
         _ATTRIBUTE_UNSAFE.sub(lambda found: f"%{ord(found.group()):02X}", word)
-        for word in words(column)
+        for word in categories(column)
     ]
     return pa.array(safe, pa.string()).take(column.combine_chunks().indices).take(rows)

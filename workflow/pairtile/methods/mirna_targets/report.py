@@ -155,7 +155,7 @@ def warnings(results: Results) -> list[str]:
 
 
 def edge_table(results: Results, table: pd.DataFrame) -> pd.DataFrame:
-    """The strongest pairs with what targets.tsv tells of them."""
+    """The strongest pairs with their columns of targets.tsv."""
     path = results.folder / "targets.tsv"
     if not path.is_file() or table.empty or GENES in table:
         return table
@@ -227,7 +227,7 @@ def _strongest_hits(results: Results) -> list[str]:
     hits = results.cached(hits_of)
     if hits is None or not hits.n:
         return []
-    told = []
+    sites = []
     for site in shared_sites(hits, N_NAMED):
         hit, transcripts = site.hits.iloc[0], site.transcripts
         parts = [f"score {plain(hit['score'])}"]
@@ -237,8 +237,8 @@ def _strongest_hits(results: Results) -> list[str]:
         least = "" if site.complete else "at least "
         more = f"{least}{counted(len(transcripts) - 1, 'transcript')} more"
         place = f"{transcripts[0]} and {more}" if len(transcripts) > 1 else transcripts[0]
-        told.append(f"{hit['mirna']} on {place} ({', '.join(parts)})")
-    return [f"Strongest: {listed(told)}."]
+        sites.append(f"{hit['mirna']} on {place} ({', '.join(parts)})")
+    return [f"Strongest: {listed(sites)}."]
 
 
 def _hubs(results: Results) -> list[str]:
@@ -386,20 +386,20 @@ def _seed_classes_part(results: Results) -> Part:
 
 def _extras(results: Results) -> Part:
     extras = section(results, "extras")
-    told, cited = [], []
+    computed, cited = [], []
     if extras.get("duplex_energy"):
-        told.append("their energy by RNAduplex (parameters of Mathews et al. 2004, 37 °C)")
+        computed.append("their energy by RNAduplex (parameters of Mathews et al. 2004, 37 °C)")
         cited.append(papers.MATHEWS_2004)
     if extras.get("accessibility"):
-        told.append(
+        computed.append(
             "the probability that the site is unpaired by RNAplfold (Bernhart et al. 2006; window "
             "80, pairs up to 40 nucleotides apart)"
         )
         cited.append(papers.BERNHART_2006)
-    if not told:
+    if not computed:
         return "", []
     package = f"the ViennaRNA package{_vienna(results)} (Lorenz et al. 2011)"
-    return f"For the hits, {package} gave {listed(told)}.", [*cited, papers.LORENZ_2011]
+    return f"For the hits, {package} gave {listed(computed)}.", [*cited, papers.LORENZ_2011]
 
 
 def _found(results: Results) -> Part:

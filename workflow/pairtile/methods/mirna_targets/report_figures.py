@@ -1,4 +1,4 @@
-"""The figures of miRNA hits: which can be made, and the words beside them."""
+"""The figures of miRNA hits: which can be made, their captions and alternative texts."""
 
 from __future__ import annotations
 
@@ -141,12 +141,12 @@ def _most_pairs(results: Results) -> FigureWithText | None:
         "Pairs of each, and those among them with a canonical seed site. Long transcripts have "
         "more hits by chance alone."
     )
-    told = [
+    largest = [
         f"{table.index[0]} has {count(table['pairs'].iloc[0])}"
         for table in (targets.mirnas, targets.transcripts)
     ]
     return FigureWithText(
-        figure, "Most targets", caption, f"Two bar charts. {caption} {listed(told)}."
+        figure, "Most targets", caption, f"Two bar charts. {caption} {listed(largest)}."
     )
 
 

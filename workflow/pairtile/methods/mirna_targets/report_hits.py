@@ -195,7 +195,7 @@ def _target_batches(path: Path, columns: tuple[str, ...] | None) -> Iterator[pa.
 
 @contextmanager
 def _stated(path: Path) -> Iterator[None]:
-    """What Arrow says of a damaged file, said with the file's name."""
+    """Arrow's message on a damaged file as one that names the file."""
     try:
         yield
     except (pa.ArrowException, OSError, KeyError) as error:
@@ -399,8 +399,8 @@ def _places_of(site: SharedSite) -> list[tuple[str, str]]:
     places = []
     for name, rows in site.hits.groupby("transcript", sort=False, observed=True):
         spans = sorted(zip(rows["site_begin"], rows["site_end"], strict=True))
-        told = listed([f"{count(begin)}–{count(end)}" for begin, end in spans])
-        places.append((str(name), f"at {told} of {count(rows['transcript_length'].iloc[0])}"))
+        where = listed([f"{count(begin)}–{count(end)}" for begin, end in spans])
+        places.append((str(name), f"at {where} of {count(rows['transcript_length'].iloc[0])}"))
     return places
 
 

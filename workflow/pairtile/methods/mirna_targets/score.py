@@ -29,6 +29,7 @@ from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.prepare import prepare_sequences
 from pairtile.methods.mirna_targets.search import Hits, SequenceBatch, TargetSearch
+from pairtile.methods.mirna_targets.tables import rows_by_length
 from pairtile.methods.mirna_targets.transcript_model import read_transcript_models
 
 if TYPE_CHECKING:
@@ -189,15 +190,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
         if "restrict" not in self.state:
             return None
         pairs = np.asarray(self.state["restrict"])
-        order = np.asarray(self.state["transcript_order"])
-        row_of = np.empty(order.size, dtype=np.int64)
-        row_of[order] = np.arange(order.size)
-        mirna, transcript = pairs[:, 0] - tile.row_begin, row_of[pairs[:, 1]] - tile.column_begin
-        shape = (tile.row_end - tile.row_begin, tile.column_end - tile.column_begin)
-        inside = (mirna >= 0) & (mirna < shape[0]) & (transcript >= 0) & (transcript < shape[1])
-        allowed = np.zeros(shape, dtype=bool)
-        allowed[mirna[inside], transcript[inside]] = True
-        return allowed
+        return pairs_in_tile(pairs[:, 0], rows_by_length(self.state)[pairs[:, 1]], tile)
 
     def _columns(self, hits: Hits) -> dict[str, Any]:
         """The rows of ``SCHEMA``, by items, sorted."""
@@ -265,6 +258,18 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
         from pairtile.methods.mirna_targets.export import write_target_tables
 
         return write_target_tables(self, merged, items, folder)
+
+
+def pairs_in_tile(
+    mirnas: NDArray[np.integer], transcripts: NDArray[np.integer], tile: Tile
+) -> NDArray[np.bool_]:
+    """Which cells of a tile are among some pairs, given by their rows."""
+    shape = (tile.row_end - tile.row_begin, tile.column_end - tile.column_begin)
+    row, column = mirnas - tile.row_begin, transcripts - tile.column_begin
+    inside = (row >= 0) & (row < shape[0]) & (column >= 0) & (column < shape[1])
+    found = np.zeros(shape, dtype=bool)
+    found[row[inside], column[inside]] = True
+    return found
 
 
 def _counts(values: NDArray[np.float64], step: float, bins: int) -> NDArray[np.int64]:

@@ -192,12 +192,12 @@ def targets_table(hits: pa.Table) -> pa.Table:
 
 
 def codes(column: pa.ChunkedArray) -> NDArray[np.int64]:
-    """Positions in ``words`` of a dictionary column, one a row."""
+    """Positions in ``categories`` of a dictionary column, one a row."""
     parts = [np.asarray(chunk.indices, dtype=np.int64) for chunk in column.chunks]
     return np.concatenate([np.empty(0, np.int64), *parts])
 
 
-def words(column: pa.ChunkedArray) -> list[str]:
+def categories(column: pa.ChunkedArray) -> list[str]:
     """The dictionary of a column, which all its chunks share; empty where it has no chunk."""
     return [str(word) for word in column.chunk(0).dictionary.to_pylist()] if column.chunks else []
 

@@ -153,7 +153,7 @@ class TranscriptToGenome:
 def read_transcript_models(path: str | PathLike[str]) -> Annotation:
     """Read a GTF file (``exon`` lines with ``transcript_id``) or a BED12 file, plain or gzip.
 
-    Which of the two it is, is told by the number of fields. Comment, ``track`` and ``browser``
+    The number of fields says which of the two it is. Comment, ``track`` and ``browser``
     lines are passed over. A transcript is known by its id, and by ``id.version`` where a GTF line
     has ``transcript_version``. Transcripts without a strand (``.``) are left out.
 
