@@ -22,8 +22,12 @@ from pairtile.io.regulators import read_regulators
 from pairtile.io.table import Kinds
 from pairtile.io.text_table import find_layout, read_careful, read_fast
 from pairtile.methods.mirna_targets.fasta import read_fasta
-from pairtile.methods.mirna_targets.restrict import _FIRST_HEADERS, _SECOND_HEADERS, read_restrict
-from pairtile.methods.mirna_targets.transcript_genes import read_transcript_genes
+from pairtile.methods.mirna_targets.prepare import (
+    _FIRST_HEADERS,
+    _SECOND_HEADERS,
+    read_restrict,
+    read_transcript_genes,
+)
 from pairtile.methods.mirna_targets.transcript_model import read_transcript_models
 from pairtile.methods.predictor_pairs.read_levels import read_levels
 from pairtile.methods.predictor_pairs.read_series import read_series

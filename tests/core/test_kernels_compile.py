@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from pairtile.gpu import compiling as cuda
-from pairtile.methods.mirna_targets.kernels.duplex_tables import OFFSETS
+from pairtile.methods.mirna_targets.kernels.duplex_energy import OFFSETS
 from paths import ROOT
 
 nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="needs the package cuda-bindings")

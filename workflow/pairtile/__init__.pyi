@@ -12,9 +12,9 @@ from .io.expression import read_expression as read_expression
 from .io.gold_standard import read_gold_standard as read_gold_standard
 from .io.networks.formats import export_network as export_network
 from .io.regulators import read_regulators as read_regulators
+from .methods.mirna_targets.api import duplex_energy as duplex_energy
+from .methods.mirna_targets.api import mirna_edges as mirna_edges
 from .methods.mirna_targets.api import mirna_targets as mirna_targets
-from .methods.mirna_targets.api_duplex_energy import duplex_energy as duplex_energy
-from .methods.mirna_targets.api_edges import mirna_edges as mirna_edges
 from .methods.multimodal_correlation.api import multimodal_correlation as multimodal_correlation
 from .methods.multimodal_correlation.api_conditions import condition_tests as condition_tests
 from .methods.multimodal_correlation.api_mode_correlation import ModeCorrelation as ModeCorrelation

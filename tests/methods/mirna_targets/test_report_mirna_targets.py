@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from browser_page import CHROMIUM, DARK, browse, opened
 from mirna_results import write_mirna_results
-from pairtile.methods.mirna_targets.report_tables import hits_of, read_hits
+from pairtile.methods.mirna_targets.report_hits import hits_of, read_hits
 from pairtile.report.page import render_page
 from pairtile.report.results import read_results
 from report_pages import edge_rows, page_of, part, read_page, report

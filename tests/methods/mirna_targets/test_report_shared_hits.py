@@ -7,9 +7,7 @@ from pathlib import Path
 import lxml.html
 import pandas as pd
 import pytest
-from pairtile.methods.mirna_targets.report_hit_cards import cards
-from pairtile.methods.mirna_targets.report_shared_sites import SAME, shared_sites
-from pairtile.methods.mirna_targets.report_tables import read_hits
+from pairtile.methods.mirna_targets.report_hits import SAME, cards, read_hits, shared_sites
 from pairtile.report.page import render_page
 from pairtile.report.results import read_results
 from report_pages import part

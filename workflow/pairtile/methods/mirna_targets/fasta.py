@@ -1,4 +1,8 @@
-"""FASTA files: miRNAs and transcripts, read by miRanda's rules, every fault found and named."""
+"""FASTA files: miRNAs and transcripts, read by miRanda's rules, every fault found and named.
+
+Our own reader: what counts as a record, a name or white space must be exactly what it is to
+miRanda 3.3a, and a damaged file needs a message that names its record and line.
+"""
 
 from __future__ import annotations
 

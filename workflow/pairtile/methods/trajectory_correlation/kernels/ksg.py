@@ -23,7 +23,16 @@ from numba import njit, prange, types
 from numba.extending import intrinsic
 
 from pairtile.cpu.bit_planes import popcount
-from pairtile.cpu.simd import LANES, at_least, load, maximum, splat
+from pairtile.cpu.vectors import (
+    LANES,
+    at_least,
+    choose,
+    load,
+    maximum,
+    minimum,
+    smallest,
+    splat,
+)
 
 FAR = 0x7F800000
 """Bits of infinity: what is excluded from being a neighbour, and padding."""

@@ -1,4 +1,4 @@
-"""The figures of miRNA hits: which can be made, and the words beside them."""
+"""The figures of miRNA hits: which can be made, their captions and alternative texts."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from pairtile.methods.mirna_targets import figures
-from pairtile.methods.mirna_targets.report_findings import GENES
-from pairtile.methods.mirna_targets.report_tables import hits_of, targets_of
+from pairtile.methods.mirna_targets.report_hits import GENES, hits_of, target_rows, targets_of
 from pairtile.report.formats import count, counted, listed, number, percent, plain
 from pairtile.report.method_report import FigureMaker, FigureWithText
 from pairtile.report.results import Results
@@ -30,8 +29,6 @@ def energies_computed(results: Results) -> bool:
 def _target_map(results: Results) -> FigureWithText | None:
     if results.network.empty:
         return None
-    from pairtile.methods.mirna_targets.report_tables import target_rows
-
     pairs = figures.strongest_block(results.strongest(BEST_FIRST), MAP_SIZE)
     n_mirnas, n_transcripts = pairs["source"].nunique(), pairs["target"].nunique()
     if n_mirnas * n_transcripts < 4:
@@ -144,12 +141,12 @@ def _most_pairs(results: Results) -> FigureWithText | None:
         "Pairs of each, and those among them with a canonical seed site. Long transcripts have "
         "more hits by chance alone."
     )
-    told = [
+    largest = [
         f"{table.index[0]} has {count(table['pairs'].iloc[0])}"
         for table in (targets.mirnas, targets.transcripts)
     ]
     return FigureWithText(
-        figure, "Most targets", caption, f"Two bar charts. {caption} {listed(told)}."
+        figure, "Most targets", caption, f"Two bar charts. {caption} {listed(largest)}."
     )
 
 

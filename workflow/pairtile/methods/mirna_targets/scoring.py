@@ -1,4 +1,4 @@
-"""miRanda 3.3a's scores as integers, and what a score pass takes and gives.
+"""miRanda 3.3a's scores as integers, and what a score pass takes and gives: no kernels.
 
 A pair is n rows (the miRNA read 3'->5', so that row i is miRNA position n - i + 1) by m columns
 (the reference 5'->3'). Of each cell, with zero borders and s the score of its two letters:
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numba import get_num_threads
 from numpy.typing import NDArray
 
 SEED_ROWS: Final = 7
@@ -195,3 +196,15 @@ class Candidates:
 
     def __len__(self) -> int:
         return len(self.i)
+
+
+def round_robin_order(count: int) -> NDArray[np.int64]:
+    """0 .. count - 1, int64 (count,): those of the first thread, then those of the second, ...,
+    where thread k takes every n-th number from k on.
+
+    numba's ``prange`` gives each thread one run of neighbours. Where neighbours cost about the
+    same, and far ones do not (things sorted by length), runs of this order cost about the same.
+    """
+    threads = get_num_threads()
+    shares = [np.arange(thread, count, threads, dtype=np.int64) for thread in range(threads)]
+    return np.concatenate(shares)
