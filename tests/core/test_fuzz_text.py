@@ -27,8 +27,7 @@ from pairtile.methods.mirna_targets.fasta import read_fasta
 from pairtile.methods.mirna_targets.restrict import _FIRST_HEADERS, _SECOND_HEADERS, read_restrict
 from pairtile.methods.mirna_targets.transcript_genes import read_transcript_genes
 from pairtile.methods.mirna_targets.transcript_model import read_transcript_models
-from pairtile.methods.predictor_pairs.read_levels import read_levels
-from pairtile.methods.predictor_pairs.read_series import read_series
+from pairtile.methods.predictor_pairs.read_input import read_levels, read_series
 from pairtile.methods.trajectory_correlation.series_table import open_series_table
 
 SAMPLES = ["s1", "s2", "s3", "s4"]

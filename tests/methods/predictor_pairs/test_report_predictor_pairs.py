@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pairtile.errors import StoreError
-from pairtile.methods.predictor_pairs.report_predictors import MAX_ROWS, shown_sets
+from pairtile.methods.predictor_pairs.report_sections import MAX_ROWS, shown_sets
 from pairtile.report.results import read_results
 from pairtile.runtime.files import read_json, write_json
 from test_report_page import page_of, part, read_page

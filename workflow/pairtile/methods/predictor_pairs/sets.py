@@ -6,14 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.cpu.bit_planes import bit_planes
-from pairtile.methods.predictor_pairs.best import Best, best_of_lists, empty_lists
+from pairtile.methods.predictor_pairs.best_sets import Best, best_of_lists, empty_lists
 from pairtile.methods.predictor_pairs.kernels import mean_conditional_entropy_given as kernels
 from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import n_log_n_table
 from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy_floating import (
     floating_search,
 )
-from pairtile.methods.predictor_pairs.search import PredictorSearch, check_levels
-from pairtile.methods.predictor_pairs.search_cpu import run_in_threads
+from pairtile.methods.predictor_pairs.search import PredictorSearch, check_levels, run_in_threads
 
 FloatVector = NDArray[np.float64]
 
