@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from pairtile.engine.estimator import State
-from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import NO_KEY
+from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import NO_KEY, BestLists
 
 
 @dataclass(frozen=True)
@@ -128,19 +128,10 @@ def all_tied(
     )
 
 
-Lists = tuple[
-    NDArray[np.int64], NDArray[np.int32], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]
-]
-
-
-def empty_lists(n_targets: int, top: int, cardinality: int) -> Lists:
-    """Keys, sets, scores, ties and filled rows of every target's list of best sets, all empty.
-
-    Shapes (n_targets, top), sets (n_targets, top, cardinality), filled (n_targets,); see
-    ``pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy_best``.
-    """
+def empty_lists(n_targets: int, top: int, cardinality: int) -> BestLists:
+    """Every target's list of best sets, all empty."""
     shape = (n_targets, top)
-    return (
+    return BestLists(
         np.full(shape, NO_KEY),
         np.full((*shape, cardinality), -1, dtype=np.int32),
         np.full(shape, np.nan),
@@ -149,24 +140,15 @@ def empty_lists(n_targets: int, top: int, cardinality: int) -> Lists:
     )
 
 
-def best_of_lists(
-    keys: NDArray[np.int64],
-    sets: NDArray[np.int32],
-    scores: NDArray[np.float64],
-    ties: NDArray[np.int64],
-    filled: NDArray[np.int64],
-) -> Best:
-    """One table of the lists of all targets: the first ``filled[target]`` rows of each.
-
-    keys, scores, ties : (n_targets, top), sets : (n_targets, top, cardinality)
-    """
-    rows = np.arange(keys.shape[1])[None, :] < filled[:, None]
+def best_of_lists(lists: BestLists) -> Best:
+    """One table of the lists of all targets: the first ``filled[target]`` rows of each."""
+    rows = np.arange(lists.keys.shape[1])[None, :] < lists.filled[:, None]
     return Best(
         target=np.nonzero(rows)[0].astype(np.int32),
-        predictors=sets[rows],
-        key=keys[rows],
-        mce_bits=scores[rows],
-        n_ties=ties[rows],
+        predictors=lists.sets[rows],
+        key=lists.keys[rows],
+        mce_bits=lists.scores[rows],
+        n_ties=lists.ties[rows],
     )
 
 

@@ -28,19 +28,22 @@ from pairtile.methods.predictor_pairs.best_sets import (
     reduce_best,
 )
 from pairtile.methods.predictor_pairs.config import MAX_LEVELS, MIN_LEVELS, PredictorEstimatorConfig
+from pairtile.methods.predictor_pairs.kernels.lanes import LANES, Targets
 from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import (
     NO_KEY,
     PENALTIES,
+    BestLists,
+    Scoring,
     n_log_n_table,
     poor_entropy_bits,
 )
-from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy_lanes import LANES
-from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy_pairs import search_pairs
-from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy_screens import (
-    bound_coefficients,
+from pairtile.methods.predictor_pairs.kernels.screens import bound_coefficients
+from pairtile.methods.predictor_pairs.kernels.search import (
+    CellTables,
+    cell_entropies,
+    search_pairs,
+    search_sets,
 )
-from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy_sets import search_sets
-from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy_tables import cell_entropies
 
 __all__ = ["Best", "PredictorSearch", "SearchSettings", "reduce_best"]
 
@@ -85,7 +88,6 @@ class PredictorSearch:
             )
         self.planes = bit_planes(self.predictors, settings.levels)
         self.complete = bool((self.predictors >= 0).all())
-        self.log_table = n_log_n_table(self.n_samples)
 
     def best(
         self,
@@ -142,27 +144,24 @@ class PredictorSearch:
         constant: NDArray[np.bool_] = (targets == targets[:, :1]).all(axis=1) & (targets[:, 0] >= 0)
         return constant
 
-    @property
-    def score_arguments(self) -> tuple[NDArray[np.float64], int, float, float]:
-        """Table, penalty, alpha and poor, as kernels take them."""
+    @cached_property
+    def scoring(self) -> Scoring:
+        """How sets are scored, as kernels take it."""
         settings = self.settings
-        return (
-            self.log_table,
+        return Scoring(
+            n_log_n_table(self.n_samples),
             settings.penalty_code,
             float(settings.alpha),
             float(settings.poor_bits),
+            settings.min_samples,
         )
 
     @cached_property
-    def bound_coefficients(self) -> NDArray[np.float32]:
-        """Coefficients of a lower bound; see ``mean_conditional_entropy_screens``."""
-        _, penalty, alpha, _ = self.score_arguments
-        return bound_coefficients(self.n_samples, penalty, alpha)
-
-    @cached_property
-    def cell_entropies(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Look-up table of a cell's part of the score; see ``mean_conditional_entropy_tables``."""
-        return cell_entropies(self.settings.levels, *self.score_arguments)
+    def cell_tables(self) -> CellTables:
+        """What cells of each size add to bounds and scores."""
+        scoring = self.scoring
+        coefficients = bound_coefficients(self.n_samples, scoring.penalty, scoring.alpha)
+        return CellTables(coefficients, *cell_entropies(self.settings.levels, scoring))
 
     def check_targets(
         self, targets: NDArray[np.int8], exclude: NDArray[np.int32], cut: NDArray[np.int64] | None
@@ -221,13 +220,11 @@ def best_cpu(
     )
     lists = empty_lists(n_slabs * n_targets, settings.top, settings.cardinality)
     if complete and search.n_samples < settings.min_samples:
-        return best_of_lists(*lists)
+        return best_of_lists(lists)
     planes = bit_planes(targets, settings.levels)
-    worst = np.tile(cut, n_slabs)
-    kernel: Any = search_sets
-    more: tuple[Any, ...] = (complete, settings.min_samples)
-    if complete and settings.cardinality == 2 and settings.levels <= 3:
-        kernel, more = search_pairs, search.cell_entropies
+    max_key = np.tile(cut, n_slabs)
+    by_pairs = complete and settings.cardinality == 2 and settings.levels <= 3
+    kernel = search_pairs if by_pairs else search_sets
 
     def run(task: Task) -> None:
         chunk = slice(task.begin, task.end)
@@ -235,19 +232,16 @@ def best_cpu(
         rows = slice(row + task.begin, row + task.end)
         kernel(
             search.planes,
-            planes[chunk],
-            exclude[chunk],
+            Targets(planes[chunk], exclude[chunk], max_key[rows], complete),
             task.first_begin,
             task.first_end,
-            *search.score_arguments,
-            search.bound_coefficients,
-            *more,
-            worst[rows],
-            *(values[rows] for values in lists),
+            search.scoring,
+            search.cell_tables,
+            BestLists(*(values[rows] for values in lists)),
         )
 
     run_in_threads(run, tasks)
-    best = best_of_lists(*lists)
+    best = best_of_lists(lists)
     if n_slabs == 1:
         return best
     rows = best.target % n_targets

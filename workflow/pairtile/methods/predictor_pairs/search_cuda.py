@@ -168,7 +168,7 @@ class CudaPredictors:
         self.words = search.planes.shape[2]
         self.chunks = -(-self.words // 4)
         self.planes = self.on_gpu(search.planes)
-        self.log_table = cupy.asarray(search.log_table)
+        self.log_table = cupy.asarray(search.scoring.log_table)
         self.weight_table = cupy.asarray(self._bound_weights())
         self.merge = cuda.load(KERNELS / "mean_conditional_entropy_best.cu", {}).get_function(
             "merge_candidates"
