@@ -16,7 +16,7 @@ from pairtile.methods.predictor_pairs import search as predictor_search
 from pairtile.methods.predictor_pairs.best_sets import join_best
 from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import NO_KEY
 from pairtile.methods.predictor_pairs.search import (
-    Best,
+    BestSets,
     PredictorSearch,
     SearchSettings,
     reduce_best,
@@ -27,7 +27,7 @@ both_backends = pytest.mark.parametrize(
 )
 
 
-def rows_of(best: Best) -> list[tuple[int, tuple[int, ...], int, float, int]]:
+def rows_of(best: BestSets) -> list[tuple[int, tuple[int, ...], int, float, int]]:
     """A result as ``naive_search`` gives it."""
     return list(
         zip(
@@ -107,7 +107,7 @@ def test_canonical_order_of_operations_gives_the_definition(search: Any) -> None
             np.testing.assert_allclose(exact, plain, rtol=0, atol=1e-12)
 
 
-def assert_is_best(best: Best, dense: Any, n_targets: int, top: int) -> None:
+def assert_is_best(best: BestSets, dense: Any, n_targets: int, top: int) -> None:
     pairs, keys, scores = dense
     for target in range(n_targets):
         rows = np.flatnonzero(best.target == target)
@@ -188,12 +188,12 @@ def test_a_cut_leaves_out_only_what_is_above_it(backend: str, search: Any, seed:
     search = PredictorSearch(predictors, settings, choose(backend))
     whole = search.best(targets, exclude, 0, len(predictors))
     random = np.random.default_rng(seed)
-    cut = np.full(len(targets), NO_KEY - 1)
+    max_key = np.full(len(targets), NO_KEY - 1)
     for target in np.unique(whole.target):
-        cut[target] = random.choice(whole.key[whole.target == target]) + random.integers(-1, 2)
-    found = search.best(targets, exclude, 0, len(predictors), cut)
-    wanted = [row for row in rows_of(whole) if row[2] <= cut[row[0]]]
-    assert [row for row in rows_of(found) if row[2] <= cut[row[0]]] == wanted
+        max_key[target] = random.choice(whole.key[whole.target == target]) + random.integers(-1, 2)
+    found = search.best(targets, exclude, 0, len(predictors), max_key)
+    wanted = [row for row in rows_of(whole) if row[2] <= max_key[row[0]]]
+    assert [row for row in rows_of(found) if row[2] <= max_key[row[0]]] == wanted
 
 
 @pytest.mark.parametrize("cardinality", [1, 2, 3])
@@ -298,7 +298,7 @@ LEVELS = np.zeros((4, 5), dtype=np.int8)
         ({"targets": LEVELS * 0.5}, "targets have type float64"),
         ({"targets": LEVELS[0]}, "1 dimensions"),
         ({"exclude": np.zeros(3, dtype=np.int32)}, r"exclude has shape \(3,\); expected \(4,\)"),
-        ({"cut": np.zeros(5, dtype=np.int64)}, r"cut has shape \(5,\); expected \(4,\)"),
+        ({"max_key": np.zeros(5, dtype=np.int64)}, r"max_key has shape \(5,\); expected \(4,\)"),
         ({"first_end": 5}, "first predictors are 0 to 5; expected a range within 0 to 4"),
         ({"first_begin": 3, "first_end": 2}, "first predictors are 3 to 2"),
     ],

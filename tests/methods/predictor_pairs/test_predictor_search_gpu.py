@@ -31,10 +31,10 @@ def tables(seed, levels, n_predictors, n_targets, n_samples, missing=0.0):
     return predictors, targets, exclude
 
 
-def best(backend, settings, predictors, targets, exclude, first=None, cut=None):
+def best(backend, settings, predictors, targets, exclude, first=None, max_key=None):
     begin, end = first or (0, len(predictors))
     search = PredictorSearch(predictors, settings, choose(backend))
-    return search.best(targets, exclude, begin, end, cut)
+    return search.best(targets, exclude, begin, end, max_key)
 
 
 def assert_same(found, expected):
@@ -95,12 +95,14 @@ def test_parts_of_the_first_predictors_reduce_to_the_whole(levels):
     settings = SearchSettings(levels=levels, cardinality=2, penalty="none", top=5)
     data = tables(5, levels, 80, 50, 15)
     whole = best("cpu", settings, *data)
-    cut = None
+    max_key = None
     parts = []
     for begin in range(0, 80, 30):
-        part = assert_gpu_agrees(settings, *data, first=(begin, min(80, begin + 30)), cut=cut)
+        part = assert_gpu_agrees(
+            settings, *data, first=(begin, min(80, begin + 30)), max_key=max_key
+        )
         parts.append(part)
-        cut = np.array([part.key[part.target == t].max(initial=10**9) for t in range(50)])
+        max_key = np.array([part.key[part.target == t].max(initial=10**9) for t in range(50)])
     rows = [np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS]
     assert_same(reduce_best(*rows, top=5), whole)
 
@@ -109,8 +111,8 @@ def test_parts_of_the_first_predictors_reduce_to_the_whole(levels):
 def test_cut_leaves_out_larger_keys(quantile):
     settings = SearchSettings(levels=2, cardinality=2, penalty="none")
     data = tables(6, 2, 60, 40, 10)
-    cut = np.full(40, np.quantile(best("cpu", settings, *data).key, quantile)).astype(np.int64)
-    assert_gpu_agrees(settings, *data, cut=cut)
+    max_key = np.full(40, np.quantile(best("cpu", settings, *data).key, quantile)).astype(np.int64)
+    assert_gpu_agrees(settings, *data, max_key=max_key)
 
 
 @pytest.mark.parametrize("levels", [2, 3])

@@ -16,7 +16,7 @@ from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import NO
 
 
 @dataclass(frozen=True)
-class Best:
+class BestSets:
     """The best sets of every target: rows in ascending (target, key, predictors).
 
     target      int32 (rows,): row of ``targets``
@@ -44,7 +44,7 @@ def reduce_best(
     mce_bits: ArrayLike,
     n_ties: ArrayLike,
     top: int,
-) -> Best:
+) -> BestSets:
     """The ``top`` best sets of every target from the rows of several calls, in any order.
 
     The calls covered different sets of the same targets. Exact for any division into calls: the
@@ -70,7 +70,7 @@ def reduce_best(
         summed[new_key] = np.add.reduceat(n_ties[order], np.flatnonzero(new_key))
     rank = rows - np.maximum.accumulate(np.where(new_target, rows, 0))
     keep = rank < top
-    return Best(
+    return BestSets(
         target=target[keep],
         predictors=predictors[keep],
         key=key[keep],
@@ -79,7 +79,7 @@ def reduce_best(
     )
 
 
-def join_best(parts: list[Best], top: int) -> Best:
+def join_best(parts: list[BestSets], top: int) -> BestSets:
     """``reduce_best`` of tables."""
     return reduce_best(
         np.concatenate([part.target for part in parts]),
@@ -99,7 +99,7 @@ def all_tied(
     first_begin: int,
     first_end: int,
     top: int,
-) -> Best:
+) -> BestSets:
     """The table of targets for which every set scores 0, as for constant ones.
 
     targets, exclude : int32 (n,), their rows and their excluded predictors
@@ -119,7 +119,7 @@ def all_tied(
         lengths.append(len(rows))
         n_ties += ([n_sets] + [0] * (len(rows) - 1)) if rows else []
     n = len(sets)
-    return Best(
+    return BestSets(
         target=np.repeat(targets, lengths).astype(np.int32),
         predictors=np.array(sets, dtype=np.int32).reshape(n, cardinality),
         key=np.zeros(n, dtype=np.int64),
@@ -140,10 +140,10 @@ def empty_lists(n_targets: int, top: int, cardinality: int) -> BestLists:
     )
 
 
-def best_of_lists(lists: BestLists) -> Best:
+def best_of_lists(lists: BestLists) -> BestSets:
     """One table of the lists of all targets: the first ``filled[target]`` rows of each."""
     rows = np.arange(lists.keys.shape[1])[None, :] < lists.filled[:, None]
-    return Best(
+    return BestSets(
         target=np.nonzero(rows)[0].astype(np.int32),
         predictors=lists.sets[rows],
         key=lists.keys[rows],
@@ -152,7 +152,7 @@ def best_of_lists(lists: BestLists) -> Best:
     )
 
 
-EVERYTHING = NO_KEY - 1
+ANY_KEY = NO_KEY - 1
 
 SET_COLUMNS = ("i", "j", "k")
 
@@ -164,7 +164,7 @@ def rows_schema(cardinality: int) -> pa.Schema:
     return pa.schema([*((name, pa.int32()) for name in whole), *numbers])
 
 
-def rows_found(state: State, best: Best, first_row: int) -> dict[str, NDArray[Any]]:
+def rows_found(state: State, best: BestSets, first_row: int) -> dict[str, NDArray[Any]]:
     """What a search found for the rows of the pair space from ``first_row`` on, by column."""
     items = np.asarray(state["predictors"])[best.predictors]
     return _columns(state, items, best.target + np.int32(first_row), best) | {"n_ties": best.n_ties}
@@ -192,15 +192,15 @@ def best_of_band(state: State, rows: pa.Table, top: int, null_top: int) -> pa.Ta
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def best_keys(known: NDArray[np.int64], best: Best) -> NDArray[np.int64]:
+def best_keys(known: NDArray[np.int64], best: BestSets) -> NDArray[np.int64]:
     """The smallest keys of each row, ascending, after those of ``best`` came in."""
-    new = np.full_like(known, EVERYTHING)
+    new = np.full_like(known, ANY_KEY)
     new[best.target, _ranks(best.target) - 1] = best.key
     return np.sort(np.concatenate([known, new], axis=1), axis=1)[:, : known.shape[1]]
 
 
 def _columns(
-    state: State, items: NDArray[Any], rows: NDArray[Any], best: Best
+    state: State, items: NDArray[Any], rows: NDArray[Any], best: BestSets
 ) -> dict[str, NDArray[Any]]:
     """All columns but the ties. items : (sets, cardinality), rows : (sets,), rows of the space."""
     targets = np.append(state["targets"], np.int32(-1))
@@ -225,6 +225,6 @@ def _ranks(rows: NDArray[Any]) -> NDArray[np.int32]:
     return (place - np.maximum.accumulate(np.where(first, place, 0)) + 1).astype(np.int32)
 
 
-def _ties_of_every_row(best: Best) -> NDArray[np.int64]:
+def _ties_of_every_row(best: BestSets) -> NDArray[np.int64]:
     """The number of ties on all rows of a key, not on its first alone."""
     return best.n_ties[np.maximum.accumulate(np.where(best.n_ties > 0, np.arange(len(best)), 0))]

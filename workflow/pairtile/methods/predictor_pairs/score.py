@@ -29,7 +29,7 @@ from pairtile.engine.network import Network
 from pairtile.engine.selection import Selection
 from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.methods.predictor_pairs.best_sets import (
-    EVERYTHING,
+    ANY_KEY,
     best_keys,
     best_of_band,
     rows_found,
@@ -194,13 +194,13 @@ class PredictorPairs(Estimator[PredictorPairsConfig]):
         rows = slice(begin, end)
         known = self._best_keys.get(begin)
         if known is None:
-            known = np.full((end - begin, top), EVERYTHING, dtype=np.int64)
+            known = np.full((end - begin, top), ANY_KEY, dtype=np.int64)
         best = self.search(top).best(
             self.target_levels(rows),
             self.excluded(rows),
             tile.column_begin,
             tile.column_end,
-            cut=known[:, -1].copy(),
+            max_key=known[:, -1].copy(),
         )
         self._best_keys[begin] = best_keys(known, best)
         return rows_found(self.state, best, begin)

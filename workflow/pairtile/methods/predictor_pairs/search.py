@@ -20,7 +20,7 @@ from pairtile.config.values import Whole
 from pairtile.cpu.bit_planes import bit_planes
 from pairtile.gpu.device import Device, threads
 from pairtile.methods.predictor_pairs.best_sets import (
-    Best,
+    BestSets,
     all_tied,
     best_of_lists,
     empty_lists,
@@ -45,7 +45,7 @@ from pairtile.methods.predictor_pairs.kernels.search import (
     search_sets,
 )
 
-__all__ = ["Best", "PredictorSearch", "SearchSettings", "reduce_best"]
+__all__ = ["BestSets", "PredictorSearch", "SearchSettings", "reduce_best"]
 
 MAX_SAMPLES = 1 << 22
 """Counts and their float32 bounds are exact far beyond this; it keeps both so."""
@@ -95,18 +95,18 @@ class PredictorSearch:
         exclude: NDArray[np.int32],
         first_begin: int,
         first_end: int,
-        cut: NDArray[np.int64] | None = None,
-    ) -> Best:
+        max_key: NDArray[np.int64] | None = None,
+    ) -> BestSets:
         """Score every set whose first predictor is in [first_begin, first_end), for every target.
 
         targets : int8 (n_targets, n_samples)
         exclude : int32 (n_targets,), a predictor whose sets are left out for this target, or -1
-        cut : int64 (n_targets,), sets with a larger key are not reported. Counts of the keys that
-        are reported are exact with and without it.
+        max_key : int64 (n_targets,), sets with a larger key are not reported. Counts of the keys
+        that are reported are exact with and without it.
 
         Raises ValueError where shapes, levels or the range do not fit.
         """
-        targets, exclude, cut = self.check_targets(targets, exclude, cut)
+        targets, exclude, max_key = self.check_targets(targets, exclude, max_key)
         if not 0 <= first_begin <= first_end <= self.n_predictors:
             raise ValueError(
                 f"first predictors are {first_begin} to {first_end}; "
@@ -119,10 +119,12 @@ class PredictorSearch:
         settings = self.settings
         tied = self._ties_all_sets(targets)
         if not tied.any():
-            return search(self, targets, exclude, first_begin, first_end, cut)
-        rows = np.flatnonzero(tied & (cut >= 0)).astype(np.int32)
+            return search(self, targets, exclude, first_begin, first_end, max_key)
+        rows = np.flatnonzero(tied & (max_key >= 0)).astype(np.int32)
         others = np.flatnonzero(~tied).astype(np.int32)
-        found = search(self, targets[others], exclude[others], first_begin, first_end, cut[others])
+        found = search(
+            self, targets[others], exclude[others], first_begin, first_end, max_key[others]
+        )
         ties = all_tied(
             rows,
             exclude[rows],
@@ -164,9 +166,12 @@ class PredictorSearch:
         return CellTables(coefficients, *cell_entropies(self.settings.levels, scoring))
 
     def check_targets(
-        self, targets: NDArray[np.int8], exclude: NDArray[np.int32], cut: NDArray[np.int64] | None
+        self,
+        targets: NDArray[np.int8],
+        exclude: NDArray[np.int32],
+        max_key: NDArray[np.int64] | None,
     ) -> tuple[NDArray[np.int8], NDArray[np.int32], NDArray[np.int64]]:
-        """The three as kernels take them; without ``cut``, no key is too large."""
+        """The three as kernels take them; without ``max_key``, no key is too large."""
         targets = check_levels("targets", targets, self.settings.levels)
         n_targets = len(targets)
         if targets.shape[1] != self.n_samples:
@@ -175,11 +180,15 @@ class PredictorSearch:
                 "as the predictors have"
             )
         exclude = np.ascontiguousarray(exclude, dtype=np.int32)
-        cut = np.full(n_targets, NO_KEY - 1) if cut is None else np.ascontiguousarray(cut, np.int64)
-        for name, values in (("exclude", exclude), ("cut", cut)):
+        max_key = (
+            np.full(n_targets, NO_KEY - 1)
+            if max_key is None
+            else np.ascontiguousarray(max_key, np.int64)
+        )
+        for name, values in (("exclude", exclude), ("max_key", max_key)):
             if values.shape != (n_targets,):
                 raise ValueError(f"{name} has shape {values.shape}; expected ({n_targets},)")
-        return targets, exclude, cut
+        return targets, exclude, max_key
 
 
 def check_levels(name: str, levels: NDArray[np.int8], n_levels: int) -> NDArray[np.int8]:
@@ -209,8 +218,8 @@ def best_cpu(
     exclude: NDArray[np.int32],
     first_begin: int,
     first_end: int,
-    cut: NDArray[np.int64],
-) -> Best:
+    max_key: NDArray[np.int64],
+) -> BestSets:
     """``PredictorSearch.best`` on the CPU; the arguments have been checked."""
     settings = search.settings
     n_targets = len(targets)
@@ -222,7 +231,7 @@ def best_cpu(
     if complete and search.n_samples < settings.min_samples:
         return best_of_lists(lists)
     planes = bit_planes(targets, settings.levels)
-    max_key = np.tile(cut, n_slabs)
+    slab_max_key = np.tile(max_key, n_slabs)
     by_pairs = complete and settings.cardinality == 2 and settings.levels <= 3
     kernel = search_pairs if by_pairs else search_sets
 
@@ -232,7 +241,7 @@ def best_cpu(
         rows = slice(row + task.begin, row + task.end)
         kernel(
             search.planes,
-            Targets(planes[chunk], exclude[chunk], max_key[rows], complete),
+            Targets(planes[chunk], exclude[chunk], slab_max_key[rows], complete),
             task.first_begin,
             task.first_end,
             search.scoring,

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.cpu.bit_planes import bit_planes
-from pairtile.methods.predictor_pairs.best_sets import Best, best_of_lists, empty_lists
+from pairtile.methods.predictor_pairs.best_sets import BestSets, best_of_lists, empty_lists
 from pairtile.methods.predictor_pairs.kernels import given_sets as kernels
 from pairtile.methods.predictor_pairs.kernels.given_sets import SetEntropies
 from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import n_log_n_table
@@ -37,7 +37,8 @@ def set_entropies(
     predictors = check_levels("predictors", predictors, n_levels)
     targets = check_levels("targets", targets, n_levels)
     target_rows, sets = _check_rows(predictors, targets, target_rows, sets)
-    entropies = SetEntropies(*np.empty((3, len(sets))), np.empty(len(sets), dtype=np.int64))
+    n = len(sets)
+    entropies = SetEntropies(np.empty(n), np.empty(n), np.empty(n), np.empty(n, dtype=np.int64))
     kernels.set_entropies(
         bit_planes(predictors, n_levels),
         bit_planes(targets, n_levels),
@@ -81,7 +82,7 @@ def extend_sets(
     exclude: NDArray[np.int32],
     pair_target: NDArray[np.int32],
     pairs: NDArray[np.int32],
-) -> Best:
+) -> BestSets:
     """Grow pairs into sets of three by sequential floating forward search (SFFS), on the CPU.
 
     For targets and candidates too many to score every set of three. ``search`` has cardinality 3.

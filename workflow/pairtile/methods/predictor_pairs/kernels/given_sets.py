@@ -189,8 +189,8 @@ class _Scratch(NamedTuple):
     """Of the floating search for one target.
 
     cells uint32 (q^2, q, words): of the pair at hand; counts int64 (q^3, q), pair_counts int64
-    (q^2, q), of_target int64 (q,); is_offered bool (n_predictors,): thirds whose set was offered before;
-    candidate, grown int32 (3,): a set, and the best one; pair int32 (1, 2)
+    (q^2, q), of_target int64 (q,); is_offered bool (n_predictors,): thirds whose set was offered
+    before; candidate, grown int32 (3,): a set, and the best one; pair int32 (1, 2)
     """
 
     cells: Any

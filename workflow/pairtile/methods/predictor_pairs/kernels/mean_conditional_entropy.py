@@ -59,8 +59,8 @@ class BestLists(NamedTuple):
 
     keys int64, scores float64 (the MCE in bits), ties int64 (n_targets, top), sets int32
     (n_targets, top, c), rows in ascending (key, predictors); filled int64 (n_targets,): how many
-    rows there are. ties: on the last row of each key how many sets with this key were offered, 0 on its other
-    rows (``finish`` moves the counts to the first rows).
+    rows there are. ties: on the last row of each key how many sets with this key were offered, 0 on
+    its other rows (``finish`` moves the counts to the first rows).
 
     Sets may be offered in any order. Once a list is full, a key above its last one can never come
     back, so that counting ties of the keys in the list is enough to count them exactly.
