@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pairtile.errors import StoreError
-from pairtile.methods.predictor_pairs.report_predictors import MAX_ROWS, shown_sets
+from pairtile.methods.predictor_pairs.report_sections import MAX_ROWS, shown_sets
 from pairtile.report.results import read_results
 from pairtile.runtime.files import read_json, write_json
 from predictor_levels import (

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from pairtile.methods.predictor_pairs.report import TEXT
-from pairtile.methods.predictor_pairs.report_methods import methods_paragraph
-from pairtile.report.references import read_references
+from pairtile.methods.predictor_pairs.report import TEXT, methods_paragraph
+from pairtile.report import references as papers
 from pairtile.report.results import read_results
 from pairtile.runtime.files import read_json
 from predictor_levels import PARTS, analysis, planted_levels, random_levels

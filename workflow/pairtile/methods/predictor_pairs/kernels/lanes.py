@@ -1,11 +1,16 @@
-"""Many targets at once: what the vector kernels of the exhaustive search share.
+"""The engine of the exhaustive search: one set against many targets at once.
 
-Vector lanes run over the targets of a chunk. A screen computes in float32 a lower bound of each
-target's score, and only where it is not above the target's limit is the set scored exactly. The
-limit lies above the largest key still wanted by more than all rounding errors of a screen.
+Vector lanes run over the targets of a chunk, padded to whole vectors; bit planes of targets lie
+lane by lane, so that counting the samples of a cell is AND and population count over a vector. For
+each set a screen computes in float32 a lower bound of every target's score, and only where it is
+not above the target's limit is the set scored exactly and offered to the target's list. The limit
+lies above the largest key still wanted by more than all rounding errors of a screen, and falls as
+lists fill: most sets cost no more than their screen.
 """
 
 from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -13,16 +18,52 @@ from numba import njit
 from pairtile.cpu.bit_planes import popcount
 from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import (
     NO_KEY,
+    NO_OBS,
     entropy_of_samples,
+    is_before,
     key_of,
+    mean_conditional_entropy,
+    offer,
 )
-from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy_best import is_before, offer
 
 LANES = 16
 """Targets of a chunk are padded to a multiple of this."""
 
 SCREEN = {"contract", "nsz"}
 """Compiler freedoms for the screen, which only has to keep within its margin."""
+
+
+class Targets(NamedTuple):
+    """A chunk of targets, some hundred at most.
+
+    planes uint32 (n, q, words): bit planes. exclude int32 (n,): the predictor whose sets a target
+    does without, -1 for none. max_key int64 (n,): the largest key wanted, updated. complete:
+    whether no level of targets and predictors is missing.
+    """
+
+    planes: Any
+    exclude: Any
+    max_key: Any
+    complete: bool
+
+
+class Lanes(NamedTuple):
+    """A chunk of targets in vector lanes, and scratch for one set.
+
+    planes uint32 (q, words, lanes); entropies float64, entropies_32 float32 (lanes,): H(Y), 0 where
+    levels are missing; limits float32 (lanes,): limit of the screen's bound, the largest MCE wanted
+    times limit_scale; hits uint8 (lanes,): whether the bound is within the limit; indices int64
+    (lanes + 8,), scores float64 (lanes,): of the hits.
+    """
+
+    planes: Any
+    entropies: Any
+    entropies_32: Any
+    limits: Any
+    hits: Any
+    indices: Any
+    scores: Any
+    limit_scale: float
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -53,6 +94,36 @@ def lane_planes(targets, lanes):  # type: ignore[no-untyped-def]
             for w in range(words):
                 planes[y, w, target] = targets[target, y, w]
     return planes
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def start_lanes(targets, n_cells, scoring):  # type: ignore[no-untyped-def]
+    """The lanes of a chunk of targets for sets of so many cells; nothing passes in padding."""
+    n_targets = targets.planes.shape[0]
+    n_samples = scoring.log_table.shape[0] - 1
+    lanes = (n_targets + LANES - 1) // LANES * LANES
+    entropies = np.zeros(lanes, np.float64)
+    limit_scale = 1.0
+    if targets.complete:
+        limit_scale = np.float64(n_samples)
+        if scoring.penalty == NO_OBS:
+            limit_scale = n_samples + scoring.alpha * n_cells
+        for t in range(n_targets):
+            entropies[t] = entropy_of_target(targets.planes, t, scoring.log_table)
+    limits = np.full(lanes, -np.inf, np.float32)
+    for t in range(n_targets):
+        key = targets.max_key[t]
+        limits[t] = np.inf if key >= NO_KEY - 1 else limit_scale * limit_bits(key, n_cells)
+    return Lanes(
+        lane_planes(targets.planes, lanes),
+        entropies,
+        entropies.astype(np.float32),
+        limits,
+        np.zeros(lanes, np.uint8),
+        np.empty(lanes + 8, np.int64),
+        np.empty(lanes, np.float64),
+        limit_scale,
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -124,33 +195,29 @@ def collect_hits(hits, indices):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def offer_scored(  # type: ignore[no-untyped-def]
-    indices,
-    n_hits,
-    mce,
-    candidate,
-    exclude,
-    n_cells,
-    limits,
-    limit_scale,
-    worst,
-    keys,
-    sets,
-    scores,
-    ties,
-    filled,
-):
-    """Offer one set to the lists of the targets ``indices[:n_hits]``.
+def score_counted(n_hits, cells, targets, scoring, lanes, counts):  # type: ignore[no-untyped-def]
+    """The canonical scores of one set for its hits, from fresh counts.
 
-    mce      float64, one for each hit: the canonical score
-    exclude  int32 (n_targets,): predictor whose sets a target does without
-    limits   float32 (lanes,), worst  int64 (n_targets,): sink with the lists' largest keys
+    cells uint32 (m, M / m, words); counts: int64 scratch (M + 1, q)
     """
+    n_cells = cells.shape[0] * cells.shape[1]
+    of_cells, of_target = counts[:n_cells], counts[n_cells]
+    for i in range(n_hits):
+        count_in_cells(cells, targets.planes, lanes.indices[i], of_cells)
+        lanes.scores[i] = mean_conditional_entropy(of_cells, scoring, of_target)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def offer_hits(n_hits, candidate, n_cells, targets, lanes, lists):  # type: ignore[no-untyped-def]
+    """Offer one set with its scores to the lists of its hits, and lower their limits."""
+    keys, sets, ties, filled = lists.keys, lists.sets, lists.ties, lists.filled
+    exclude, max_key = targets.exclude, targets.max_key
     end = keys.shape[1] - 1
     for i in range(n_hits):
-        t = indices[i]
-        key = key_of(mce[i])
-        excluded = key > worst[t]
+        t = lanes.indices[i]
+        mce = lanes.scores[i]
+        key = key_of(mce)
+        excluded = key > max_key[t]
         for j in range(candidate.shape[0]):
             excluded |= candidate[j] == exclude[t]
         if excluded:
@@ -158,16 +225,7 @@ def offer_scored(  # type: ignore[no-untyped-def]
         if filled[t] > end and key == keys[t, end] and not is_before(candidate, sets, t, end):
             ties[t, end] += 1  # as ``offer`` does, without the call
             continue
-        offer(t, keys, sets, scores, ties, filled, key, candidate, mce[i])
-        if filled[t] > end and keys[t, end] < worst[t]:
-            worst[t] = keys[t, end]
-            limits[t] = limit_scale * limit_bits(worst[t], n_cells)
-
-
-@njit(cache=True, nogil=True)
-def start_limits(cut, lanes, n_cells, limit_scale):  # type: ignore[no-untyped-def]
-    """Limits float32 (lanes,) for the largest keys wanted; nothing passes in padding."""
-    limits = np.full(lanes, -np.inf, np.float32)
-    for t in range(cut.shape[0]):
-        limits[t] = np.inf if cut[t] >= NO_KEY - 1 else limit_scale * limit_bits(cut[t], n_cells)
-    return limits
+        offer(t, lists, key, candidate, mce)
+        if filled[t] > end and keys[t, end] < max_key[t]:
+            max_key[t] = keys[t, end]
+            lanes.limits[t] = lanes.limit_scale * limit_bits(max_key[t], n_cells)

@@ -8,20 +8,23 @@ A table of sets has one row a set: ``target``, ``rank``, ``predictor_1`` .. ``pr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.methods.predictor_pairs.config import PredictorPairsConfig
+from pairtile.methods.predictor_pairs.config import (
+    KeepSets,
+    KeepSetsConfig,
+    PredictorEstimatorConfig,
+)
 from pairtile.statistics.correction import benjamini_hochberg
 
 MOST_GAIN_BITS = 2.0
 """No predictor adds more: the entropy of four levels."""
 
-WORDS = {1: "predictor", 2: "pair", 3: "triple"}
+SET_NAMES = {1: "predictor", 2: "pair", 3: "triple"}
 """What a set of so many predictors is called."""
 
 
@@ -53,18 +56,16 @@ def set_q_values(p: NDArray[np.float64], rank: NDArray[Any]) -> NDArray[np.float
     return q
 
 
-def kept_sets(sets: pd.DataFrame, keep: str | Mapping[str, float]) -> pd.DataFrame:
-    """The sets that make the network, of those that tell something of their target.
+def kept_sets(sets: pd.DataFrame, keep: KeepSets) -> pd.DataFrame:
+    """The sets that make the network, of those that are informative about their target.
 
     keep : ``best`` (the best set of each target), ``{p_value: x}`` or ``{fdr: x}`` (every reported
     set whose p- or q-value is at most x).
     """
     informative = sets["mi_bits"] > 0.0
-    if keep == "best":
-        return sets[informative & (sets["rank"] == 1)]
-    assert isinstance(keep, Mapping)
-    column, limit = next(iter(keep.items()))
-    return sets[informative & (sets["q_value" if column == "fdr" else column] <= limit)]
+    if isinstance(keep, KeepSetsConfig):
+        return sets[informative & (sets[keep.column] <= keep.limit)]
+    return sets[informative & (sets["rank"] == 1)]
 
 
 def edges_of_sets(sets: pd.DataFrame) -> pd.DataFrame:
@@ -107,20 +108,20 @@ def set_counts(sets: pd.DataFrame, kept: pd.DataFrame, edges: pd.DataFrame) -> d
     }
 
 
-def set_warnings(sets: pd.DataFrame, config: PredictorPairsConfig) -> list[str]:
-    """Plain words where "the best" is one of many that are as good."""
+def set_warnings(sets: pd.DataFrame, estimator: PredictorEstimatorConfig) -> list[str]:
+    """A warning where "the best" is one of many that are as good."""
     best = sets[(sets["rank"] == 1) & (sets["target_entropy_bits"] > 0.0)]
     tied = best[best["n_ties"] > 1]
     if tied.empty:
         return []
-    word = WORDS[int(config["estimator"].get("cardinality", len(members(sets))))]
+    word = SET_NAMES[estimator.cardinality]
     text = (
         f"For {len(tied):,} of {len(best):,} targets the best {word} is one of several that score "
         f"exactly the same (median {tied['n_ties'].median():,.0f}, at most "
         f"{tied['n_ties'].max():,}): which of them stands first is arbitrary. Trust the best "
         f"{word} only where n_ties is 1, or look at all of them."
     )
-    if config["estimator"]["penalty"] == "none":
+    if estimator.penalty == "none":
         text += " penalty: no_obs breaks most such ties in favour of well-observed states."
     return [text]
 
@@ -128,40 +129,35 @@ def set_warnings(sets: pd.DataFrame, config: PredictorPairsConfig) -> list[str]:
 def lacking_warnings(
     sets: pd.DataFrame, n_targets: int, cardinality: int, min_samples: int
 ) -> list[str]:
-    """Plain words where targets have no result, of ``n_targets`` with candidates enough."""
+    """A warning where targets have no result, of ``n_targets`` with candidates enough."""
     lacking = n_targets - int(sets["target"].nunique())
     if lacking <= 0:
         return []
     return [
         f"{lacking:,} of {n_targets:,} targets have no result: too many levels are missing for "
-        f"them and any {WORDS[cardinality]} to be observed together in preprocess.min_samples "
+        f"them and any {SET_NAMES[cardinality]} to be observed together in preprocess.min_samples "
         f"({min_samples}) transitions."
     ]
 
 
-def threshold_warnings(keep: str | Mapping[str, float], draws: int) -> list[str]:
-    """Plain words where no set can be kept, because ``draws`` shuffled targets for each test are
+def threshold_warnings(keep: KeepSets, draws: int) -> list[str]:
+    """A warning where no set can be kept, because ``draws`` shuffled targets for each test are
     too few."""
-    if isinstance(keep, str):
-        return []
-    column, limit = next(iter(keep.items()))
     least = 1.0 / (draws + 1)
-    if least <= limit:
+    if not isinstance(keep, KeepSetsConfig) or least <= keep.limit:
         return []
     return [
-        f"The setting keep: {{{column}: {limit:g}}} cannot be met: with {draws:,} shuffled targets "
-        f"for each test no p-value is below {least:.2g}. More null.permutations give smaller ones, "
-        "as far as a series has as many circular shifts."
+        f"The setting keep: {{{keep.key}: {keep.limit:g}}} cannot be met: with {draws:,} shuffled "
+        f"targets for each test no p-value is below {least:.2g}. More null.permutations give "
+        "smaller ones, as far as a series has as many circular shifts."
     ]
 
 
-def threshold_words(
-    sets: pd.DataFrame, kept: pd.DataFrame, keep: str | Mapping[str, float]
-) -> dict[str, Any]:
+def threshold_summary(sets: pd.DataFrame, kept: pd.DataFrame, keep: KeepSets) -> dict[str, Any]:
     """How sets were chosen, for ``summary.json``."""
     largest = kept["mce_bits"].max() if len(kept) else None
     return {
-        "keep": keep if isinstance(keep, str) else dict(keep),
+        "keep": keep if isinstance(keep, str) else keep.model_dump(),
         "largest_kept_mce_bits": None if largest is None else float(largest),
         "tested_targets": int(((sets["rank"] == 1) & sets["p_value"].notna()).sum()),
     }

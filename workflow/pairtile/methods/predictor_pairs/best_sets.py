@@ -5,15 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations, islice
 from math import comb
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import NO_KEY
+from pairtile.engine.estimator import State
+from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import NO_KEY, BestLists
 
 
 @dataclass(frozen=True)
-class Best:
+class BestSets:
     """The best sets of every target: rows in ascending (target, key, predictors).
 
     target      int32 (rows,): row of ``targets``
@@ -41,7 +44,7 @@ def reduce_best(
     mce_bits: ArrayLike,
     n_ties: ArrayLike,
     top: int,
-) -> Best:
+) -> BestSets:
     """The ``top`` best sets of every target from the rows of several calls, in any order.
 
     The calls covered different sets of the same targets. Exact for any division into calls: the
@@ -67,7 +70,7 @@ def reduce_best(
         summed[new_key] = np.add.reduceat(n_ties[order], np.flatnonzero(new_key))
     rank = rows - np.maximum.accumulate(np.where(new_target, rows, 0))
     keep = rank < top
-    return Best(
+    return BestSets(
         target=target[keep],
         predictors=predictors[keep],
         key=key[keep],
@@ -76,7 +79,7 @@ def reduce_best(
     )
 
 
-def join_best(parts: list[Best], top: int) -> Best:
+def join_best(parts: list[BestSets], top: int) -> BestSets:
     """``reduce_best`` of tables."""
     return reduce_best(
         np.concatenate([part.target for part in parts]),
@@ -96,7 +99,7 @@ def all_tied(
     first_begin: int,
     first_end: int,
     top: int,
-) -> Best:
+) -> BestSets:
     """The table of targets for which every set scores 0, as for constant ones.
 
     targets, exclude : int32 (n,), their rows and their excluded predictors
@@ -116,7 +119,7 @@ def all_tied(
         lengths.append(len(rows))
         n_ties += ([n_sets] + [0] * (len(rows) - 1)) if rows else []
     n = len(sets)
-    return Best(
+    return BestSets(
         target=np.repeat(targets, lengths).astype(np.int32),
         predictors=np.array(sets, dtype=np.int32).reshape(n, cardinality),
         key=np.zeros(n, dtype=np.int64),
@@ -125,19 +128,10 @@ def all_tied(
     )
 
 
-Lists = tuple[
-    NDArray[np.int64], NDArray[np.int32], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]
-]
-
-
-def empty_lists(n_targets: int, top: int, cardinality: int) -> Lists:
-    """Keys, sets, scores, ties and filled rows of every target's list of best sets, all empty.
-
-    Shapes (n_targets, top), sets (n_targets, top, cardinality), filled (n_targets,); see
-    ``pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy_best``.
-    """
+def empty_lists(n_targets: int, top: int, cardinality: int) -> BestLists:
+    """Every target's list of best sets, all empty."""
     shape = (n_targets, top)
-    return (
+    return BestLists(
         np.full(shape, NO_KEY),
         np.full((*shape, cardinality), -1, dtype=np.int32),
         np.full(shape, np.nan),
@@ -146,22 +140,91 @@ def empty_lists(n_targets: int, top: int, cardinality: int) -> Lists:
     )
 
 
-def best_of_lists(
-    keys: NDArray[np.int64],
-    sets: NDArray[np.int32],
-    scores: NDArray[np.float64],
-    ties: NDArray[np.int64],
-    filled: NDArray[np.int64],
-) -> Best:
-    """One table of the lists of all targets: the first ``filled[target]`` rows of each.
-
-    keys, scores, ties : (n_targets, top), sets : (n_targets, top, cardinality)
-    """
-    rows = np.arange(keys.shape[1])[None, :] < filled[:, None]
-    return Best(
+def best_of_lists(lists: BestLists) -> BestSets:
+    """One table of the lists of all targets: the first ``filled[target]`` rows of each."""
+    rows = np.arange(lists.keys.shape[1])[None, :] < lists.filled[:, None]
+    return BestSets(
         target=np.nonzero(rows)[0].astype(np.int32),
-        predictors=sets[rows],
-        key=keys[rows],
-        mce_bits=scores[rows],
-        n_ties=ties[rows],
+        predictors=lists.sets[rows],
+        key=lists.keys[rows],
+        mce_bits=lists.scores[rows],
+        n_ties=lists.ties[rows],
     )
+
+
+ANY_KEY = NO_KEY - 1
+
+SET_COLUMNS = ("i", "j", "k")
+
+
+def rows_schema(cardinality: int) -> pa.Schema:
+    """Columns of ``pairs.parquet`` for sets of so many predictors."""
+    whole = [*SET_COLUMNS[: max(cardinality, 2)], "target", "target_row", "rank"]
+    numbers = [("mce_bits", pa.float64()), ("n_ties", pa.int64())]
+    return pa.schema([*((name, pa.int32()) for name in whole), *numbers])
+
+
+def rows_found(state: State, best: BestSets, first_row: int) -> dict[str, NDArray[Any]]:
+    """What a search found for the rows of the pair space from ``first_row`` on, by column."""
+    items = np.asarray(state["predictors"])[best.predictors]
+    return _columns(state, items, best.target + np.int32(first_row), best) | {"n_ties": best.n_ties}
+
+
+def best_of_band(state: State, rows: pa.Table, top: int, null_top: int) -> pa.Table:
+    """The ``top`` best sets of each target among those of all tiles of a band, with their ties
+    added up; of each shuffled target the ``null_top`` best."""
+    column = {name: rows[name].to_numpy() for name in rows.column_names}
+    cardinality = int(state["cardinality"][0])
+    # Candidates are in the order of the item numbers, so either orders sets alike.
+    best = reduce_best(
+        column["target_row"],
+        np.stack([column[name] for name in SET_COLUMNS[:cardinality]], axis=1),
+        np.rint(column["mce_bits"] * 1e9).astype(np.int64),
+        column["mce_bits"],
+        column["n_ties"],
+        top,
+    )
+    found = _columns(state, best.predictors, best.target, best)
+    found["n_ties"] = _ties_of_every_row(best)
+    kept = (best.target < state["targets"].size) | (found["rank"] <= null_top)
+    schema = rows_schema(cardinality)
+    arrays = [pa.array(found[f.name][kept], type=f.type) for f in schema]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def best_keys(known: NDArray[np.int64], best: BestSets) -> NDArray[np.int64]:
+    """The smallest keys of each row, ascending, after those of ``best`` came in."""
+    new = np.full_like(known, ANY_KEY)
+    new[best.target, _ranks(best.target) - 1] = best.key
+    return np.sort(np.concatenate([known, new], axis=1), axis=1)[:, : known.shape[1]]
+
+
+def _columns(
+    state: State, items: NDArray[Any], rows: NDArray[Any], best: BestSets
+) -> dict[str, NDArray[Any]]:
+    """All columns but the ties. items : (sets, cardinality), rows : (sets,), rows of the space."""
+    targets = np.append(state["targets"], np.int32(-1))
+    columns: dict[str, NDArray[Any]] = {
+        name: items[:, k].astype(np.int32)
+        for k, name in zip(range(items.shape[1]), SET_COLUMNS, strict=False)
+    }
+    columns.setdefault("j", np.full(len(rows), -1, dtype=np.int32))
+    return columns | {
+        "target": targets[np.minimum(rows, state["targets"].size)].astype(np.int32),
+        "target_row": rows.astype(np.int32),
+        "rank": _ranks(rows),
+        "mce_bits": best.mce_bits,
+    }
+
+
+def _ranks(rows: NDArray[Any]) -> NDArray[np.int32]:
+    """1, 2, ... within each run of equal values."""
+    place = np.arange(len(rows))
+    first = np.ones(len(rows), dtype=bool)
+    first[1:] = rows[1:] != rows[:-1]
+    return (place - np.maximum.accumulate(np.where(first, place, 0)) + 1).astype(np.int32)
+
+
+def _ties_of_every_row(best: BestSets) -> NDArray[np.int64]:
+    """The number of ties on all rows of a key, not on its first alone."""
+    return best.n_ties[np.maximum.accumulate(np.where(best.n_ties > 0, np.arange(len(best)), 0))]
