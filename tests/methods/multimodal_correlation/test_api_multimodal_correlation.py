@@ -18,7 +18,7 @@ from pairtile import (
     prepare_expression,
     rmt_threshold,
 )
-from pairtile.methods.multimodal_correlation.figures_modes import pair_scatter
+from pairtile.methods.multimodal_correlation.figures import pair_scatter
 from pairtile.steps.tables import tables
 from scipy import stats
 from test_workflow_multimodal_correlation import planted, section

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from pairtile.api.settings import analysis_config
 from pairtile.api.table import ExpressionTable, as_table
-from pairtile.config.preprocess import ExpressionAnalysis
+from pairtile.config.preprocess import ExpressionAnalysis, Preprocess
 from pairtile.config.root import models
 from pairtile.io.expression import Expression
 from pairtile.preprocess.expression import Prepared
@@ -96,3 +101,22 @@ def as_expression(table: ExpressionTable, given: Expression | None = None) -> Ex
         source="expression" if given is None else given.source,
         notes=[] if given is None else list(given.notes),
     )
+
+
+def prepared_genes(
+    expression: Any, table: ExpressionTable, preprocess: Preprocess
+) -> tuple[Prepared, NDArray[np.int64]]:
+    """The prepared values, and which genes of the table they are."""
+    if isinstance(expression, Prepared):
+        return expression, np.arange(table.n_genes)
+    given = as_expression(table, expression if isinstance(expression, Expression) else None)
+    names = pd.Index(given.genes)
+    if not names.is_unique:
+        raise ValueError(
+            f"expression: found two genes that are written {names[names.duplicated()][0]!r}; "
+            "expected each name once"
+        )
+    prepared = prepare(given, preprocess)
+    for warning in prepared.warnings:
+        warnings.warn(warning, stacklevel=3)
+    return prepared, np.asarray(names.get_indexer(pd.Index(prepared.genes)), dtype=np.int64)

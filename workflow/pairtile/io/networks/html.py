@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
-from pairtile.io.content_policy import content_policy
 from pairtile.io.networks.elements import table_elements
 from pairtile.io.networks.table import NetworkTable
+from pairtile.report.content_policy import content_policy
 
 
 def write_html(network: NetworkTable, path: Path) -> None:
