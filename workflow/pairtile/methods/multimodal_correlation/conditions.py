@@ -20,6 +20,8 @@ from scipy import special, stats
 
 from pairtile.io.annotations import Condition
 from pairtile.methods.multimodal_correlation.kernels.mode_statistics import (
+    ModeArrays,
+    ModeMoments,
     group_moments,
     unexplained_shares,
 )
@@ -334,16 +336,8 @@ def regression(modes: ModeSamples, numbers: NDArray[np.float64]) -> Regression:
     product of uncentred factors is nearly collinear with them, which costs digits.
     """
     n, rank = np.zeros(len(modes), np.int32), np.zeros(len(modes), np.int32)
-    left = unexplained_shares(
-        modes.i.astype(np.int64),
-        modes.j.astype(np.int64),
-        np.ascontiguousarray(modes.members),
-        np.ascontiguousarray(modes.values),
-        np.asarray(numbers, dtype=np.float64),
-        COLLINEAR,
-        n,
-        rank,
-    )
+    y = np.asarray(numbers, dtype=np.float64)
+    left = unexplained_shares(_for_kernels(modes), y, COLLINEAR, n, rank)
     free = n - rank - 1
     few, flat, still = free < 1, np.isnan(left), rank == 0
     tested = ~(few | flat | still)
@@ -359,6 +353,15 @@ def regression(modes: ModeSamples, numbers: NDArray[np.float64]) -> Regression:
         "collinear": int((tested & (rank < 3)).sum()),
     }
     return Regression(n, p, r_squared, counts)
+
+
+def _for_kernels(modes: ModeSamples) -> ModeArrays:
+    return ModeArrays(
+        modes.i.astype(np.int64),
+        modes.j.astype(np.int64),
+        np.ascontiguousarray(modes.members),
+        np.ascontiguousarray(modes.values),
+    )
 
 
 # --- networks of single conditions ---
@@ -533,17 +536,8 @@ def _welch(modes: ModeSamples) -> NDArray[np.float64]:
     """p of both genes, (2, M)."""
     shape = (2, 2, len(modes))
     n, mean, sd = np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape)
-    group_moments(
-        modes.i.astype(np.int64),
-        modes.j.astype(np.int64),
-        np.ascontiguousarray(modes.members),
-        np.zeros((0, 0), np.uint8) if modes.outliers is None else modes.outliers,
-        np.ascontiguousarray(modes.values),
-        modes.inside(),
-        n,
-        mean,
-        sd,
-    )
+    outliers = np.zeros((0, 0), np.uint8) if modes.outliers is None else modes.outliers
+    group_moments(_for_kernels(modes), outliers, modes.inside(), ModeMoments(n, mean, sd))
     p = np.full((2, len(modes)), np.nan)
     for gene in range(2):
         defined = (n[gene] > 1).all(axis=0) & (sd[gene] > 0.0).any(axis=0)

@@ -68,25 +68,7 @@ def multimodal_network(
     """
     genes = int(state["values"].shape[0])
     found = _threshold(config, merged, genes, device)
-    limit = np.float32(np.inf if found.threshold is None else found.threshold)
-    modes = _modes_above(merged, limit)
-    above = len(modes)
-    power = config.power
-    if power:
-        reached, strong = power_filter(
-            modes["correlation"].to_numpy(),
-            modes["n_samples"].to_numpy(),
-            power.alpha,
-            power.power,
-        )
-        modes = modes.assign(power=reached)[strong]
-    size = np.abs(modes["correlation"].to_numpy())
-    order = np.lexsort((modes["cluster"], modes["j"], modes["i"], -size))
-    modes = modes.iloc[order].reset_index(drop=True)
-    counts = mode_counts(merged.sums) | {
-        "modes_above_threshold": above,
-        "modes_without_power": above - len(modes),
-    }
+    modes, counts = _strong_modes(config, merged, found)
     message = _sentence(found.message)
     notes, warnings = [message[0].upper() + message[1:]], []
     if found.threshold is None:
@@ -105,7 +87,7 @@ def multimodal_network(
         conditions = [] if annotations is None else annotations.conditions
         labelled = [each for each in conditions if each.kind == "categorical"]
         columns |= mode_bias(samples, labelled).columns()
-    first = [*KEYS, *_REPORTED, *(["power"] if power else [])]
+    first = [*KEYS, *_REPORTED, *(["power"] if config.power else [])]
     edges = pd.concat(
         [modes[first], pd.DataFrame(columns, index=modes.index), modes[list(_ALSO)]], axis=1
     ).rename(columns={"i": "source", "j": "target"})
@@ -272,8 +254,31 @@ def _sentence(message: str) -> str:
     return message if message.endswith(".") else f"{message}."
 
 
+def _strong_modes(
+    config: MultimodalCorrelationConfig, merged: Merged, found: Threshold
+) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Modes above the threshold with enough power, with their masks, by falling correlation; and
+    all counts of modes."""
+    modes = _modes_above(merged, np.float32(np.inf if found.threshold is None else found.threshold))
+    above = len(modes)
+    if config.power:
+        reached, strong = power_filter(
+            modes["correlation"].to_numpy(),
+            modes["n_samples"].to_numpy(),
+            config.power.alpha,
+            config.power.power,
+        )
+        modes = modes.assign(power=reached)[strong]
+    size = np.abs(modes["correlation"].to_numpy())
+    order = np.lexsort((modes["cluster"], modes["j"], modes["i"], -size))
+    counts = mode_counts(merged.sums) | {
+        "modes_above_threshold": above,
+        "modes_without_power": above - len(modes),
+    }
+    return modes.iloc[order].reset_index(drop=True), counts
+
+
 def _modes_above(merged: Merged, limit: np.float32) -> pd.DataFrame:
-    """Stored modes with \\|r\\| of at least ``limit``, with their masks."""
     columns = [*KEYS, *_REPORTED, *_ALSO, *MASKS]
     parts = []
     for batch in merged.batches(columns):
