@@ -12,6 +12,8 @@ import lxml.html
 import pairtile
 import pandas as pd
 import pytest
+from pairtile.config import load_config
+from pairtile.method import methods
 from pairtile.report.page import render_page
 from pairtile.report.results import read_results
 from pairtile.steps.summary import summary
@@ -19,6 +21,11 @@ from result_files import write_results
 
 PACKAGE = Path(pairtile.__file__).parent
 STEPS = ("prepare", "plan", "null", "merge", "network")
+TELLING = [
+    *("api", "io", "preprocess", "steps"),
+    *(f"methods/{name}" for name in methods()),
+]
+"""Folders whose code tells the user something: a note, a warning."""
 
 
 def groups_of(folder: Path) -> dict[str, list[str]]:
@@ -81,7 +88,9 @@ def test_the_summary_keeps_notes_by_step_and_all_together(tmp_path: Path) -> Non
     plan = {"backend": "cpu", "device": "d", "precision": "float64"}
     (tmp_path / "plan.json").write_text(json.dumps(plan))
     out = tmp_path / "summary.json"
-    summary("demo", {"method": "m"}, 1, tmp_path / "plan.json", records, out)
+    least = {"method": "mutual_information", "expression": "e.tsv"}
+    config = load_config({"analyses": {"demo": least}}).analyses["demo"]
+    summary("demo", config, 1, tmp_path / "plan.json", records, out)
     written = json.loads(out.read_text())
     assert list(written["notes_by_step"]) == ["prepare", "plan", "null", "network"]
     assert written["notes_by_step"]["null"] == ["Note of null.", "Said twice."]
@@ -139,9 +148,7 @@ def told_texts(path: Path) -> Iterator[tuple[str, str]]:
                 yield f"{path.relative_to(PACKAGE)}:{getattr(value, 'lineno', 0)}", text
 
 
-@pytest.mark.parametrize(
-    "folder", ["api", "estimators", "export", "inputs", "network", "prepare", "report", "steps"]
-)
+@pytest.mark.parametrize("folder", TELLING)
 def test_notes_and_warnings_are_whole_sentences(folder: str) -> None:
     told = [
         place for path in sorted((PACKAGE / folder).rglob("*.py")) for place in told_texts(path)
