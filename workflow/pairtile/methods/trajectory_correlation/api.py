@@ -47,6 +47,7 @@ from pairtile.methods.trajectory_correlation.time_series import (
     Scratch,
     SeriesWriter,
     frames_in_block,
+    wrapped,
 )
 
 _OF_MOLECULES = ("fit", "reference", "select", "positions", "dihedrals", "distances", "domains")
@@ -208,9 +209,9 @@ def trajectory_correlation(
     edges = network.edges
     for end in ("source", "target"):
         edges[end] = shown[edges[end].to_numpy()]
-    cautions = [*ready.warnings, *network.warnings]
-    for caution in cautions:
-        warnings.warn(caution, stacklevel=2)
+    found = [*ready.warnings, *network.warnings]
+    for text in found:
+        warnings.warn(text, stacklevel=2)
     asked = config.resolved()
     return MotionCorrelation(
         items=items,
@@ -220,7 +221,7 @@ def trajectory_correlation(
         contacts=contact,
         counts={**ready.counts, "pairs": len(pairs), **network.counts},
         notes=[*ready.notes, *network.notes],
-        warnings=cautions,
+        warnings=found,
         device=opened_.device.name,
         settings={
             **asked,
@@ -442,7 +443,7 @@ class MotionCorrelation:
 
 
 def is_universe(value: Any) -> bool:
-    """Whether this is a Universe or an AtomGroup of MDAnalysis, told without importing it."""
+    """Whether this is a Universe or an AtomGroup of MDAnalysis, found without importing it."""
     return hasattr(value, "universe") and hasattr(value, "select_atoms")
 
 
@@ -599,7 +600,7 @@ def prepare_arrays(
         for part in arrays.replicas:
             for first in range(0, len(part), size):
                 block = part[first : first + size]
-                writer.write(_wrapped(block) if writer.cyclic else block)
+                writer.write(wrapped(block) if writer.cyclic else block)
         prepared = writer.finish(table)
     prepared.state["mean_positions"] = np.full((shape[0], 3), np.nan)
     return prepared
@@ -625,8 +626,3 @@ def _array(part: Any, name: str) -> NDArray[np.float64]:
             "(frames, variables, dimensions) with 1 to 3 dimensions"
         )
     return values
-
-
-def _wrapped(angles: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Angles between -pi and pi."""
-    return np.asarray((angles + np.pi) % (2 * np.pi) - np.pi)

@@ -271,14 +271,14 @@ def _community_finding(results: Results, found: MotionResults) -> str:
     table = found.communities[found.communities["method"] == method]
     if table.empty:
         return ""
-    told = []
+    named = []
     member = found.members(method)
     for row in table.head(N_COMMUNITIES).to_dict("records"):
         where = members_in_words(found.residues[member == row["community"]], found.several_chains)
-        told.append(f"{row['community']}: {where} ({count(row['n_members'])})")
-    more = len(table) - len(told)
+        named.append(f"{row['community']}: {where} ({count(row['n_members'])})")
+    more = len(table) - len(named)
     text = f"{counted(len(table), 'community', 'communities')} ({METHOD_NAMES[method]}, modularity "
-    text += f"{number(float(table['modularity'].iloc[0]))}): {'; '.join(told)}"
+    text += f"{number(float(table['modularity'].iloc[0]))}): {'; '.join(named)}"
     return text + (f"; and {count(more)} smaller." if more > 0 else ".")
 
 
@@ -616,7 +616,7 @@ def _significance(results: Results) -> Part:
     if not n:
         return "", []
     return (
-        f"Significance was judged against {counted(n, 'surrogate')} of each pair, made by shifting "
+        f"Significance was tested against {counted(n, 'surrogate')} of each pair, made by shifting "
         "one of the two series in time around its end, at least three correlation times from no "
         "shift; p-values are those of Student’s t for one more draw from a normal population "
         "known by these surrogates"
@@ -659,16 +659,16 @@ def _network(results: Results) -> Part:
 
 def _communities(results: Results) -> Part:
     methods = results.parameters.get("communities") or []
-    told, cited = [], []
+    named, cited = [], []
     if "leiden" in methods:
-        told.append("the Leiden algorithm (Traag et al. 2019), weighted by correlation")
+        named.append("the Leiden algorithm (Traag et al. 2019), weighted by correlation")
         cited.append(papers.TRAAG_2019)
     if "girvan_newman" in methods:
-        told.append("the algorithm of Girvan and Newman (2002)")
+        named.append("the algorithm of Girvan and Newman (2002)")
         cited.append(papers.GIRVAN_NEWMAN_2002)
-    if not told or results.network.empty:
+    if not named or results.network.empty:
         return "", []
-    return f"Communities were found by {listed(told)}.", cited
+    return f"Communities were found by {listed(named)}.", cited
 
 
 def _paths(results: Results) -> Part:

@@ -119,7 +119,7 @@ def _without_repeated(
     scratch: str | os.PathLike[str] | None,
 ) -> PreparedTrajectory:
     """Nearest neighbours at no distance make mutual information grow without bound, so KSG goes
-    without repeated frames; the other estimators are told of them."""
+    without repeated frames; the other estimators only warn of them."""
     found = [duplicate_frames(part) for part in replicas_of(prepared.state)]
     exact = sum(repeated.exact.size for repeated in found)
     near = sum(repeated.near.size for repeated in found)
@@ -282,7 +282,7 @@ def correlation_time(series: NDArray[np.floating], *, cyclic: bool = False) -> N
 
 
 def effective_frames(tau: NDArray[np.float64], n_frames: int) -> NDArray[np.float64]:
-    """Independent frames that tell as much about a mean: n / (2 tau), 1 to n."""
+    """Independent frames that give a mean as precisely: n / (2 tau), 1 to n."""
     return np.clip(n_frames / (2.0 * np.asarray(tau, dtype=np.float64)), 1.0, float(n_frames))
 
 
@@ -363,7 +363,7 @@ def _integrated(values: NDArray[np.float64]) -> NDArray[np.float64]:
     enough = np.arange(n) >= SOKAL_FACTOR * tau
     enough[:, -1] = True
     chosen = tau[np.arange(len(tau)), enough.argmax(axis=1)]
-    # Series that swing to and fro tell more about a mean than white noise; we do not count on it.
+    # Series that swing to and fro give a mean more precisely than white noise: not counted on.
     return np.where(still, n / 2.0, np.clip(chosen, 0.5, n / 2.0))
 
 

@@ -223,7 +223,7 @@ def prepare_tables(
         for table in tables:
             for block in table.blocks(frames_in_block(2 * shape[0] * shape[1])):
                 values = np.radians(block) if how.angles == "degrees" else block
-                writer.write(_wrapped(values) if angles else values)
+                writer.write(wrapped(values) if angles else values)
         names = pd.DataFrame(
             {"name": first.names, "atom": "", "residue": np.full(shape[0], -1, dtype=np.int32)}
         )
@@ -271,7 +271,7 @@ def _check_columns(first: SeriesTable, table: SeriesTable) -> None:
     )
 
 
-def _wrapped(angles: NDArray[np.float64]) -> NDArray[np.float64]:
+def wrapped(angles: NDArray[np.float64]) -> NDArray[np.float64]:
     """Angles between -pi and pi."""
     result: NDArray[np.float64] = (angles + np.pi) % (2 * np.pi) - np.pi
     return result
