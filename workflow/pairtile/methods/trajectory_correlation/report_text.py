@@ -496,10 +496,6 @@ def methods_paragraph(results: Results) -> tuple[str, list[Reference]]:
     return paragraph(parts)
 
 
-def _estimator_settings(results: Results) -> dict[str, Any]:
-    return section(results, "estimator")
-
-
 def _input(results: Results) -> Part:
     counts, parameters = results.counts, results.parameters
     kind = str(parameters.get("variables", "positions"))
@@ -542,7 +538,7 @@ def _superposition(results: Results) -> Part:
 
 
 def _estimator(results: Results) -> Part:
-    settings = _estimator_settings(results)
+    settings = section(results, "estimator")
     kind = settings.get("kind", "ksg")
     if kind == "dcc":
         return (
@@ -612,28 +608,20 @@ def _time(results: Results) -> Part:
 
 
 def _significance(results: Results) -> Part:
-    n = _estimator_settings(results).get("surrogates") or 0
+    n = section(results, "estimator").get("surrogates") or 0
     if not n:
         return "", []
-    return (
+    text = (
         f"Significance was tested against {counted(n, 'surrogate')} of each pair, made by shifting "
         "one of the two series in time around its end, at least three correlation times from no "
         "shift; p-values are those of Student’s t for one more draw from a normal population "
         "known by these surrogates"
-    ) + _q(results), _q_papers(results)
-
-
-def _q(results: Results) -> str:
+    )
     keep = results.parameters.get("keep")
-    if isinstance(keep, dict) and "fdr" in keep:
-        return "; q-values control the false discovery rate (Benjamini and Hochberg 1995)."
-    return "."
-
-
-def _q_papers(results: Results) -> list[Reference]:
-    keep = results.parameters.get("keep")
-    fdr = isinstance(keep, dict) and "fdr" in keep
-    return [papers.BENJAMINI_HOCHBERG_1995] if fdr else []
+    if not (isinstance(keep, dict) and "fdr" in keep):
+        return f"{text}.", []
+    text += "; q-values control the false discovery rate (Benjamini and Hochberg 1995)."
+    return text, [papers.BENJAMINI_HOCHBERG_1995]
 
 
 def _network(results: Results) -> Part:
