@@ -43,7 +43,6 @@ from pairtile.methods.trajectory_correlation.score import TrajectoryCorrelation
 from pairtile.methods.trajectory_correlation.state import state_of_series
 from pairtile.methods.trajectory_correlation.tables import path_table
 from pairtile.methods.trajectory_correlation.time_series import (
-    PreparedTrajectory,
     Scratch,
     SeriesWriter,
     frames_in_block,
@@ -562,7 +561,7 @@ def as_arrays(values: Any, names: Sequence[Any] | None) -> SeriesArrays:
 
 def prepare_arrays(
     config: TrajectoryCorrelationConfig, arrays: SeriesArrays, folder: str
-) -> PreparedTrajectory:
+) -> PreparedInput:
     """The series as ``prepare_trajectory`` would give them.
 
     Raises

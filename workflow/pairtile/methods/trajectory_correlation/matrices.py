@@ -62,7 +62,7 @@ def correlation_matrix(pairs: Pairs, items: pd.DataFrame, column: str) -> Matrix
     pairs : DataFrame, Table or StreamedPairs
         Columns ``i``, ``j`` (item numbers, i < j) and ``column``, in any order of rows.
     items : DataFrame
-        The items table (``prepare.time_series.PreparedTrajectory``).
+        The items table (described in ``time_series``).
 
     Returns
     -------

@@ -352,7 +352,7 @@ def in_contact(
         Numbers of variables.
     state : mapping
         With ``contact_i``, ``contact_j``, ``contact_fraction``
-        (``prepare.contacts.variable_contacts``).
+        (``variable_contacts``).
     fraction : float
         Least share of the frames in which they touch.
     """

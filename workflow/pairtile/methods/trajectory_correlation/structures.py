@@ -147,7 +147,7 @@ def write_structure_pdb(
 
     Parameters
     ----------
-    structure : array of ``prepare.residues.STRUCTURE``
+    structure : array of ``residues.STRUCTURE``
     values : array-like, shape (residues,)
         Become the B-factors (two decimals); NaN becomes 0.
     communities : array-like, shape (residues,)
