@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pairtile.steps.summary import summary
 from small_trajectories import molecule, store
 from workflow_runs import Analysis
 
@@ -39,16 +40,26 @@ def write_motion(folder: Path, n_frames: int = 150, replicas: int = 2) -> dict[s
     return {"topology": str(folder / "top.pdb"), "trajectories": runs}
 
 
-def analysis(folder: Path, name: str = "net", compare: str = "", **changes: Any) -> Path:
-    """Run an analysis step by step; its folder, the report written. ``compare`` names one that
-    was run before in the same ``folder``."""
+def demo_analysis(folder: Path) -> Path:
+    """The folder of a report with everything: replicas, contacts, paths, another state."""
+    analysis(folder, "other", page=False, frames={"stop": 100}, estimator={"surrogates": 0})
+    return analysis(folder, compare="other")
+
+
+def analysis(
+    folder: Path, name: str = "net", compare: str = "", page: bool = True, **changes: Any
+) -> Path:
+    """Run an analysis step by step; its folder. ``compare`` names one that was run before in the
+    same ``folder``. ``page``: with exports, figures and the report."""
     made = Analysis(folder, KEYS | write_motion(folder) | changes, name=name)
     if compare:
         made.model = made.model.model_copy(update={"compare": compare})
-    return made.all().out
+    return _run(made, page)
 
 
-def of_tables(folder: Path, *series: np.ndarray, names: list[str], **changes: Any) -> Path:
+def of_tables(
+    folder: Path, *series: np.ndarray, names: list[str], page: bool = True, **changes: Any
+) -> Path:
     """An analysis of tables of time series, each (frames, variables)."""
     paths = []
     for number, values in enumerate(series):
@@ -56,4 +67,14 @@ def of_tables(folder: Path, *series: np.ndarray, names: list[str], **changes: An
         rows = ["\t".join(f"{x:.9g}" for x in row) for row in values]
         Path(paths[-1]).write_text("\n".join(["\t".join(names), *rows]) + "\n", encoding="utf-8")
     base = {"method": "trajectory_correlation", "time_series": paths, "export": ["tsv"]}
-    return Analysis(folder, base | changes).all().out
+    return _run(Analysis(folder, base | changes), page)
+
+
+def _run(made: Analysis, page: bool) -> Path:
+    if page:
+        return made.all().out
+    made.pairs().network().tables()
+    records = sorted((made.out / "steps").glob("*.json"))
+    plan, out = made.out / "plan.json", made.out / "summary.json"
+    summary(made.name, made.model, made.seed, plan, records, out)
+    return made.out

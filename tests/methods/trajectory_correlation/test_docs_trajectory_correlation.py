@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 from documents import first_column, section_of_page, text_of
 from motion_blocks import estimator
-from motion_reports import analysis
 from pairtile import trajectory_correlation
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import (
@@ -35,14 +34,6 @@ def _quiet() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="module")
-def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An analysis with every table there is."""
-    folder = tmp_path_factory.mktemp("motion")
-    analysis(folder, "other", estimator={"kind": "gaussian", "surrogates": 0})
-    return analysis(folder, compare="other", estimator={"kind": "gaussian", "surrogates": 4})
-
-
 # --- files and columns --------------------------------------------------------------------------
 
 
@@ -54,27 +45,27 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("### Paths: `paths.tsv`", "paths.tsv"),
     ],
 )
-def test_columns_of_tables_are_described(out: Path, heading: str, file: str) -> None:
+def test_columns_of_tables_are_described(demo: Path, heading: str, file: str) -> None:
     described = first_column(section_of_page(heading))
-    assert described == list(pd.read_csv(out / file, sep="\t", nrows=0).columns)
+    assert described == list(pd.read_csv(demo / file, sep="\t", nrows=0).columns)
 
 
-def test_matrices_are_described(out: Path) -> None:
+def test_matrices_are_described(demo: Path) -> None:
     described = first_column(section_of_page("### Matrices: `matrices.npz`"))
-    assert set(described) == set(np.load(out / "matrices.npz").files)
+    assert set(described) == set(np.load(demo / "matrices.npz").files)
 
 
-def test_columns_and_arrays_of_the_other_files_are_named(out: Path) -> None:
+def test_columns_and_arrays_of_the_other_files_are_named(demo: Path) -> None:
     page = section_of_page("## Trajectory correlation")
     for name in ("network", "items", "pairs"):
-        for column in pd.read_parquet(out / f"{name}.parquet").columns:
+        for column in pd.read_parquet(demo / f"{name}.parquet").columns:
             assert f"`{column}`" in page, (name, column)
-    for column in pd.read_parquet(out / "difference.parquet").columns:
+    for column in pd.read_parquet(demo / "difference.parquet").columns:
         plain = column.removesuffix("_other").removesuffix("_difference")
         assert f"`{plain}`" in page, column
-    for name in np.load(out / "scores.npz").files:
+    for name in np.load(demo / "scores.npz").files:
         assert f"`{name}`" in page, name
-    for path in (out / "state").glob("*.npy"):
+    for path in (demo / "state").glob("*.npy"):
         assert f"`{path.name}`" in page, path.name
     for name in TrajectoryCorrelationConfig.tables:
         assert f"`{name}`" in page, name
@@ -83,9 +74,9 @@ def test_columns_and_arrays_of_the_other_files_are_named(out: Path) -> None:
         assert f"`{figure}`" in page, figure
 
 
-def test_counts_and_threshold_of_the_summary_are_described(out: Path) -> None:
+def test_counts_and_threshold_of_the_summary_are_described(demo: Path) -> None:
     page = section_of_page("## Trajectory correlation") + section_of_page("## `summary.json`")
-    summary = read_json(out / "summary.json")
+    summary = read_json(demo / "summary.json")
     for name in [*summary["counts"], *summary["threshold"]]:
         assert f"`{name}`" in page, name
 

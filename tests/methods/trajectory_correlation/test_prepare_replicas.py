@@ -101,6 +101,7 @@ for stop in map(int, sys.argv[3:]):
 """
 
 
+@pytest.mark.complete
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
 def test_memory_does_not_grow_with_the_number_of_frames(tmp_path: Path) -> None:
     keys, _ = write(tmp_path, n_frames=20_000)

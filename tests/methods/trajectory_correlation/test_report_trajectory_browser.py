@@ -16,14 +16,6 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a report with everything."""
-    folder = tmp_path_factory.mktemp("motion")
-    analysis(folder, "other", frames={"stop": 100}, estimator={"surrogates": 0})
-    return analysis(folder, compare="other")
-
-
 def test_tables_and_network_work_in_the_browser(demo: Path, tmp_path: Path) -> None:
     page = opened((demo / "report.html").as_uri(), tmp_path / "profile")
     table = page.get_element_by_id("residues-table")

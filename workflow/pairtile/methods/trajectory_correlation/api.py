@@ -43,10 +43,10 @@ from pairtile.methods.trajectory_correlation.score import TrajectoryCorrelation
 from pairtile.methods.trajectory_correlation.state import state_of_series
 from pairtile.methods.trajectory_correlation.tables import path_table
 from pairtile.methods.trajectory_correlation.time_series import (
-    PreparedTrajectory,
     Scratch,
     SeriesWriter,
     frames_in_block,
+    wrapped,
 )
 
 _OF_MOLECULES = ("fit", "reference", "select", "positions", "dihedrals", "distances", "domains")
@@ -208,9 +208,9 @@ def trajectory_correlation(
     edges = network.edges
     for end in ("source", "target"):
         edges[end] = shown[edges[end].to_numpy()]
-    cautions = [*ready.warnings, *network.warnings]
-    for caution in cautions:
-        warnings.warn(caution, stacklevel=2)
+    found = [*ready.warnings, *network.warnings]
+    for text in found:
+        warnings.warn(text, stacklevel=2)
     asked = config.resolved()
     return MotionCorrelation(
         items=items,
@@ -220,7 +220,7 @@ def trajectory_correlation(
         contacts=contact,
         counts={**ready.counts, "pairs": len(pairs), **network.counts},
         notes=[*ready.notes, *network.notes],
-        warnings=cautions,
+        warnings=found,
         device=opened_.device.name,
         settings={
             **asked,
@@ -442,7 +442,7 @@ class MotionCorrelation:
 
 
 def is_universe(value: Any) -> bool:
-    """Whether this is a Universe or an AtomGroup of MDAnalysis, told without importing it."""
+    """Whether this is a Universe or an AtomGroup of MDAnalysis, found without importing it."""
     return hasattr(value, "universe") and hasattr(value, "select_atoms")
 
 
@@ -561,7 +561,7 @@ def as_arrays(values: Any, names: Sequence[Any] | None) -> SeriesArrays:
 
 def prepare_arrays(
     config: TrajectoryCorrelationConfig, arrays: SeriesArrays, folder: str
-) -> PreparedTrajectory:
+) -> PreparedInput:
     """The series as ``prepare_trajectory`` would give them.
 
     Raises
@@ -599,7 +599,7 @@ def prepare_arrays(
         for part in arrays.replicas:
             for first in range(0, len(part), size):
                 block = part[first : first + size]
-                writer.write(_wrapped(block) if writer.cyclic else block)
+                writer.write(wrapped(block) if writer.cyclic else block)
         prepared = writer.finish(table)
     prepared.state["mean_positions"] = np.full((shape[0], 3), np.nan)
     return prepared
@@ -625,8 +625,3 @@ def _array(part: Any, name: str) -> NDArray[np.float64]:
             "(frames, variables, dimensions) with 1 to 3 dimensions"
         )
     return values
-
-
-def _wrapped(angles: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Angles between -pi and pi."""
-    return np.asarray((angles + np.pi) % (2 * np.pi) - np.pi)

@@ -307,7 +307,7 @@ class KsgPairs:
 
 SMALLEST_PIVOT = 2.0**-52
 """What is left of the variance of a coordinate that the other variable explains to within rounding:
-no coordinate tells more than 18 nats."""
+no coordinate is worth more than 18 nats."""
 
 SINGULAR = 1e-12
 """Directions with less than this part of a variable's largest variance are taken as still."""
@@ -368,7 +368,7 @@ class GaussianPairs:
         moving = variance > SINGULAR * variance[:, -1:]
         scale = np.zeros_like(variance)
         scale[moving] = 1.0 / np.sqrt(variance[moving] * self.frames)
-        # Still directions become rows of 0, which tell nothing and are not counted.
+        # Still directions become rows of 0, which add nothing and are not counted.
         whitening = scale[:, :, None] * axes.transpose(0, 2, 1)
         return xp.ascontiguousarray(xp.asarray(whitening) @ moves), moving.sum(axis=1)
 
@@ -447,7 +447,7 @@ class SplinePairs:
         """Nats, float64 (rows, columns); the column variables taken ``shift`` frames later.
 
         Of d > 1 coordinates, the sum over the d x d pairs of coordinates, as the first GPU programs
-        computed it; it misses what coordinates tell together.
+        computed it; it misses what coordinates share only jointly.
         """
         x = self._weights(rows, 0)
         y = self._weights(columns, shift)

@@ -91,17 +91,8 @@ def correlation_map(
     >>> matrix = np.array([[np.nan, 0.8, 0.2], [0.8, np.nan, 0.4], [0.2, 0.4, np.nan]])
     >>> figure = correlation_map(matrix, ResidueMarks(("A1", "A2", "A3")))
     """
-    values = np.asarray(matrix, dtype=np.float64)
+    values = _shown(matrix, shown_above, len(marks))
     n = len(values)
-    if values.shape != (n, n) or len(marks) != n:
-        raise ValueError(
-            f"found a matrix of shape {values.shape} and marks of {len(marks)} variables; "
-            "expected a square matrix and marks of as many variables"
-        )
-    if shown_above is not None:
-        # Rows run upwards: what lies above the diagonal has the larger row.
-        hidden = np.tril(~np.asarray(shown_above, dtype=bool), -1)
-        values = np.where(hidden, np.nan, values)
     if limit is None:
         largest = float(np.nanmax(np.abs(values))) if np.isfinite(values).any() else 1.0
         limit = (largest or 1.0) if diverging else 1.0
@@ -129,6 +120,21 @@ def correlation_map(
         figure.get_layout_engine().set(w_pad=0.3)  # type: ignore[union-attr,call-arg]
         _legend(figure, marks)
     return figure
+
+
+def _shown(matrix: ArrayLike, shown_above: ArrayLike | None, n_marks: int) -> NDArray[np.float64]:
+    """The values of the map, NaN where nothing is drawn."""
+    values = np.asarray(matrix, dtype=np.float64)
+    if values.shape != (n_marks, n_marks):
+        raise ValueError(
+            f"found a matrix of shape {values.shape} and marks of {n_marks} variables; "
+            "expected a square matrix and marks of as many variables"
+        )
+    if shown_above is None:
+        return values
+    # Rows run upwards: what lies above the diagonal has the larger row.
+    hidden = np.tril(~np.asarray(shown_above, dtype=bool), -1)
+    return np.where(hidden, np.nan, values)
 
 
 def reduced(matrix: NDArray[np.float64], pixels: int = MAX_PIXELS) -> NDArray[np.float64]:

@@ -62,7 +62,7 @@ def correlation_matrix(pairs: Pairs, items: pd.DataFrame, column: str) -> Matrix
     pairs : DataFrame, Table or StreamedPairs
         Columns ``i``, ``j`` (item numbers, i < j) and ``column``, in any order of rows.
     items : DataFrame
-        The items table (``prepare.time_series.PreparedTrajectory``).
+        The items table (described in ``time_series``).
 
     Returns
     -------
@@ -288,7 +288,7 @@ def _kept(items: pd.DataFrame) -> pd.DataFrame:
 
 
 def _by(columns: list[str], mine: pd.DataFrame, theirs: pd.DataFrame) -> pd.Series:
-    """Rows of both that agree in ``columns``, where these tell one from another in each."""
+    """Rows of both that agree in ``columns``, where these are unique in each."""
     left = mine[columns].assign(mine=mine.index).drop_duplicates(columns, keep=False)
     right = theirs[columns].assign(theirs=theirs.index).drop_duplicates(columns, keep=False)
     both = left.merge(right, on=columns, how="inner")

@@ -118,7 +118,7 @@ def _why_empty(
         name, values = ("p-value", p) if rule == "p_value" else ("q-value", q)
         return (
             f"No pair has a {name} of at most {limit:g} (the least is {np.nanmin(values[may]):.3g};"
-            f" {strongest}): slow motions need longer runs to tell what they share."
+            f" {strongest}): slow motions need longer runs to show what they share."
         )
     return f"No pair has a correlation of {limit:g} or more: {strongest}."
 
@@ -126,7 +126,7 @@ def _why_empty(
 # --- communities ----------------------------------------------------------------------------------
 
 
-_LEAST_LENGTH = 1e-9  # of a correlation of 1, whose -ln is 0: igraph tells lengths by 1e-10
+_LEAST_LENGTH = 1e-9  # of a correlation of 1, whose -ln is 0: igraph distinguishes lengths by 1e-10
 _LEIDEN_RUNS = 10  # draws differ in what they find; the best is taken
 
 

@@ -267,14 +267,13 @@ def _spread(parts: list[Floats]) -> Floats:
 
 
 class SurrogateMoments:
-    """Mean, standard deviation and exceedances of the surrogates of a block, added one by one."""
+    """Mean and standard deviation of the surrogates of a block, added one by one."""
 
     def __init__(self, observed: NDArray[np.float64]) -> None:
         """``observed``: the values that surrogates are held against, any shape."""
         self.observed = observed
         self.number = 0
         self.mean = np.zeros_like(observed)
-        self.n_as_large = np.zeros(observed.shape, dtype=np.int32)
         self._squares = np.zeros_like(observed)
 
     def add(self, surrogate: NDArray[np.float64]) -> None:
@@ -283,7 +282,6 @@ class SurrogateMoments:
         difference = surrogate - self.mean
         self.mean += difference / self.number
         self._squares += difference * (surrogate - self.mean)
-        self.n_as_large += surrogate >= self.observed
 
     @property
     def standard_deviation(self) -> NDArray[np.float64]:
@@ -293,11 +291,6 @@ class SurrogateMoments:
     def p_value(self) -> NDArray[np.float64]:
         """See :func:`p_value`."""
         return p_value(self.observed, self.mean, self.standard_deviation, self.number)
-
-    def p_value_by_rank(self) -> NDArray[np.float64]:
-        """(1 + surrogates as large) / (1 + surrogates): no assumption, but never below that."""
-        p = (1.0 + self.n_as_large) / (1.0 + self.number)
-        return np.where(np.isnan(self.observed), np.nan, p)
 
 
 def p_value(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.read_trajectory import (
@@ -26,7 +27,6 @@ from pairtile.methods.trajectory_correlation.residues import (
     selected_residues,
 )
 from pairtile.methods.trajectory_correlation.time_series import (
-    PreparedTrajectory,
     Scratch,
     SeriesWriter,
     frames_in_block,
@@ -49,7 +49,7 @@ def prepare_trajectory(
     seed: int,
     scratch: str | os.PathLike[str] | None = None,
     source: Trajectories | None = None,
-) -> PreparedTrajectory:
+) -> PreparedInput:
     """Read what a section of ``method: trajectory_correlation`` names, and prepare it.
 
     Parameters
@@ -94,7 +94,7 @@ class _Preparation:
         self.needed = np.union1d(self.variables.atoms, self.fit)
         self.reference = self._reference() if self.fit.size else None
 
-    def run(self, scratch: Scratch) -> PreparedTrajectory:
+    def run(self, scratch: Scratch) -> PreparedInput:
         """Read all frames once, and write the series."""
         variables, runs = self.variables, self.input.runs
         writer = SeriesWriter(
@@ -216,7 +216,7 @@ class _Preparation:
 
     # --- what is said of it ------------------------------------------------------------------
 
-    def _describe(self, prepared: PreparedTrajectory, broken: int) -> None:
+    def _describe(self, prepared: PreparedInput, broken: int) -> None:
         """Residues, structure, domains and secondary structure, and where variables lie."""
         residues, items, runs = self.residues, prepared.items, self.input.runs
         rows = items["residue"].to_numpy()

@@ -236,7 +236,7 @@ def box_of(step: Any) -> NDArray[np.float32] | None:
 
 
 def _frames_in_header(file: str) -> int:
-    """The number of frames in the header of a DCD file (0: not told, as in other formats).
+    """The number of frames in the header of a DCD file (0: unknown, as in other formats).
 
     MDAnalysis goes by the size of the file, so that a copy cut short looks whole.
     """
@@ -314,7 +314,7 @@ def check_finite(
         run.name,
         f"frame {frames[int(frame)]}, atom {number + 1} ({_atom_name(source, number)})",
         f"{'xyz'[axis]} = {positions[frame, atom, axis]:g}",
-        "finite positions (leave damaged frames out by frames, or mend the file)",
+        "finite positions (leave damaged frames out by frames, or repair the file)",
     )
 
 

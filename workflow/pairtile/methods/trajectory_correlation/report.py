@@ -43,12 +43,12 @@ MAX_POINTS = 30_000
 
 
 def _marks_text(found: MotionResults) -> str:
-    told = []
+    named = []
     if set(found.marks.secondary_structure) & {"H", "E"}:
-        told.append("helices and strands of the first frame")
+        named.append("helices and strands of the first frame")
     if found.marks.domains:
-        told.append("domains")
-    text = f" Beside the axes: {' and '.join(told)}." if told else ""
+        named.append("domains")
+    text = f" Beside the axes: {' and '.join(named)}." if named else ""
     if found.marks.chain_borders():
         text += " Lines part the chains."
     return text
@@ -67,14 +67,14 @@ def _correlation(results: Results) -> FigureWithText | None:
     if found is None or matrix is None:
         return None
     signed, label = kind_of(results) == "dcc", results.text.score
-    shown, told = _above(results, found)
+    shown, limit = _above(results, found)
     figure = maps.correlation_map(
         matrix, found.marks, shown, label=label, diverging=signed, limit=1.0
     )
     caption = f"{label.capitalize()} of all pairs"
     if shown is not None:
         caption = (
-            f"{label.capitalize()}: below the diagonal of all pairs, above it of those with {told}"
+            f"{label.capitalize()}: below the diagonal of all pairs, above it of those with {limit}"
         )
     caption += "; blue: motion against each other, red: together." if signed else "."
     caption += _marks_text(found) + _blocks_text(len(matrix))

@@ -274,14 +274,14 @@ def _community_finding(results: Results, found: MotionResults) -> str:
     table = found.communities[found.communities["method"] == method]
     if table.empty:
         return ""
-    told = []
+    named = []
     member = found.members(method)
     for row in table.head(N_COMMUNITIES).to_dict("records"):
         where = members_in_words(found.residues[member == row["community"]], found.several_chains)
-        told.append(f"{row['community']}: {where} ({count(row['n_members'])})")
-    more = len(table) - len(told)
+        named.append(f"{row['community']}: {where} ({count(row['n_members'])})")
+    more = len(table) - len(named)
     text = f"{counted(len(table), 'community', 'communities')} ({METHOD_NAMES[method]}, modularity "
-    text += f"{number(float(table['modularity'].iloc[0]))}): {'; '.join(told)}"
+    text += f"{number(float(table['modularity'].iloc[0]))}): {'; '.join(named)}"
     return text + (f"; and {count(more)} smaller." if more > 0 else ".")
 
 
@@ -499,10 +499,6 @@ def methods_paragraph(results: Results) -> tuple[str, list[Reference]]:
     return paragraph(parts)
 
 
-def _estimator_settings(results: Results) -> dict[str, Any]:
-    return section(results, "estimator")
-
-
 def _input(results: Results) -> Part:
     counts, parameters = results.counts, results.parameters
     kind = str(parameters.get("variables", "positions"))
@@ -545,7 +541,7 @@ def _superposition(results: Results) -> Part:
 
 
 def _estimator(results: Results) -> Part:
-    settings = _estimator_settings(results)
+    settings = section(results, "estimator")
     kind = settings.get("kind", "ksg")
     if kind == "dcc":
         return (
@@ -615,28 +611,20 @@ def _time(results: Results) -> Part:
 
 
 def _significance(results: Results) -> Part:
-    n = _estimator_settings(results).get("surrogates") or 0
+    n = section(results, "estimator").get("surrogates") or 0
     if not n:
         return "", []
-    return (
-        f"Significance was judged against {counted(n, 'surrogate')} of each pair, made by shifting "
+    text = (
+        f"Significance was tested against {counted(n, 'surrogate')} of each pair, made by shifting "
         "one of the two series in time around its end, at least three correlation times from no "
         "shift; p-values are those of Student’s t for one more draw from a normal population "
         "known by these surrogates"
-    ) + _q(results), _q_papers(results)
-
-
-def _q(results: Results) -> str:
+    )
     keep = results.parameters.get("keep")
-    if isinstance(keep, dict) and "fdr" in keep:
-        return "; q-values control the false discovery rate (Benjamini and Hochberg 1995)."
-    return "."
-
-
-def _q_papers(results: Results) -> list[Reference]:
-    keep = results.parameters.get("keep")
-    fdr = isinstance(keep, dict) and "fdr" in keep
-    return [papers.BENJAMINI_HOCHBERG_1995] if fdr else []
+    if not (isinstance(keep, dict) and "fdr" in keep):
+        return f"{text}.", []
+    text += "; q-values control the false discovery rate (Benjamini and Hochberg 1995)."
+    return text, [papers.BENJAMINI_HOCHBERG_1995]
 
 
 def _network(results: Results) -> Part:
@@ -662,16 +650,16 @@ def _network(results: Results) -> Part:
 
 def _communities(results: Results) -> Part:
     methods = results.parameters.get("communities") or []
-    told, cited = [], []
+    named, cited = [], []
     if "leiden" in methods:
-        told.append("the Leiden algorithm (Traag et al. 2019), weighted by correlation")
+        named.append("the Leiden algorithm (Traag et al. 2019), weighted by correlation")
         cited.append(papers.TRAAG_2019)
     if "girvan_newman" in methods:
-        told.append("the algorithm of Girvan and Newman (2002)")
+        named.append("the algorithm of Girvan and Newman (2002)")
         cited.append(papers.GIRVAN_NEWMAN_2002)
-    if not told or results.network.empty:
+    if not named or results.network.empty:
         return "", []
-    return f"Communities were found by {listed(told)}.", cited
+    return f"Communities were found by {listed(named)}.", cited
 
 
 def _paths(results: Results) -> Part:

@@ -191,7 +191,7 @@ def _texts(group: Any, attribute: str) -> list[str]:
 
 
 def _elements(part: Any, names: Sequence[str]) -> list[str]:
-    """As the topology says; else told by names, as those of proteins and nucleic acids can be."""
+    """As the topology says; else by its name, as those of proteins and nucleic acids can be."""
     letters = [name.lstrip("0123456789")[:1].upper() for name in names]
     guessed = [letter if len(names) > 1 and letter in "HCNOSP" else "" for letter in letters]
     return [a or b for a, b in zip(_texts(part, "elements"), guessed, strict=True)]
@@ -352,7 +352,7 @@ def in_contact(
         Numbers of variables.
     state : mapping
         With ``contact_i``, ``contact_j``, ``contact_fraction``
-        (``prepare.contacts.variable_contacts``).
+        (``variable_contacts``).
     fraction : float
         Least share of the frames in which they touch.
     """

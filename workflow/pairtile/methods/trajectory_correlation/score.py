@@ -1,7 +1,7 @@
 """Correlated motion in trajectories (Lange & Grubmueller 2006; Kraskov et al. 2004), as one
 estimator.
 
-The state is described in ``prepare.time_series`` and ``trajectory_state``. Rows and columns of the
+The state is described in ``time_series`` and ``state.trajectory_state``. Rows and columns of the
 pair space are the variables, in the order of the items.
 """
 

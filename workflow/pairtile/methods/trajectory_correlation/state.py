@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -20,7 +20,7 @@ from pairtile.errors import InputError
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 from pairtile.methods.trajectory_correlation.prepare import prepare_trajectory
-from pairtile.methods.trajectory_correlation.time_series import PreparedTrajectory, without_frames
+from pairtile.methods.trajectory_correlation.time_series import without_frames
 
 FEW_FRAMES = 50.0
 """Effective frames below which a variable is warned of."""
@@ -39,7 +39,7 @@ def trajectory_state(
 ) -> PreparedInput:
     """Prepare the series that ``config`` names, and look at their memory.
 
-    Beside the arrays of ``prepare.time_series.PreparedTrajectory`` the state holds
+    Beside the arrays that ``time_series`` describes the state holds
 
     | array | shape | meaning |
     |---|---|---|
@@ -60,7 +60,7 @@ def trajectory_state(
 
 def state_of_series(
     config: TrajectoryCorrelationConfig,
-    prepared: PreparedTrajectory,
+    prepared: PreparedInput,
     scratch: str | os.PathLike[str] | None = None,
 ) -> PreparedInput:
     """``trajectory_state`` of series that are prepared already."""
@@ -76,15 +76,7 @@ def state_of_series(
     _describe(prepared, config, tau, lengths)
     windows = sorted(set(theiler.tolist()))
     decided = {"theiler": windows[0] if len(windows) == 1 else theiler.tolist()}
-    parameters = {**prepared.parameters, "estimator": decided}
-    return PreparedInput(
-        prepared.items,
-        prepared.state,
-        prepared.counts,
-        prepared.notes,
-        prepared.warnings,
-        parameters,
-    )
+    return replace(prepared, parameters={"estimator": decided})
 
 
 def replica_names(config: TrajectoryCorrelationConfig) -> list[str]:
@@ -112,14 +104,14 @@ def shifts_of(state: Mapping[str, NDArray[Any]], number: int, seed: int) -> NDAr
 
 
 def _without_repeated(
-    prepared: PreparedTrajectory,
+    prepared: PreparedInput,
     config: TrajectoryCorrelationConfig,
     names: Sequence[str],
     cyclic: bool,
     scratch: str | os.PathLike[str] | None,
-) -> PreparedTrajectory:
+) -> PreparedInput:
     """Nearest neighbours at no distance make mutual information grow without bound, so KSG goes
-    without repeated frames; the other estimators are told of them."""
+    without repeated frames; the other estimators only warn of them."""
     found = [duplicate_frames(part) for part in replicas_of(prepared.state)]
     exact = sum(repeated.exact.size for repeated in found)
     near = sum(repeated.near.size for repeated in found)
@@ -207,7 +199,7 @@ def _shifts(tau: NDArray[np.float64], frames: int, number: int, seed: int) -> ND
 
 
 def _describe(
-    prepared: PreparedTrajectory,
+    prepared: PreparedInput,
     config: TrajectoryCorrelationConfig,
     tau: NDArray[np.float64],
     lengths: Sequence[int],
@@ -282,7 +274,7 @@ def correlation_time(series: NDArray[np.floating], *, cyclic: bool = False) -> N
 
 
 def effective_frames(tau: NDArray[np.float64], n_frames: int) -> NDArray[np.float64]:
-    """Independent frames that tell as much about a mean: n / (2 tau), 1 to n."""
+    """Independent frames that give a mean as precisely: n / (2 tau), 1 to n."""
     return np.clip(n_frames / (2.0 * np.asarray(tau, dtype=np.float64)), 1.0, float(n_frames))
 
 
@@ -363,7 +355,7 @@ def _integrated(values: NDArray[np.float64]) -> NDArray[np.float64]:
     enough = np.arange(n) >= SOKAL_FACTOR * tau
     enough[:, -1] = True
     chosen = tau[np.arange(len(tau)), enough.argmax(axis=1)]
-    # Series that swing to and fro tell more about a mean than white noise; we do not count on it.
+    # Series that swing to and fro give a mean more precisely than white noise: not counted on.
     return np.where(still, n / 2.0, np.clip(chosen, 0.5, n / 2.0))
 
 

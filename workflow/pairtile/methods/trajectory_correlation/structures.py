@@ -1,4 +1,8 @@
-"""Results drawn on the structure: a PDB file with values, and scripts for PyMOL and VMD."""
+"""Results drawn on the structure: a PDB file with values, and scripts for PyMOL and VMD.
+
+The PDB file is written here: MDAnalysis' own writer adds a header, a title and a box, and the bytes
+of the file would change.
+"""
 
 from __future__ import annotations
 
@@ -143,7 +147,7 @@ def write_structure_pdb(
 
     Parameters
     ----------
-    structure : array of ``prepare.residues.STRUCTURE``
+    structure : array of ``residues.STRUCTURE``
     values : array-like, shape (residues,)
         Become the B-factors (two decimals); NaN becomes 0.
     communities : array-like, shape (residues,)
@@ -151,7 +155,7 @@ def write_structure_pdb(
     meaning : str
         What the values are, for a remark.
 
-    Chains of names longer than a letter, or of none, get a free letter, which a remark tells.
+    Chains of names longer than a letter, or of none, get a free letter, which a remark names.
     Numbers of atoms and residues that are too large for their columns begin again at 0.
 
     Raises

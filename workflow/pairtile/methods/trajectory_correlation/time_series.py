@@ -3,6 +3,35 @@
 Estimators want all frames of a variable side by side; trajectories give all variables of a frame.
 The file is turned a block of frames at a time, so that memory does not grow with the number of
 frames.
+
+A prepared input has ``items``: one row per variable in the order of the series, then what is none:
+
+| column | meaning |
+|---|---|
+| item | row number, int32; ``i`` and ``j`` of a pairs table are these |
+| name | unique: ``A:LYS13``, ``A:LYS13:CB`` (several atoms of a residue), ``A:LYS13:phi`` |
+| atom | atom, ``center_of_mass``, dihedral or ``distance``; empty for tables |
+| residue | number of the residue, in the order of the topology, from 0; -1 for none |
+| chain, resid, icode, resname | of that residue; not for tables |
+| domain, secondary_structure | as marked; H, E, - or empty (first frame); not for tables |
+| kept, reason | whether it is paired; if not, why |
+| n_observed | frames, int32 |
+| mean | of scalars (angles: circular); NaN for positions |
+| sd | root mean square deviation from the mean of the replica (positions: RMSF) |
+| constant | never moves |
+| is_regulator | false |
+
+``state``: arrays.
+
+| array | shape | meaning |
+|---|---|---|
+| series | float64 or float32 (variables, d, frames of all replicas) | Angstrom, or radians |
+| replica_offsets | int64 (replicas + 1,) | first frame of each replica; the end |
+| mean_positions | float64 (variables, 3) | where to draw each; NaN for tables |
+| frame_interval_ps | float64 (replicas,) | picoseconds between frames; NaN for tables |
+| structure | ``residues.STRUCTURE`` (atoms,) | all atoms of the residues, first frame |
+
+``series`` is mapped from a ``.npy`` of its own.
 """
 
 from __future__ import annotations
@@ -12,7 +41,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,53 +50,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError, StoreError
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.read_tables import SeriesTable, open_series_table
 
 _SHOWN = 5
-
-
-@dataclass(frozen=True)
-class PreparedTrajectory:
-    """Series ready for the estimators, and the account of how they came about.
-
-    ``items``: one row per variable in the order of the series, then what is none:
-
-    | column | meaning |
-    |---|---|
-    | item | row number, int32; ``i`` and ``j`` of a pairs table are these |
-    | name | unique: ``A:LYS13``, ``A:LYS13:CB`` (several atoms of a residue), ``A:LYS13:phi`` |
-    | atom | atom, ``center_of_mass``, dihedral or ``distance``; empty for tables |
-    | residue | number of the residue, in the order of the topology, from 0; -1 for none |
-    | chain, resid, icode, resname | of that residue; not for tables |
-    | domain, secondary_structure | as marked; H, E, - or empty (first frame); not for tables |
-    | kept, reason | whether it is paired; if not, why |
-    | n_observed | frames, int32 |
-    | mean | of scalars (angles: circular); NaN for positions |
-    | sd | root mean square deviation from the mean of the replica (positions: RMSF) |
-    | constant | never moves |
-    | is_regulator | false |
-
-    ``state``: arrays.
-
-    | array | shape | meaning |
-    |---|---|---|
-    | series | float64 or float32 (variables, d, frames of all replicas) | Angstrom, or radians |
-    | replica_offsets | int64 (replicas + 1,) | first frame of each replica; the end |
-    | mean_positions | float64 (variables, 3) | where to draw each; NaN for tables |
-    | frame_interval_ps | float64 (replicas,) | picoseconds between frames; NaN for tables |
-    | structure | ``residues.STRUCTURE`` (atoms,) | all atoms of the residues, first frame |
-
-    ``series`` is mapped from a ``.npy`` of its own.
-    """
-
-    items: pd.DataFrame
-    state: dict[str, NDArray[Any]]
-    counts: dict[str, int] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    parameters: dict[str, Any] = field(default_factory=dict)
 
 
 class SeriesWriter:
@@ -115,7 +103,7 @@ class SeriesWriter:
 
     def finish(
         self, table: pd.DataFrame, dropped: Sequence[Mapping[str, Any]] = ()
-    ) -> PreparedTrajectory:
+    ) -> PreparedInput:
         """``table``: name, atom, residue of each variable; ``dropped``: the same and a reason."""
         assert self.n_written == self.offsets[-1]
         constant = np.all([part.constant for part in self.moments], axis=0)
@@ -135,7 +123,7 @@ class SeriesWriter:
         items["constant"] = np.concatenate([constant, np.zeros(gap, dtype=bool)])
         items["is_regulator"] = False
         replicas = len(self.moments)
-        prepared = PreparedTrajectory(
+        prepared = PreparedInput(
             items,
             {
                 "series": self.scratch.hold(self.file.opened()),
@@ -171,7 +159,7 @@ class SeriesWriter:
 
     def _tell(
         self,
-        prepared: PreparedTrajectory,
+        prepared: PreparedInput,
         names: list[str],
         constant: NDArray[np.bool_],
         frozen: NDArray[np.bool_],
@@ -199,7 +187,7 @@ class SeriesWriter:
 
 def prepare_tables(
     config: TrajectoryCorrelationConfig, scratch: str | os.PathLike[str] | None = None
-) -> PreparedTrajectory:
+) -> PreparedInput:
     """Time series from the tables under ``time_series``; see ``prepare_trajectory``.
 
     Raises
@@ -223,7 +211,7 @@ def prepare_tables(
         for table in tables:
             for block in table.blocks(frames_in_block(2 * shape[0] * shape[1])):
                 values = np.radians(block) if how.angles == "degrees" else block
-                writer.write(_wrapped(values) if angles else values)
+                writer.write(wrapped(values) if angles else values)
         names = pd.DataFrame(
             {"name": first.names, "atom": "", "residue": np.full(shape[0], -1, dtype=np.int32)}
         )
@@ -271,7 +259,7 @@ def _check_columns(first: SeriesTable, table: SeriesTable) -> None:
     )
 
 
-def _wrapped(angles: NDArray[np.float64]) -> NDArray[np.float64]:
+def wrapped(angles: NDArray[np.float64]) -> NDArray[np.float64]:
     """Angles between -pi and pi."""
     result: NDArray[np.float64] = (angles + np.pi) % (2 * np.pi) - np.pi
     return result
@@ -434,11 +422,11 @@ class Scratch:
 
 
 def without_frames(
-    prepared: PreparedTrajectory,
+    prepared: PreparedInput,
     repeated: Sequence[NDArray[np.int64]],
     cyclic: bool,
     scratch: str | os.PathLike[str] | None = None,
-) -> PreparedTrajectory:
+) -> PreparedInput:
     """The same series without some frames; mean, spread and number of frames are of the rest.
 
     Parameters

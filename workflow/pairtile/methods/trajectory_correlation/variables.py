@@ -204,7 +204,7 @@ def _weights(
     if not (total > 0).all():
         place = f"positions: {kind}, {names[int(np.flatnonzero(~(total > 0))[0])]}"
         found = "atoms of unknown mass"
-        raise InputError.at(source, place, found, "masses, in the topology or told by elements")
+        raise InputError.at(source, place, found, "masses, in the topology or by its elements")
     matrix = sparse.csr_array(
         (weight / total[owner], (owner, columns)), shape=(len(groups), atoms.size)
     )

@@ -2,7 +2,7 @@
 
 Of whitened variables, one matrix product gives the cross-covariances K of all pairs of a tile; a
 pair is a d x d block of it. Its mutual information is -1/2 ln det(I - K K^T), and the determinant
-is the product of the pivots of an elimination in place. Rows are dealt to threads, and each keeps
+is the product of the pivots of an elimination in place. Each thread takes rows, and keeps
 one d x d table for all its pairs.
 """
 
