@@ -1,5 +1,6 @@
 # make demo       set up, run the demo, name the page to open
-# make test       set up, lint, types, all tests
+# make test       set up, lint, types, the tests of every change
+# make test-complete  what they leave out: long tests, all examples, all architectures of CUDA
 # make gpu-test   tests of the CUDA kernels (needs a GPU and CuPy)
 # make test-slurm  runs through a Slurm of its own on this machine (Debian or Ubuntu, root)
 # make test-storage  runs from and to a pretend S3 (installs a storage plugin and moto)
@@ -10,13 +11,14 @@
 # make bench      benchmarks into benchmarks/results/
 # make quality    AUPR on public data sets (needs them beside the checkout); known networks
 # make docs       regenerate schema and config/README.md, build the documentation into site/
+# make rule-graphs  draw the rules of each method into docs/images/
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 
 .DELETE_ON_ERROR:
-.PHONY: demo setup test lint types unit workflow-lint test-slurm test-storage test-faults test-fuzz lock audit gpu-test bench quality docs clean
+.PHONY: demo setup test lint types unit test-complete test-slurm test-storage test-faults test-fuzz lock audit gpu-test bench quality docs rule-graphs clean
 
 demo: setup
 	$(BIN)/snakemake --cores $(CORES)
@@ -44,6 +46,7 @@ lint: $(VENV)/.stamp-test
 	$(BIN)/ruff check .
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
+	PYTHONPATH=workflow $(BIN)/lint-imports --no-logo
 
 types: $(VENV)/.stamp-test
 	$(BIN)/mypy
@@ -51,9 +54,14 @@ types: $(VENV)/.stamp-test
 unit: $(VENV)/.stamp-test
 	$(BIN)/python -m pytest -n $(CORES) --dist loadfile tests workflow/pairtile
 
+test-complete: $(VENV)/.stamp-test
+	HYPOTHESIS_PROFILE=complete $(BIN)/python -m pytest -n $(CORES) --dist loadfile \
+		-m "complete or property" tests
+
 # On a machine with a GPU, with whatever Python has CuPy (make gpu-test BIN=/usr/bin).
 gpu-test:
-	$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) -m pytest -m gpu tests
+	HYPOTHESIS_PROFILE=complete \
+		$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) -m pytest -m gpu tests
 
 # Slurm's programs come from the distribution, its plugin from the extra `slurm`.
 test-slurm: $(VENV)/.stamp-test
@@ -107,6 +115,9 @@ docs: $(VENV)/.stamp
 	$(BIN)/python -m pairtile.config.describe
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "Done. Open this page in a browser: $(CURDIR)/site/index.html"
+
+rule-graphs: $(VENV)/.stamp
+	$(BIN)/python docs/rule_graphs.py
 
 clean:
 	rm -rf results site .snakemake build .pytest_cache .mypy_cache .ruff_cache

@@ -25,12 +25,12 @@ from typing import Any
 import numpy as np
 from pairtile.errors import ConfigError
 from pairtile.gpu.device import Device, choose, threads
-from pairtile.methods.mirna_targets.alignment import align
-from pairtile.methods.mirna_targets.duplex_energy import DuplexEnergy
+from pairtile.methods.mirna_targets import search_cpu
+from pairtile.methods.mirna_targets.config import AlignmentConfig
+from pairtile.methods.mirna_targets.energy import DuplexEnergy
 from pairtile.methods.mirna_targets.fasta import read_fasta
-from pairtile.methods.mirna_targets.kernels import miranda_alignment
-from pairtile.methods.mirna_targets.kernels.miranda_scoring import Candidates
-from pairtile.methods.mirna_targets.search import AlignmentSettings, Letters, TargetSearch
+from pairtile.methods.mirna_targets.scoring import Candidates
+from pairtile.methods.mirna_targets.search import SequenceBatch, TargetSearch, align
 
 from benchmarks.machine import timed
 
@@ -57,7 +57,7 @@ def run(
         "cpu_threads": threads(),
     }
     rows = np.arange(len(transcripts))
-    search = TargetSearch(mirnas, transcripts, AlignmentSettings(energies=False), device)
+    search = TargetSearch(mirnas, transcripts, AlignmentConfig(energies=False), device)
     coded = mirnas.coded(), transcripts.coded()
     candidates = score_pass(device)
     found = candidates(*coded, search.scoring)
@@ -78,7 +78,7 @@ def run(
     aligned = align(found, mirnas, transcripts, search.scoring)
     try:
         result["energies"] = energies(*aligned.fold_strings(), device)
-        search = TargetSearch(mirnas, transcripts, AlignmentSettings(), device)
+        search = TargetSearch(mirnas, transcripts, AlignmentConfig(), device)
         seconds = timed(lambda: search.hits(0, len(mirnas), rows), repeats=1, warm=0)
         result["hits_with_energies"] = rates(seconds, cells)
     except ConfigError as error:  # no ViennaRNA, whose tables the energies need
@@ -91,10 +91,10 @@ def run(
 def score_pass(device: Device) -> Callable[..., Candidates]:
     """The score pass of a device: sequences and scoring to candidates."""
     if device.backend == "cpu":
-        return miranda_alignment.candidates
-    from pairtile.methods.mirna_targets import search_cuda as target_search_cuda
+        return search_cpu.candidates
+    from pairtile.methods.mirna_targets import search_cuda
 
-    return partial(target_search_cuda.candidates, device=device)
+    return partial(search_cuda.candidates, device=device)
 
 
 def rates(seconds: dict[str, float], cells: int) -> dict[str, float]:
@@ -119,7 +119,7 @@ def energies(
     return seconds | {"strings": count, "strings_per_second": count / seconds["seconds"]}
 
 
-def sequences(n_mirnas: int, n_transcripts: int) -> tuple[Letters, Letters, str]:
+def sequences(n_mirnas: int, n_transcripts: int) -> tuple[SequenceBatch, SequenceBatch, str]:
     """miRNAs, transcripts, and where they are from."""
     if not DATA.is_dir():
         return *random_sequences(n_mirnas, n_transcripts), "random"
@@ -129,14 +129,16 @@ def sequences(n_mirnas: int, n_transcripts: int) -> tuple[Letters, Letters, str]
         ("human_chr22_transcripts.fa.gz", n_transcripts),
     ):
         fasta = read_fasta(DATA / name)
-        letters = Letters(fasta.text, fasta.offsets)
-        rows = np.linspace(0, len(letters) - 1, min(count, len(letters))).astype(np.int64)
-        found.append(letters.block(rows))
+        batch = SequenceBatch(fasta.text, fasta.offsets)
+        rows = np.linspace(0, len(batch) - 1, min(count, len(batch))).astype(np.int64)
+        found.append(batch.block(rows))
     return found[0], found[1], "human"
 
 
-def random_sequences(n_mirnas: int, n_transcripts: int, seed: int = 1) -> tuple[Letters, Letters]:
-    """Letters in equal shares; lengths as of human miRNAs and of whole transcripts."""
+def random_sequences(
+    n_mirnas: int, n_transcripts: int, seed: int = 1
+) -> tuple[SequenceBatch, SequenceBatch]:
+    """SequenceBatch in equal shares; lengths as of human miRNAs and of whole transcripts."""
     random = np.random.default_rng(seed)
     found = []
     for lengths in (
@@ -145,7 +147,7 @@ def random_sequences(n_mirnas: int, n_transcripts: int, seed: int = 1) -> tuple[
     ):
         offsets = np.concatenate([[0], np.cumsum(lengths.astype(np.int64))])
         text = random.choice(np.frombuffer(b"ACGU", dtype=np.uint8), int(offsets[-1]))
-        found.append(Letters(text, offsets))
+        found.append(SequenceBatch(text, offsets))
     return found[0], found[1]
 
 

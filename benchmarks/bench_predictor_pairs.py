@@ -85,7 +85,7 @@ def _case(name: str, device: Device) -> dict[str, Any]:
     # Targets come one sample later than predictors, as in a time series.
     targets = np.roll(levels, -1, axis=1)[:n_targets]
     exclude = np.arange(n_targets, dtype=np.int32)
-    settings = SearchSettings(n_levels, 2, penalty, top=TOP)
+    settings = SearchSettings(levels=n_levels, penalty=penalty, top=TOP)
     search = PredictorSearch(levels, settings, device)
 
     def whole() -> Any:

@@ -29,8 +29,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.gpu.device import choose
-from pairtile.methods.trajectory_correlation.motion import PRESETS, MotionPairs, MotionSettings
-from pairtile.methods.trajectory_correlation.motion_speed import tile_edge
+from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
+from pairtile.methods.trajectory_correlation.estimators import MotionPairs
+from pairtile.methods.trajectory_correlation.score import tile_edge
 
 from benchmarks.machine import timed
 
@@ -82,7 +83,7 @@ def moving(variables: int, d: int, frames: int, seed: int = 1) -> NDArray[np.flo
 def _case(kind: str, variables: int, frames: int, backend: str) -> dict[str, Any]:
     device = choose(backend)
     series = moving(variables, 1 if kind == "dihedral" else 3, frames)
-    settings = MotionSettings(kind=kind, bins=12 if kind == "dihedral" else 10)
+    settings = MotionEstimatorConfig(kind=kind, theiler=0)
     pairs = MotionPairs(series, settings, device)
 
     space = PairSpace("triangle", variables, variables)
@@ -169,7 +170,7 @@ OTHERS = {"dynetan": _dynetan, "normi": _normi, "mdigest": _mdigest}
 
 def _compare(name: str, backend: str) -> dict[str, Any]:
     """One core of the other program, per pair, against all of this machine's here."""
-    settings = PRESETS[name]
+    settings = MotionEstimatorConfig(preset=name)
     try:
         one = OTHERS[name](settings.neighbours)
     except ImportError as error:

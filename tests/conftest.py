@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import fuzz
 import pytest
 from browser_page import Page, browser
-from hypothesis import settings
+from compile_once import compile_once
+from hypothesis import is_hypothesis_test, settings
 from paths import SHARED
 
 # Machines are shared: how long a case takes says nothing. On top of what hypothesis itself chooses.
 settings.register_profile("pairtile", settings(deadline=None, print_blob=True))
 settings.load_profile("pairtile")
+
+ALL_EXAMPLES = "HYPOTHESIS_PROFILE" in os.environ
+"""Whether property tests try all the examples that they ask for (``make test-complete``)."""
+
+LEFT_OUT = ("faults", "complete")
+"""Marks of tests that run only when -m asks for them."""
 
 CASES = "fuzz cases"
 
@@ -25,13 +35,34 @@ def cuda_problem() -> str:
     return _cuda_problem()
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Workers compile each kernel once."""
+    session = os.environ.get("PYTEST_XDIST_TESTRUNUID")
+    if session:
+        compile_once(Path(tempfile.gettempdir()) / f"pairtile_tests_{session}")
+
+
+def try_fewer_examples(test: Any) -> None:
+    """Let a property test try a quarter of the examples that it asks for, but ten."""
+    asked = test._hypothesis_internal_use_settings
+    fewer = min(asked.max_examples, max(10, asked.max_examples // 4))
+    test._hypothesis_internal_use_settings = settings(asked, max_examples=fewer)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip ``gpu`` tests, saying why, where there is no usable GPU; leave out the long ``faults``
-    tests unless -m asks for them."""
-    if "faults" not in config.getoption("markexpr"):
-        long = [item for item in items if item.get_closest_marker("faults")]
-        config.hook.pytest_deselected(items=long)
-        items[:] = [item for item in items if item not in long]
+    """Leave out the long tests unless -m asks for them, mark property tests, and skip ``gpu``
+    tests, saying why, where there is no usable GPU."""
+    unasked = {name for name in LEFT_OUT if name not in config.getoption("markexpr")}
+    long = [item for item in items if unasked & {mark.name for mark in item.iter_markers()}]
+    config.hook.pytest_deselected(items=long)
+    items[:] = [item for item in items if item not in long]
+    properties = {getattr(item, "obj", None) for item in items}
+    for test in filter(is_hypothesis_test, properties):
+        if not ALL_EXAMPLES:
+            try_fewer_examples(test)
+    for item in items:
+        if is_hypothesis_test(getattr(item, "obj", None)):
+            item.add_marker("property")
     marked = [item for item in items if item.get_closest_marker("gpu")]
     problem = cuda_problem() if marked else ""
     if problem:
@@ -67,12 +98,18 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.write_line(f"{sum(tried.values()):7,d}  in all")
 
 
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    """The one browser of this worker."""
+    with browser(tmp_path_factory.mktemp("profile")) as page:
+        yield page
+
+
 @pytest.fixture
-def page(tmp_path: Path) -> Iterator[Page]:
-    """An empty browser that saves into ``tmp_path``; at the end, nothing must have complained or
-    left the machine."""
-    with browser(tmp_path / "profile") as opened:
-        opened.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+def page(chromium: Page, tmp_path: Path) -> Iterator[Page]:
+    """An empty page that saves into ``tmp_path``; at the end, nothing must have complained or left
+    the machine."""
+    with chromium.fresh(tmp_path) as opened:
         yield opened
         assert opened.complaints == []
         assert opened.ask("document.documentElement.dataset.errors") is None

@@ -40,7 +40,7 @@ def test_public_name_is_there_and_documented(name: str) -> None:
 
 
 def test_unknown_names_are_refused_as_for_any_module() -> None:
-    with pytest.raises(AttributeError, match="module 'pairtile' has no attribute 'nothing'"):
+    with pytest.raises(AttributeError, match=r"pairtile.* nothing"):
         _ = pairtile.nothing  # type: ignore[attr-defined]
     with pytest.raises(ImportError):
         exec("from pairtile import nothing")

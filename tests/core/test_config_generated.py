@@ -11,9 +11,15 @@ import jsonschema
 import pytest
 import yaml
 from pairtile.config import Analysis, Config, load_config
-from pairtile.config.describe import README_FILE, SCHEMA_FILE, json_schema, schema_text, write
+from pairtile.config.describe import (
+    README_FILE,
+    SCHEMA_FILE,
+    json_schema,
+    readme_text,
+    schema_text,
+    write,
+)
 from pairtile.config.models import ConfigModel, models_in
-from pairtile.config.page import readme_text
 from pairtile.config.root import models
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -63,7 +69,7 @@ def test_every_key_of_the_schema_is_described_and_has_a_default_or_is_required(n
 
 
 def test_defaults_in_the_schema_are_those_that_load() -> None:
-    section = json_schema()["$defs"]["MutualInformation"]
+    section = json_schema()["$defs"][models()["mutual_information"].__name__]
     defaults = {k: s["default"] for k, s in section["properties"].items() if "default" in s}
     least = {"method": "mutual_information", "expression": "e.tsv"}
     config = load_config({"analyses": {"least": least, "all": {**least, **defaults}}})

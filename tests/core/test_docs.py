@@ -11,7 +11,20 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import workflow_runs
 import yaml
+from documents import (
+    LINK,
+    NAMES,
+    PAGES,
+    RESULTS_PAGE,
+    blocks,
+    first_column,
+    inline_code,
+    prose_of,
+    section_of_page,
+    text_of,
+)
 from pairtile import __version__
 from pairtile.config import load_config
 from pairtile.config.models import Analysis, models_in
@@ -21,29 +34,6 @@ from pairtile.io.networks.formats import EXPORTERS
 from pairtile.report.make_figures import COMMON_FIGURES
 from pairtile.simulate import simulate_kinetic, write_simulation
 from paths import ROOT
-
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("config/*.md")])
-NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
-LINK = re.compile(r"\]\(([^)\s]+)\)")
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-RESULTS_PAGE = ROOT / "docs" / "results.md"
-
-
-def text_of(page: Path) -> str:
-    return page.read_text(encoding="utf-8")
-
-
-def prose_of(page: Path) -> str:
-    """The page without its code blocks."""
-    return FENCE.sub("", text_of(page))
-
-
-def blocks(page: Path, language: str) -> list[str]:
-    return [body for name, body in FENCE.findall(text_of(page)) if name == language]
-
-
-def inline_code(page: Path) -> list[str]:
-    return [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", prose_of(page))]
 
 
 def anchors(page: Path) -> set[str]:
@@ -202,86 +192,18 @@ def test_export_formats_are_described_with_their_files():
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small analysis, step by step as the rules make it."""
-    from pairtile.steps.chunk import chunk
-    from pairtile.steps.evaluate import evaluate
-    from pairtile.steps.merge import merge
-    from pairtile.steps.network import network
-    from pairtile.steps.null import null
-    from pairtile.steps.plan import plan, read_plan
-    from pairtile.steps.prepare import prepare
-    from pairtile.steps.summary import summary
-
     top = tmp_path_factory.mktemp("results")
     simulated = simulate_kinetic(n_genes=30, n_samples=60, n_regulators=4, seed=1)
     write_simulation(simulated, top, "test")
-    inputs = {
-        "expression": str(top / "expression.tsv.gz"),
-        "regulators": str(top / "regulators.txt"),
-        "gold_standard": str(top / "gold_standard.tsv"),
+    changes = {
+        "expression": "expression.tsv.gz",
+        "regulators": "regulators.txt",
+        "gold_standard": "gold_standard.tsv",
+        "score": "target_z",
+        "keep": {"fdr": 0.05},
+        "null": {"permutations": 10_000},
     }
-    analysis = {"method": "mutual_information", **inputs, "score": "target_z"}
-    analysis |= {"keep": {"fdr": 0.05}, "null": {"permutations": 10_000}}
-    section = load_config({"analyses": {"a": analysis}}).resolved("a")
-    steps, state = top / "steps", top / "state"
-    items, plan_file = top / "items.parquet", top / "plan.json"
-    prepare(section, 1, inputs, items, state, steps / "prepare.json")
-    plan(section, "cpu", 1, state, plan_file, steps / "plan.json")
-    null(section, plan_file, state, top / "null.npz", steps / "null.json")
-    [planned] = read_plan(plan_file).chunks
-    for stage, pairs, sums in (("scan", None, "scan.npz"), ("chunks", "pairs.parquet", None)):
-        second = stage == "chunks"
-        scan = top / "scan.npz" if second else None
-        out = top / stage / f"{planned.name}.parquet"
-        chunk(section, plan_file, state, top / "null.npz", scan, stage, planned.name, out)
-        record = steps / ("merge.json" if second else "merge_scan.json")
-        merged = top / pairs if pairs else None
-        null_file = top / "null.npz" if second else None
-        sums_file = top / (sums or "chunks.npz")
-        merge(section, plan_file, state, null_file, [out], stage, merged, sums_file, record)
-    tables = {"state": state, "items": items, "pairs": top / "pairs.parquet"}
-    network(
-        section=section,
-        plan_file=plan_file,
-        null=top / "null.npz",
-        summaries=top / "chunks.npz",
-        scan=top / "scan.npz",
-        bootstraps=[],
-        out=top / "network.parquet",
-        scores=top / "scores.npz",
-        record=steps / "network.json",
-        **tables,
-    )
-    evaluate(
-        section=section,
-        scan=top / "scan.npz",
-        network=top / "network.parquet",
-        out=top / "evaluation.json",
-        record=steps / "evaluate.json",
-        **tables,
-    )
-    records = [
-        steps / f"{step}.json"
-        for step in ("prepare", "plan", "null", "merge_scan", "merge", "network", "evaluate")
-    ]
-    summary("a", section, 1, plan_file, records, top / "summary.json")
-    return top
-
-
-def section_of_page(heading: str) -> str:
-    """The text under one heading of docs/results.md, up to the next of its rank or above."""
-    lines = text_of(RESULTS_PAGE).splitlines()
-    start = lines.index(heading)
-    rank = heading.split(" ")[0]
-    rest = lines[start + 1 :]
-    end = next(
-        (n for n, line in enumerate(rest) if re.match(rf"#{{1,{len(rank)}}} ", line)), len(rest)
-    )
-    return "\n".join(rest[:end])
-
-
-def first_column(text: str) -> list[str]:
-    rows = re.findall(r"^\| (`.*?) \|", text, re.MULTILINE)
-    return [name for row in rows for name in re.findall(r"`([^`]+)`", row)]
+    return workflow_runs.Analysis(top, changes).all().out
 
 
 @pytest.mark.parametrize("table", ["items", "pairs"])

@@ -12,10 +12,9 @@ import igraph
 import networkx as nx
 import pandas as pd
 import pytest
-from export_networks import AWKWARD, METADATA, chain, items_table, write
+from export_networks import AWKWARD, METADATA, NAMES, chain, items_table, write
 from hypothesis import given, settings
 from ndex2.cx2 import RawCX2NetworkFactory
-from test_export_tables import NAMES
 
 KEPT_METADATA = {key: value for key, value in METADATA.items() if value is not None}
 Edges = dict[tuple[str, str], dict[str, Any]]

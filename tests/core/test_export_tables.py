@@ -11,20 +11,8 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from export_networks import AWKWARD, METADATA, chain, items_table, large, write
+from export_networks import AWKWARD, METADATA, NAMES, chain, items_table, large, write
 from hypothesis import given, settings
-from hypothesis import strategies as st
-
-NAMES = st.lists(
-    st.text(
-        st.characters(exclude_categories=["Cc", "Cs"], exclude_characters="\ufffe\uffff"),
-        min_size=1,
-        max_size=8,
-    ),
-    min_size=2,
-    max_size=6,
-    unique=True,
-)
 
 
 def read_tsv(path: Path) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from fuzz import cases, check_message, damaged, in_child
 from hypothesis import given
 from pairtile.errors import PairtileError
 from pairtile.io.expression import read_expression
-from pairtile.methods.trajectory_correlation.series_table import open_series_table
+from pairtile.methods.trajectory_correlation.read_tables import open_series_table
 from scipy import io as scipy_io
 from scipy import sparse
 

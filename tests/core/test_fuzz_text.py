@@ -20,15 +20,16 @@ from pairtile.io.expression import read_expression
 from pairtile.io.gold_standard import _SOURCE_HEADERS, _TARGET_HEADERS, read_gold_standard
 from pairtile.io.regulators import read_regulators
 from pairtile.io.table import Kinds
-from pairtile.io.text_careful import read_careful
-from pairtile.io.text_fast import read_fast
-from pairtile.io.text_layout import find_layout
+from pairtile.io.text_table import find_layout, read_careful, read_fast
 from pairtile.methods.mirna_targets.fasta import read_fasta
-from pairtile.methods.mirna_targets.restrict import _FIRST_HEADERS, _SECOND_HEADERS, read_restrict
-from pairtile.methods.mirna_targets.transcript_genes import read_transcript_genes
+from pairtile.methods.mirna_targets.prepare import (
+    _FIRST_HEADERS,
+    _SECOND_HEADERS,
+    read_restrict,
+    read_transcript_genes,
+)
 from pairtile.methods.mirna_targets.transcript_model import read_transcript_models
-from pairtile.methods.predictor_pairs.read_levels import read_levels
-from pairtile.methods.predictor_pairs.read_series import read_series
+from pairtile.methods.predictor_pairs.read_input import read_levels, read_series
 from pairtile.methods.trajectory_correlation.series_table import open_series_table
 
 SAMPLES = ["s1", "s2", "s3", "s4"]

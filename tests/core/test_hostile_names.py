@@ -21,9 +21,9 @@ import pytest
 from motion_reports import of_tables
 from pairtile.errors import InputError
 from pairtile.runtime.files import read_json
-from test_workflow_multimodal_correlation import section as modes_section
-from test_workflow_predictor_pairs import random_levels
-from test_workflow_predictor_pairs import section as levels_section
+from planted_modes import section as modes_section
+from predictor_levels import random_levels
+from predictor_levels import section as levels_section
 from workflow_runs import Analysis
 
 DEED = "document.title='stolen'"

@@ -10,7 +10,7 @@ import pytest
 from pairtile.io.expression import read_expression
 from pairtile.io.gold_standard import read_gold_standard
 from pairtile.io.regulators import match_regulators, read_regulators
-from pairtile.preprocess.expression import prepare_expression
+from prepared_tables import prepare_expression
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 pytestmark = pytest.mark.skipif(

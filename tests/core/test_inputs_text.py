@@ -11,12 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pairtile.errors import InputError
-from pairtile.io import text_fast
+from pairtile.io import text_table
 from pairtile.io.expression import read_expression
 from pairtile.io.table import Kinds
-from pairtile.io.text_careful import read_careful
-from pairtile.io.text_fast import read_fast
-from pairtile.io.text_layout import MISSING, find_layout
+from pairtile.io.text_table import MISSING, find_layout, read_careful, read_fast
 
 TABLE = "gene\ts1\ts2\ts3\na\t1\t2.5\t-3\nb\t4e2\tNA\t6\n"
 VALUES = np.array([[1, 2.5, -3], [400, np.nan, 6]])
@@ -147,7 +145,7 @@ def test_plain_tables_take_the_fast_way(tmp_path: Path) -> None:
 def test_a_table_reads_the_same_in_any_pieces(
     tmp_path: Path, end: str, last: str, piece: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(text_fast, "_PIECE", piece)
+    monkeypatch.setattr(text_table, "_PIECE", piece)
     values = np.random.default_rng(piece).normal(size=(200, 3)).round(3)
     lines = [f"g{k}\t" + "\t".join(map(str, row)) for k, row in enumerate(values)]
     path = write(tmp_path / "t.tsv.gz", end.join(["gene\ta\tb\tc", *lines]) + last)
@@ -162,7 +160,7 @@ def test_a_table_reads_the_same_in_any_pieces(
 def test_a_fault_in_a_late_piece_is_left_to_the_careful_way(
     tmp_path: Path, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(text_fast, "_PIECE", 100)
+    monkeypatch.setattr(text_table, "_PIECE", 100)
     rows = [f"g{k}\t1\t2\t3" for k in range(100)]
     path = write(tmp_path / "t.tsv", "\n".join(["gene\ta\tb\tc", *rows, fault]) + "\n")
     assert read_fast(path, find_layout(path, Kinds.of("genes_in_rows"))) is None

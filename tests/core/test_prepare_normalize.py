@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
-from pairtile.preprocess.expression import prepare_expression
 from pairtile.preprocess.normalize import median_ratio_factors, quantile_normalize, zscore
+from prepared_tables import prepare_expression
 
 
 def table(values: object) -> Expression:

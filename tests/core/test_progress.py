@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from pairtile.engine.tiles import Chunk
-from pairtile.runtime.progress import ChunkProgress, about
+from pairtile.runtime.record import ChunkProgress, about
 
 CHUNKS = [Chunk(4 * k, 4 * k + 3, 100.0) for k in range(10)]
 
@@ -102,7 +102,7 @@ def test_a_line_comes_every_ten_seconds_and_when_asked(
     caplog.set_level(logging.INFO, "pairtile")
     job = progress(folder)
     now = job.start
-    monkeypatch.setattr("pairtile.runtime.progress.time.time", lambda: now)
+    monkeypatch.setattr("pairtile.runtime.record.time.time", lambda: now)
     said = []
     for _ in range(4):
         now += 6

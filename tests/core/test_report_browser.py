@@ -2,56 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from pathlib import Path
 
-import lxml.html
 import matplotlib.image
 import numpy as np
 import pytest
-from pairtile.report import write_report
-from test_report_results import AWKWARD, write_results
+from browser_page import CHROMIUM, DARK, browse, opened
+from report_pages import report
+from result_files import AWKWARD, write_results
 
-CHROMIUM = (
-    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-)
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH"),
 ]
-DARK = "--blink-settings=preferredColorScheme=0"
-
-
-def browse(address: str, profile: Path, *flags: str) -> subprocess.CompletedProcess[str]:
-    """Open ``address`` headless in an empty profile; the console goes to stderr."""
-    assert CHROMIUM is not None
-    command = [
-        CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-        "--disable-background-networking", "--disable-component-update", "--disable-sync",
-        f"--user-data-dir={profile}", "--hide-scrollbars", "--virtual-time-budget=8000",
-        "--enable-logging=stderr", "--v=0", *flags, address,
-    ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    return done
-
-
-def opened(address: str, profile: Path) -> lxml.html.HtmlElement:
-    """The page after its scripts ran, once it is certain that none complained."""
-    done = browse(address, profile, "--dump-dom")
-    console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-    assert not console
-    page = lxml.html.fromstring(done.stdout)
-    assert page.get("data-ready") == "true"
-    assert page.get("data-errors") is None
-    return page
-
-
-def report(folder: Path) -> str:
-    """Write the report of ``folder``; its address."""
-    write_report(folder, folder / "report.html", folder / "figures")
-    return (folder / "report.html").as_uri()
 
 
 @pytest.fixture(scope="module")

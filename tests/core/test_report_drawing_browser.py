@@ -13,10 +13,9 @@ import matplotlib.image
 import numpy as np
 import pandas as pd
 import pytest
-from browser_page import CHROMIUM, Page
+from browser_page import CHROMIUM, Page, canvas, choose
 from pairtile.report import write_report
-from test_report_network_browser import canvas, choose, write_large
-from test_report_results import AWKWARD, write_results
+from result_files import AWKWARD, write_large, write_results
 
 pytestmark = [
     pytest.mark.browser,

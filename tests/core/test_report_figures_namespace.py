@@ -8,23 +8,24 @@ from importlib import import_module
 
 import numpy as np
 import pairtile
-import pairtile.report
+import pairtile.methods
 import pytest
 from matplotlib.figure import Figure
-from pairtile.report import figures
+from pairtile.report import figures, network_figures
 
 FUNCTIONS = sorted(name for name in figures.__all__ if name.islower())
 
 
 def test_every_figure_of_the_reports_is_offered() -> None:
+    found = [network_figures]
+    for module in pkgutil.walk_packages(pairtile.methods.__path__, "pairtile.methods."):
+        if "figures" in module.name.rpartition(".")[2]:
+            found.append(import_module(module.name))
     made = set()
-    for module in pkgutil.iter_modules(pairtile.report.__path__):
-        if not module.name.startswith("figures_"):
-            continue
-        found = import_module(f"pairtile.report.{module.name}")
-        for name, function in inspect.getmembers(found, inspect.isfunction):
+    for module in found:
+        for name, function in inspect.getmembers(module, inspect.isfunction):
             annotated = str(inspect.signature(function).return_annotation)
-            if function.__module__ == found.__name__ and annotated.endswith("Figure"):
+            if function.__module__ == module.__name__ and annotated.endswith("Figure"):
                 made |= set() if name.startswith("_") else {name}
     assert made == set(FUNCTIONS)
 

@@ -2,52 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
-from browser_page import CHROMIUM, Page
+from browser_page import CHROMIUM, Page, canvas, choose
 from pairtile.report import write_report
-from test_report_results import write_results
+from result_files import LARGE, MODULES, write_large, write_results
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH"),
 ]
-LARGE, MODULES = 50_000, 40
-
-
-def write_modular(folder: Path, n_genes: int, n_edges: int, n_modules: int) -> Path:
-    """Results with a network of planted modules."""
-    write_results(folder, n_genes=n_genes, n_edges=100)
-    rng = np.random.default_rng(1)
-    names = pd.read_parquet(folder / "items.parquet")["name"].to_numpy()[:n_genes]
-    module = rng.integers(0, n_modules, n_genes)
-    ends = rng.integers(0, n_genes, (2, 60 * n_edges))
-    kept = (ends[0] != ends[1]) & (
-        (module[ends[0]] == module[ends[1]]) | (rng.random(60 * n_edges) < 0.005)
-    )
-    pairs = np.unique(np.sort(ends[:, kept], axis=0), axis=1)
-    pairs = pairs[:, rng.permutation(pairs.shape[1])[:n_edges]]
-    scores = np.sort(0.2 + rng.gamma(1.5, 0.05, pairs.shape[1]))[::-1]
-    table = pd.DataFrame({"source": names[pairs[0]], "target": names[pairs[1]], "mi_bits": scores})
-    table.assign(p_value=1e-6, q_value=1e-4, p_method="empirical").to_parquet(
-        folder / "network.parquet"
-    )
-    evaluation = json.loads((folder / "evaluation.json").read_text())
-    evaluation["network"]["verdicts"] = "".join(rng.choice(["+", "-", "."], len(table)))
-    (folder / "evaluation.json").write_text(json.dumps(evaluation))
-    return folder
-
-
-def write_large(folder: Path) -> Path:
-    """The report of a network of 50,000 edges."""
-    write_modular(folder, 6000, LARGE, MODULES)
-    write_report(folder, folder / "report.html", folder / "figures")
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -63,23 +29,8 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def canvas(page: Page) -> dict[str, Any]:
-    """What the drawing says of itself."""
-    found = page.ask("({...document.getElementById('network-canvas').dataset})")
-    return dict(found)
-
-
 def status(page: Page) -> str:
     return str(page.ask("document.getElementById('network-status').textContent"))
-
-
-def choose(page: Page, name: str, value: str) -> None:
-    """Choose in a list, or set the slider, and tell the page so."""
-    event = "input" if name == "least" else "change"
-    page.ask(
-        f"(() => {{ const e = document.getElementById('network-{name}'); e.value = '{value}';"
-        f" e.dispatchEvent(new Event('{event}')); }})()"
-    )
 
 
 def test_fifty_thousand_edges_open_as_modules_and_each_opens_to_its_genes(

@@ -15,7 +15,7 @@ import pytest
 from pairtile.report.page import render_page
 from pairtile.report.results import read_results
 from pairtile.steps.summary import summary
-from test_report_results import write_results
+from result_files import write_results
 
 PACKAGE = Path(pairtile.__file__).parent
 STEPS = ("prepare", "plan", "null", "merge", "network")

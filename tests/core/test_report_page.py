@@ -9,32 +9,22 @@ import re
 from pathlib import Path
 from typing import Any
 
-import lxml.html
 import numpy as np
 import pandas as pd
 import pytest
 from pairtile.errors import StoreError
 from pairtile.methods.mutual_information.report import methods_paragraph
 from pairtile.report import write_report
-from pairtile.report.references import FAITH_2007, LACHMANN_2016, MARBACH_2012
+from pairtile.report.references import read_references
 from pairtile.report.results import read_results
-from report_tables import edge_rows
-from test_report_results import AWKWARD, write_results
+from report_pages import edge_rows, page_of, part, read_page
+from result_files import AWKWARD, write_results
+
+PAPERS = read_references("pairtile.methods.mutual_information")
 
 ALL_PARTS = [
     "findings", "figures", "network", "edges", "evaluation", "cleaning", "run", "methods",
 ]  # fmt: skip
-
-
-def page_of(folder: Path) -> lxml.html.HtmlElement:
-    """Write the report of a results folder and parse it."""
-    write_report(folder, folder / "report.html", folder / "figures")
-    return read_page(folder)
-
-
-def part(page: lxml.html.HtmlElement, name: str) -> str:
-    """The text of a section, spaces joined."""
-    return " ".join(" ".join(page.get_element_by_id(name).itertext()).split())
 
 
 @pytest.fixture(scope="module")
@@ -43,11 +33,6 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = write_results(tmp_path_factory.mktemp("results") / "demo")
     page_of(folder)
     return folder
-
-
-def read_page(folder: Path) -> lxml.html.HtmlElement:
-    """The page that was written in ``folder``."""
-    return lxml.html.fromstring((folder / "report.html").read_text(encoding="utf-8"))
 
 
 def test_page_holds_every_part_when_every_file_is_there(demo: Path) -> None:
@@ -119,8 +104,8 @@ def test_methods_paragraph_cites_what_was_used_and_nothing_else(tmp_path: Path, 
     assert "Lachmann" not in plain
     full = write_results(tmp_path / "full", score="clr", bootstraps=100, gold=False)
     text, cited = methods_paragraph(read_results(full))
-    assert {FAITH_2007, LACHMANN_2016} <= set(cited)
-    assert MARBACH_2012 not in cited
+    assert {PAPERS.FAITH_2007, PAPERS.LACHMANN_2016} <= set(cited)
+    assert PAPERS.MARBACH_2012 not in cited
     assert "consensus of 100 bootstrap networks" in text
 
 

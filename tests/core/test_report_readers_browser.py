@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import motion_reports
+import planted_modes
+import predictor_levels
 import pytest
-import test_report_multimodal
-import test_report_predictor_pairs
 from browser_page import CHROMIUM, Page
 from mirna_results import write_mirna_results
 from pairtile.report import write_report
-from test_report_results import write_results
+from result_files import write_results
 
 pytestmark = [
     pytest.mark.browser,
@@ -29,9 +29,9 @@ def _written(folder: Path) -> Path:
 REPORTS: dict[str, Callable[[Path], Path]] = {
     "mutual_information": lambda folder: _written(write_results(folder / "demo", bootstraps=20)),
     "mirna_targets": lambda folder: _written(write_mirna_results(folder / "demo")),
-    "multimodal_correlation": test_report_multimodal.analysis,
-    "predictor_pairs": lambda folder: test_report_predictor_pairs.analysis(
-        folder, test_report_predictor_pairs.planted_levels(levels=3)
+    "multimodal_correlation": planted_modes.analysis,
+    "predictor_pairs": lambda folder: predictor_levels.analysis(
+        folder, predictor_levels.planted_levels(levels=3)
     ),
     "trajectory_correlation": motion_reports.analysis,
 }

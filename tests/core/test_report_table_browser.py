@@ -15,9 +15,8 @@ from browser_page import CHROMIUM, Page, table_rows
 from pairtile.report import write_report
 from pairtile.report.formats import count, number
 from pairtile.report.packed_columns import pack_column, to_digits
-from report_tables import unpacked
-from test_report_network_browser import LARGE, MODULES, write_modular
-from test_report_results import AWKWARD, write_results
+from report_pages import unpacked
+from result_files import AWKWARD, LARGE, MODULES, write_modular, write_results
 
 pytestmark = [
     pytest.mark.browser,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pairtile.report import formats
-from pairtile.report.layout import place_nodes
+from pairtile.report.drawn_network import place_nodes
 from pairtile.report.results import Results
 from pairtile.report.sections.run import flattened
 

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from pairtile.config import load_config
 from pairtile.io.gold_standard import read_gold_standard
-from pairtile.methods.predictor_pairs.prepare import prepare_predictors
-from pairtile.methods.predictor_pairs.transitions import transitions
+from pairtile.methods.predictor_pairs.prepare import prepare_predictors, transitions
 from pairtile.simulate import BooleanSimulation, main, simulate_boolean, write_boolean
 
 SIZES = st.fixed_dictionaries(
@@ -242,7 +241,7 @@ def test_files_are_input_for_an_analysis(tmp_path: Path) -> None:
         "series": str(tmp_path / "series.tsv"),
         "gold_standard": str(tmp_path / "gold_standard.tsv"),
     }
-    prepared = prepare_predictors(load_config({"analyses": {"a": section}}).resolved("a"))
+    prepared = prepare_predictors(load_config({"analyses": {"a": section}}).analyses["a"])
     np.testing.assert_array_equal(prepared.levels, simulation.levels)
     before, after = steps(simulation)
     assert prepared.source_samples.tolist() == before.tolist()

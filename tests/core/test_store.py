@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import signal
 import subprocess
@@ -13,59 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from chunk_tables import EDGE, PRINT, SCHEMA, cut, merged, tile_rows, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pairtile.engine.chunk_file import ChunkFile, ChunkHeader, write_chunk
 from pairtile.engine.merging import merge
 from pairtile.errors import StoreError
-
-SCHEMA = pa.schema([("i", pa.int32()), ("j", pa.int32()), ("mi_bits", pa.float64())])
-RANKED = SCHEMA.append(pa.field("passed", pa.bool_())).append(pa.field("rank_score", pa.float64()))
-PRINT = "f" * 64
-EDGE, TILES_ACROSS = 5, 4
-BANDS = [t // TILES_ACROSS for t in range(TILES_ACROSS**2)]
-
-
-def tile_rows(number, seed=0, ranked=False):
-    """Random rows of one tile of a 20 x 20 rectangle, sorted by (i, j)."""
-    random = np.random.default_rng([seed, number])
-    band, column = divmod(number, TILES_ACROSS)
-    cells = np.flatnonzero(random.random(EDGE * EDGE) < 0.6)
-    if number % 5 == 3:
-        cells = cells[:0]
-    rows = {
-        "i": (band * EDGE + cells // EDGE).astype(np.int32),
-        "j": (column * EDGE + cells % EDGE).astype(np.int32),
-        "mi_bits": random.random(cells.size).round(2),
-    }
-    if ranked:
-        rows["rank_score"] = rows["mi_bits"]
-        rows["passed"] = random.random(cells.size) < 0.1
-    return rows
-
-
-def write(folder, chunks, ranked=False, fingerprint=PRINT):
-    """Write tiles as chunks: a list of lists of tile numbers. Returns the paths."""
-    paths = []
-    for numbers in chunks:
-        path = folder / f"tiles-{numbers[0]:06d}-{numbers[-1]:06d}.parquet"
-        summary = {"pairs": np.array([EDGE * EDGE * len(numbers)]), "sum": np.array(numbers[:1])}
-        tiles = ((n, tile_rows(n, ranked=ranked)) for n in numbers)
-        write_chunk(
-            path, RANKED if ranked else SCHEMA, tiles, ChunkHeader(fingerprint, [], summary)
-        )
-        paths.append(path)
-    return paths
-
-
-def cut(lengths):
-    numbers = iter(range(TILES_ACROSS**2))
-    return [part for n in lengths if (part := list(itertools.islice(numbers, n)))]
-
-
-def merged(paths, out, **options):
-    options = {"fingerprint": PRINT, "band_of_tile": BANDS, "sort_by": ("i", "j")} | options
-    return merge(paths, out, **options)
 
 
 @settings(max_examples=25, deadline=None)
@@ -212,7 +164,7 @@ def test_failure_while_writing_leaves_nothing(tmp_path):
 WRITER = """
 import sys, time
 sys.path[:0] = {path!r}
-from test_store import *
+from chunk_tables import *
 def tiles():
     for n in range(16):
         yield n, tile_rows(n)
@@ -241,7 +193,7 @@ MERGER = """
 import sys
 sys.path[:0] = {path!r}
 from pairtile.runtime.host_memory import peak_host_bytes
-from test_store import *
+from chunk_tables import *
 merge({paths!r}, {out!r}, fingerprint=PRINT, band_of_tile=list(range({bands})), sort_by=("i", "j"))
 print(peak_host_bytes() >> 20)
 """
@@ -342,7 +294,7 @@ MANY = """
 import resource, sys
 sys.path[:0] = {path!r}
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
-from test_store import *
+from chunk_tables import *
 merged({paths!r}, {out!r}, band_of_tile=list(range(200)))
 """
 

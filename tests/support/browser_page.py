@@ -1,4 +1,5 @@
-"""A page in headless Chromium that a test can type into and ask: DevTools over a pipe."""
+"""Pages in headless Chromium: opened once for their final state (``opened``), or as a ``Page`` that
+a test can type into and ask (DevTools over a pipe)."""
 
 from __future__ import annotations
 
@@ -13,9 +14,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import lxml.html
+
 CHROMIUM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 )
+DARK = "--blink-settings=preferredColorScheme=0"
 KEY_CODES = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowRight": 39, "ArrowDown": 40, "End": 35}
 
 
@@ -29,17 +33,32 @@ def table_rows(table: str) -> str:
 
 class Page:
     """One open page. What it complained of is in ``complaints``, what it asked for in
-    ``requests``."""
+    ``requests``. ``fresh`` makes another of it, with nothing left of the one before."""
 
     def __init__(self, to_browser: int, from_browser: int) -> None:
         self._write, self._read = to_browser, from_browser
-        self._number, self._rest, self._session = 0, b"", ""
+        self._number, self._rest, self._session, self._context = 0, b"", "", ""
         self.complaints: list[str] = []
         self.requests: list[str] = []
 
+    @contextmanager
+    def fresh(self, downloads: Path) -> Iterator[Page]:
+        """This page without memory or settings, which saves files in ``downloads``."""
+        self.complaints, self.requests = [], []
+        self._context = self.call("Target.createBrowserContext")["browserContextId"]
+        where = {"downloadPath": str(downloads), "browserContextId": self._context}
+        self.call("Browser.setDownloadBehavior", behavior="allow", **where)
+        try:
+            yield self
+        finally:
+            self._session = ""
+            self.call("Target.disposeBrowserContext", browserContextId=self._context)
+
     def open(self, address: str) -> float:
         """Load ``address``; the seconds until its scripts have run."""
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self._session = ""
+        where = {"url": "about:blank", "browserContextId": self._context}
+        target = self.call("Target.createTarget", **where, width=1280, height=900)["targetId"]
         attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
         self._session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -139,3 +158,43 @@ def browser(profile: Path, *flags: str) -> Iterator[Page]:
         running.wait(timeout=30)
         os.close(ours_out)
         os.close(ours_in)
+
+
+def browse(address: str, profile: Path, *flags: str) -> subprocess.CompletedProcess[str]:
+    """Open ``address`` headless in an empty profile; the console goes to stderr."""
+    assert CHROMIUM is not None
+    command = [
+        CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+        "--disable-background-networking", "--disable-component-update", "--disable-sync",
+        f"--user-data-dir={profile}", "--hide-scrollbars", "--virtual-time-budget=8000",
+        "--enable-logging=stderr", "--v=0", *flags, address,
+    ]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def opened(address: str, profile: Path) -> lxml.html.HtmlElement:
+    """The page after its scripts ran, once it is certain that none complained."""
+    done = browse(address, profile, "--dump-dom")
+    console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    assert not console
+    page = lxml.html.fromstring(done.stdout)
+    assert page.get("data-ready") == "true"
+    assert page.get("data-errors") is None
+    return page
+
+
+def canvas(page: Page) -> dict[str, Any]:
+    """What the drawing says of itself."""
+    found = page.ask("({...document.getElementById('network-canvas').dataset})")
+    return dict(found)
+
+
+def choose(page: Page, name: str, value: str) -> None:
+    """Choose in a list, or set the slider, and tell the page so."""
+    event = "input" if name == "least" else "change"
+    page.ask(
+        f"(() => {{ const e = document.getElementById('network-{name}'); e.value = '{value}';"
+        f" e.dispatchEvent(new Event('{event}')); }})()"
+    )

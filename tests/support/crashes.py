@@ -1,7 +1,8 @@
 """Steps of an analysis in processes that are killed (kill -9) at a chosen file operation.
 
 Started as a program it imports everything once and then forks a child for each line that it reads,
-so that dozens of crashes cost little. ``Crasher`` is the other end.
+so that dozens of crashes cost little. ``Crasher`` is the other end; ``check_whole`` says whether
+what a crash left is whole.
 """
 
 from __future__ import annotations
@@ -15,10 +16,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pairtile.engine.chunk_file import ChunkFile
+from pairtile.engine.state import MANIFEST
+from pairtile.runtime.files import file_digest, read_json
+from pairtile.steps.plan import read_plan
 from paths import ROOT
 
 CHANGES = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.chmod", "os.truncate"}
 """Audit events of Python that change a folder; each comes just before the change."""
+
+SAYS_WHEN = {"logs", "steps"}
+"""Folders whose files hold times, not results."""
 
 
 class Crasher:
@@ -86,6 +94,44 @@ def die_at(number: int, folder: str) -> None:
 
     for name in ("write_table", "add_key_value_metadata", "close"):
         setattr(pq.ParquetWriter, name, counted(getattr(pq.ParquetWriter, name)))
+
+
+def results(folder: Path) -> dict[str, bytes]:
+    """Every file that must be the same bytes in every run, but chunks and temporary files."""
+    out = folder / "results/net"
+    paths = [path for path in out.rglob("*") if path.is_file() and ".part" not in str(path)]
+    names = [path.relative_to(out) for path in paths]
+    return {
+        str(name): (out / name).read_bytes()
+        for name in names
+        if not SAYS_WHEN & set(name.parts) and name.parts[0] not in ("scan", "chunks")
+    }
+
+
+def chunks(folder: Path, stage: str) -> dict[str, int]:
+    """Name -> when it was made, of the chunks of a stage that are there; all must be whole."""
+    out = folder / "results/net"
+    found = {}
+    for path in sorted((out / stage).glob("tiles-*.parquet")):
+        plan = read_plan(out / "plan.json")
+        planned = plan.chunk(path.stem)
+        tiles = list(range(planned.first, planned.last + 1))
+        ChunkFile(path).verify(plan.stage_fingerprint(stage), tiles)
+        found[path.stem] = path.stat().st_mtime_ns
+    return found
+
+
+def check_whole(folder: Path, expected: dict[str, bytes]) -> None:
+    """What is there is what an undisturbed run makes. A state counts once it has its manifest."""
+    state = folder / "results/net/state"
+    whole_state = (state / MANIFEST).exists()
+    for name, content in results(folder).items():
+        if name.startswith("state/") and not whole_state:
+            continue
+        assert content == expected[name], f"{name} is there and is not what it should be"
+    if whole_state:
+        for array, digest in read_json(state / MANIFEST)["arrays"].items():
+            assert file_digest(state / f"{array}.npy") == digest
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from hypothesis import strategies as st
 from pairtile.io.networks import EXPORTERS, export_network
 
 AWKWARD = [
@@ -102,3 +103,15 @@ def write(
         network, items, format, path, directed=directed, name='demo "1" <α>', metadata=METADATA
     )
     return path
+
+
+NAMES = st.lists(
+    st.text(
+        st.characters(exclude_categories=["Cc", "Cs"], exclude_characters="\ufffe\uffff"),
+        min_size=1,
+        max_size=8,
+    ),
+    min_size=2,
+    max_size=6,
+    unique=True,
+)

@@ -11,10 +11,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pairtile.config import load_config
-from pairtile.methods.mirna_targets.arrow_tsv import write_arrow_tsv
-from pairtile.methods.mirna_targets.export_tables import targets_table
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
-from pairtile.methods.mirna_targets.network import target_edges
+from pairtile.methods.mirna_targets.score import target_edges
+from pairtile.methods.mirna_targets.tables import targets_table, write_arrow_tsv
 
 ALIGNMENTS = [
     (
@@ -67,7 +66,7 @@ def write_mirna_results(
         folder / "scores.npz",
         edges=edges,
         counts=np.histogram(score, edges)[0],
-        threshold_bits=np.array(140.0),
+        threshold=np.array(140.0),
         energy_edges=energy_edges,
         energy_counts=np.histogram(energy, energy_edges)[0],
     )

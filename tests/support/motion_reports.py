@@ -44,7 +44,7 @@ def analysis(folder: Path, name: str = "net", compare: str = "", **changes: Any)
     was run before in the same ``folder``."""
     made = Analysis(folder, KEYS | write_motion(folder) | changes, name=name)
     if compare:
-        made.section["compare"] = compare
+        made.model = made.model.model_copy(update={"compare": compare})
     return made.all().out
 
 

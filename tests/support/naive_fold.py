@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from functools import cache
 from math import inf
 
-from pairtile.methods.mirna_targets.turner_1999 import (
+from pairtile.methods.mirna_targets.energy import (
     LARGEST_ASYMMETRY,
     Turner1999,
     hairpin_initiation,

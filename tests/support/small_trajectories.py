@@ -23,13 +23,13 @@ def adenylate_kinase_files() -> dict[str, Any]:
     return {"topology": str(datafiles.PSF), "trajectories": [str(datafiles.DCD)]}
 
 
-def section(**keys: Any) -> dict[str, Any]:
+def config(**keys: Any) -> TrajectoryCorrelationConfig:
     given = {"method": "trajectory_correlation", **keys}
-    return TrajectoryCorrelationConfig.model_validate(given).resolved()
+    return TrajectoryCorrelationConfig.model_validate(given)
 
 
 def prepare(scratch: Path | None = None, **keys: Any) -> Any:
-    return prepare_trajectory(section(**keys), seed=1, scratch=scratch)
+    return prepare_trajectory(config(**keys), seed=1, scratch=scratch)
 
 
 def frames_first(prepared: Any) -> np.ndarray:

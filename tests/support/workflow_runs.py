@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 from pairtile.config import load_config
@@ -31,6 +33,9 @@ from pairtile.steps.summary import summary
 from pairtile.steps.tables import tables
 from paths import ROOT
 
+if TYPE_CHECKING:
+    import pytest
+
 HANGS_SECONDS = 800
 """A run that takes so long hangs; beside other work, a run of 30 jobs was seen to take 240."""
 
@@ -41,6 +46,9 @@ BASE = {
     "export": ["tsv"],
 }
 """A section to start from; every test says what it changes."""
+
+STOP_AT_ONCE = ("--workflow-profile", "none")
+"""Without the profile, whose ``keep-going`` computes what does not depend on the fault."""
 
 
 def write_data(folder: Path, genes: int = 60, samples: int = 60) -> Simulation:
@@ -120,6 +128,37 @@ def run(folder: Path, *arguments: str, config: str | None = "config.yaml", cwd: 
 def environment() -> dict[str, str]:
     """As a user's: the package is found by the workflow itself."""
     return {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+
+
+FINISHED = {
+    "net": {
+        "regulators": "regulators.txt",
+        "gold_standard": "gold_standard.tsv",
+        "export": ["tsv", "graphml", "parquet", "regulon"],
+    },
+    "boot": {"score": "clr", "bootstraps": 4},
+}
+"""The analyses of ``finished_run``."""
+
+
+def finished_run(factory: pytest.TempPathFactory) -> tuple[Path, Run]:
+    """A copy of a folder in which Snakemake ran ``FINISHED`` with its results in ``out/``, and that
+    run. It is made once for all tests of a session, also when several workers share them."""
+    top = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        top = top.parent
+    folder, said = top / "finished_run", top / "finished_run.txt"
+    with (top / "finished_run.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not said.exists():
+            folder.mkdir()
+            write_data(folder)
+            write_config(folder, FINISHED, results="out")
+            done = run(folder)
+            said.write_text(f"{done.code}\n{done.text}")
+    code, text = said.read_text().split("\n", 1)
+    copy = shutil.copytree(folder, factory.mktemp("finished") / "run")
+    return copy, Run(int(code), text)
 
 
 def temporary_files(folder: Path) -> list[Path]:

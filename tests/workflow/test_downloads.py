@@ -20,7 +20,15 @@ from pairtile.errors import ConfigError, InputError
 from pairtile.io.input_files import local_inputs
 from pairtile.runtime.files import read_json
 from pairtile.steps.download import download
-from workflow_runs import run, temporary_files, write_config, write_data
+from workflow_runs import (
+    FINISHED,
+    Analysis,
+    finished_run,
+    run,
+    temporary_files,
+    write_config,
+    write_data,
+)
 
 CONTENT = b"gene\ta\tb\n" * 1000
 
@@ -268,7 +276,9 @@ def test_inputs_by_http_give_the_same_network_and_are_fetched_once(
     }
     checksums = {files[key]: sha256(content[key]) for key in files}
     write_config(tmp_path, {"net": files, "again": files | {"score": "clr"}}, checksums=checksums)
-    done = run(tmp_path)
+    targets = [f"results/net/{name}" for name in ("summary.json", "network.tsv", "evaluation.json")]
+    targets.append("results/again/plan.json")
+    done = run(tmp_path, *targets)
     assert done.code == 0, done.text
     assert sorted(server.asked) == sorted(
         path.removeprefix(server.address) for path in files.values()
@@ -281,15 +291,13 @@ def test_inputs_by_http_give_the_same_network_and_are_fetched_once(
     here.mkdir()
     write_data(here)
     local = {"regulators": "regulators.txt", "gold_standard": "gold_standard.tsv"}
-    write_config(here, {"net": local})
-    assert run(here).code == 0
+    expected = Analysis(here, local).all()
     for name in ("network.tsv", "pairs.parquet", "evaluation.json"):
-        assert (tmp_path / "results/net" / name).read_bytes() == (
-            here / "results/net" / name
-        ).read_bytes()
+        found = (tmp_path / "results/net" / name).read_bytes()
+        assert found == (expected.out / name).read_bytes()
 
     server.asked.clear()
-    assert run(tmp_path).done_before
+    assert run(tmp_path, *targets).done_before
     assert server.asked == []
 
 
@@ -315,10 +323,11 @@ def test_a_wrong_checksum_stops_the_run_before_anything_is_read(
 
 
 @pytest.mark.workflow
-def test_a_checksum_may_be_stated_later_without_computing_again(tmp_path: Path) -> None:
-    write_data(tmp_path)
-    write_config(tmp_path, {"net": {}})
-    assert run(tmp_path).code == 0
-    stated = {"expression.tsv": sha256((tmp_path / "expression.tsv").read_bytes())}
-    write_config(tmp_path, {"net": {}}, checksums=stated)
-    assert run(tmp_path).done_before
+def test_a_checksum_may_be_stated_later_without_computing_again(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder, first = finished_run(tmp_path_factory)
+    assert first.code == 0
+    stated = {"expression.tsv": sha256((folder / "expression.tsv").read_bytes())}
+    write_config(folder, FINISHED, results="out", checksums=stated)
+    assert run(folder).done_before

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from crashes import check_whole, chunks, results
 from pairtile.errors import StoreError
 from small_analyses import ANALYSES, SMALL_TILES
-from test_faults_kill import check_whole, chunks, results
 from workflow_runs import Analysis, run, temporary_files, write_config
 
 KIB = 1024

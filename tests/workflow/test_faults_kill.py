@@ -8,17 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from crashes import Crasher
-from pairtile.engine.chunk_file import ChunkFile
-from pairtile.engine.state import MANIFEST
-from pairtile.runtime.files import file_digest, read_json
+from crashes import Crasher, check_whole, chunks, results
 from pairtile.steps.plan import read_plan
 from small_analyses import ANALYSES
 from workflow_runs import temporary_files
 
 STEPS = ("prepare", "scan", "merge_scan", "chunks", "merge", "network", "tables")
-SAYS_WHEN = {"logs", "steps"}
-"""Folders whose files hold times, not results."""
 
 
 @pytest.fixture(scope="module")
@@ -26,44 +21,6 @@ def crasher() -> Iterator[Crasher]:
     server = Crasher()
     yield server
     server.close()
-
-
-def results(folder: Path) -> dict[str, bytes]:
-    """Every file that must be the same bytes in every run, but chunks and temporary files."""
-    out = folder / "results/net"
-    paths = [path for path in out.rglob("*") if path.is_file() and ".part" not in str(path)]
-    names = [path.relative_to(out) for path in paths]
-    return {
-        str(name): (out / name).read_bytes()
-        for name in names
-        if not SAYS_WHEN & set(name.parts) and name.parts[0] not in ("scan", "chunks")
-    }
-
-
-def chunks(folder: Path, stage: str) -> dict[str, int]:
-    """Name -> when it was made, of the chunks of a stage that are there; all must be whole."""
-    out = folder / "results/net"
-    found = {}
-    for path in sorted((out / stage).glob("tiles-*.parquet")):
-        plan = read_plan(out / "plan.json")
-        planned = plan.chunk(path.stem)
-        tiles = list(range(planned.first, planned.last + 1))
-        ChunkFile(path).verify(plan.stage_fingerprint(stage), tiles)
-        found[path.stem] = path.stat().st_mtime_ns
-    return found
-
-
-def check_whole(folder: Path, expected: dict[str, bytes]) -> None:
-    """What is there is what an undisturbed run makes. A state counts once it has its manifest."""
-    state = folder / "results/net/state"
-    whole_state = (state / MANIFEST).exists()
-    for name, content in results(folder).items():
-        if name.startswith("state/") and not whole_state:
-            continue
-        assert content == expected[name], f"{name} is there and is not what it should be"
-    if whole_state:
-        for array, digest in read_json(state / MANIFEST)["arrays"].items():
-            assert file_digest(state / f"{array}.npy") == digest
 
 
 def run_step(crasher: Crasher, folder: Path, name: str, step: str, kill_at: int = 0) -> bool:

@@ -55,7 +55,7 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def with_room(folder: Path, name: str, chunk: str, room: int) -> tuple[int, str]:
     """Compute a chunk in a process that may take so many bytes more; its code, its words."""
-    path = [str(ROOT / "workflow"), str(ROOT / "tests")]
+    path = [str(ROOT / "workflow"), str(ROOT / "tests/support")]
     code = LIMITED.format(
         path=path, folder=str(folder), name=name, chunk=chunk, room=room, edge=tiles.TILE_EDGE
     )

@@ -12,13 +12,15 @@ from pathlib import Path
 
 import psutil
 import pytest
-from pairtile.runtime.clock import mend_future_times
+from pairtile.runtime.earlier_runs import redate_future_results
 from small_analyses import ANALYSES
 from workflow_runs import (
+    FINISHED,
     ROOT,
     Analysis,
     command,
     environment,
+    finished_run,
     run,
     temporary_files,
     write_config,
@@ -51,7 +53,7 @@ def times(folder: Path) -> dict[Path, int]:
 
 def test_results_from_the_future_are_dated_now_in_their_order(finished: Analysis) -> None:
     before, now = times(finished.out), time.time()
-    said = mend_future_times(finished.out, now)
+    said = redate_future_results(finished.out, now)
     assert f"{finished.out}: found results dated 3" in said
     assert "expected the past: they are dated anew" in said
     after = times(finished.out)
@@ -59,14 +61,14 @@ def test_results_from_the_future_are_dated_now_in_their_order(finished: Analysis
     assert max(after.values()) <= Fraction(now) * 10**9
     ranks = [sorted(some, key=lambda path: (some[path], str(path))) for some in (before, after)]
     assert ranks[0] == ranks[1]
-    assert mend_future_times(finished.out, now) == ""
+    assert redate_future_results(finished.out, now) == ""
 
 
 def test_a_dry_run_and_a_few_seconds_change_no_time(finished: Analysis) -> None:
     before = times(finished.out)
-    assert "would be dated anew" in mend_future_times(finished.out, time.time(), dry_run=True)
-    assert mend_future_times(finished.out, time.time() + HOUR - 3) == ""
-    assert mend_future_times(finished.out / "none", time.time()) == ""
+    assert "would be dated anew" in redate_future_results(finished.out, time.time(), dry_run=True)
+    assert redate_future_results(finished.out, time.time() + HOUR - 3) == ""
+    assert redate_future_results(finished.out / "none", time.time()) == ""
     assert times(finished.out) == before
 
 
@@ -74,28 +76,30 @@ def test_results_are_dated_before_an_input_that_changed_since(finished: Analysis
     table = finished.out.parent.parent / "expression.tsv"
     table.write_text(table.read_text().replace("\t1", "\t2"))
     now = time.time() + 60
-    assert f"changed since then: {table}" in mend_future_times(finished.out, now)
+    assert f"changed since then: {table}" in redate_future_results(finished.out, now)
     assert max(times(finished.out).values()) < table.stat().st_mtime_ns
 
 
 @pytest.mark.workflow
-def test_an_input_changed_after_the_clock_went_back_is_computed(tmp_path: Path) -> None:
-    write_data(tmp_path, genes=30, samples=30)
-    write_config(tmp_path, {"net": {}})
-    assert run(tmp_path, TARGET).code == 0
-    first = (tmp_path / TARGET).read_bytes()
-    set_clock_back(tmp_path / "results")
-    lines = (tmp_path / "expression.tsv").read_text().splitlines()
-    (tmp_path / "expression.tsv").write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n")
-    again = run(tmp_path, TARGET)
+def test_an_input_changed_after_the_clock_went_back_is_computed(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder, done = finished_run(tmp_path_factory)
+    assert done.code == 0, done.text
+    target = "out/net/network.parquet"
+    first = (folder / target).read_bytes()
+    set_clock_back(folder / "out")
+    lines = (folder / "expression.tsv").read_text().splitlines()
+    (folder / "expression.tsv").write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n")
+    again = run(folder, target)
     assert again.code == 0, again.text
     assert "the clock was set back" in again.text
     assert {"prepare", "network"} <= again.rules
-    found = (tmp_path / TARGET).read_bytes()
+    found = (folder / target).read_bytes()
     assert found != first
-    expected = Analysis(tmp_path, {}, name="expected").pairs().network()
+    expected = Analysis(folder, FINISHED["net"], name="expected").pairs().network()
     assert found == (expected.out / "network.parquet").read_bytes()
-    assert run(tmp_path, TARGET).done_before
+    assert run(folder, target).done_before
 
 
 # --- signals ------------------------------------------------------------------------------------
@@ -134,7 +138,13 @@ def long_run(tmp_path: Path) -> Iterator[tuple[Path, subprocess.Popen[str]]]:
 
 
 @pytest.mark.workflow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "terminate"])
+@pytest.mark.parametrize(
+    "number",
+    [
+        pytest.param(signal.SIGINT, id="ctrl-c"),
+        pytest.param(signal.SIGTERM, id="terminate", marks=pytest.mark.complete),
+    ],
+)
 def test_an_interrupted_run_leaves_nothing_half_made_and_goes_on(
     long_run: tuple[Path, subprocess.Popen[str]], number: signal.Signals
 ) -> None:

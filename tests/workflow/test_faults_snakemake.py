@@ -68,7 +68,7 @@ class Chain:
     def run(self, kill: bool) -> bool:
         """One run of Snakemake; returns whether it ended well."""
         output = self.folder / "output.txt"
-        path = ":".join([str(self.folder / "site"), str(ROOT / "tests")])
+        path = ":".join([str(self.folder / "site"), str(ROOT / "tests/support")])
         with output.open("w") as out:
             process = subprocess.Popen(
                 command(self.folder, *TARGETS),

@@ -20,7 +20,7 @@ import pytest
 from pairtile.engine import state as state_module
 from pairtile.engine.state import open_state, write_state
 from pairtile.errors import StoreError
-from workflow_runs import ROOT, Run, command, environment, run, write_config, write_data
+from workflow_runs import ROOT, Analysis, Run, command, environment, run, write_config, write_data
 
 COMPILER = shutil.which("cc")
 SECONDS = 1.5
@@ -31,7 +31,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if COMPILER is None or sys.platform != "linux":
         pytest.skip("needs Linux and a C compiler")
     made = tmp_path_factory.mktemp("late") / "late_files.so"
-    source = ROOT / "tests/late_files.c"
+    source = ROOT / "tests/support/late_files.c"
     subprocess.run(
         [COMPILER, "-O1", "-shared", "-fPIC", "-o", str(made), str(source), "-ldl"], check=True
     )
@@ -59,18 +59,18 @@ def run_late(folder: Path, library: Path, *arguments: str) -> Run:
 
 @pytest.mark.workflow
 def test_files_that_appear_late_are_waited_for(library: Path, tmp_path: Path) -> None:
-    for name in ("late", "prompt"):
-        (tmp_path / name).mkdir()
-        write_data(tmp_path / name, 30, 40)
-        write_config(tmp_path / name, {"net": {"chunks": 2, "bootstraps": 1}})
-    done = run_late(tmp_path / "late", library, "--latency-wait", "20")
+    write_data(tmp_path, 30, 40)
+    changes = {"chunks": 2, "bootstraps": 1}
+    write_config(tmp_path, {"net": changes})
+    target = "results/net/network.tsv"
+    done = run_late(tmp_path, library, "--latency-wait", "20", target)
     assert done.code == 0, done.text
     assert "Waiting at most 20 seconds for missing files" in done.text
-    assert run(tmp_path / "prompt").code == 0
+    prompt = Analysis(tmp_path, changes, name="prompt").all()
     for name in ("pairs.parquet", "network.parquet", "network.tsv"):
-        late, prompt = (tmp_path / k / "results/net" / name for k in ("late", "prompt"))
-        assert late.read_bytes() == prompt.read_bytes()
-    assert run(tmp_path / "late").done_before
+        late = tmp_path / "results/net" / name
+        assert late.read_bytes() == (prompt.out / name).read_bytes()
+    assert run(tmp_path, target).done_before
 
 
 @pytest.mark.workflow
@@ -83,7 +83,7 @@ def test_without_waiting_a_run_stops_and_says_what_is_missing(
     assert done.code != 0
     assert "results/net/items.parquet" in done.text
     assert "latency" in done.text
-    assert run(tmp_path).code == 0  # nothing half-written is in its way
+    assert run(tmp_path, "results/net/plan.json").code == 0  # nothing half-written is in its way
 
 
 def test_arrays_of_a_state_that_appear_late_are_waited_for(tmp_path: Path) -> None:

@@ -241,9 +241,17 @@ def ready(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def asked(ready: Path) -> dict[str, dict[str, dict[str, Any]]]:
+    """What the jobs of ``ready`` ask for."""
+    return resources(ready)
+
+
 @pytest.mark.workflow
-def test_only_jobs_that_compute_on_a_gpu_ask_for_one(ready: Path) -> None:
-    jobs = resources(ready)
+def test_only_jobs_that_compute_on_a_gpu_ask_for_one(
+    asked: dict[str, dict[str, dict[str, Any]]],
+) -> None:
+    jobs = asked
     with_gpu = {rule for rule, attempts in jobs.items() if attempts["1"].get("gpu")}
     assert with_gpu == {"null", "chunk", "bootstrap", "network"}
     without = {"merge", "merge_scan", "evaluate", "export", "summary", "report"}
@@ -267,10 +275,9 @@ def test_a_network_made_on_the_cpu_asks_for_all_cores_and_no_gpu(tmp_path: Path)
 
 @pytest.mark.workflow
 def test_every_job_asks_for_memory_and_time_and_for_twice_of_it_the_second_time(
-    ready: Path,
+    ready: Path, asked: dict[str, dict[str, dict[str, Any]]]
 ) -> None:
-    jobs = resources(ready)
-    del jobs["default"]
+    jobs = {rule: attempts for rule, attempts in asked.items() if rule != "default"}
     assert len(jobs) >= 9
     for rule, attempts in jobs.items():
         first, second = attempts["1"], attempts["2"]
@@ -301,18 +308,18 @@ USUAL = {"mem_mb", "mem_mib", "mem", "runtime", "gpu", "tmpdir", "_cores", "_nod
 @pytest.mark.workflow
 @pytest.mark.parametrize("executor", OWN_NAMES)
 def test_executors_with_names_of_their_own_get_them_and_no_others_do(
-    ready: Path, executor: str
+    ready: Path, asked: dict[str, dict[str, dict[str, Any]]], executor: str
 ) -> None:
     jobs = resources(ready, executor)
     for rule, expected in zip(("chunk", "merge"), OWN_NAMES[executor], strict=True):
-        asked = jobs[rule]["1"]
-        own = {key: value for key, value in asked.items() if key not in USUAL}
+        given = jobs[rule]["1"]
+        own = {key: value for key, value in given.items() if key not in USUAL}
         if executor == "googlebatch":
-            assert own.pop("googlebatch_memory") == asked["mem_mb"]
+            assert own.pop("googlebatch_memory") == given["mem_mb"]
         assert own == expected
         if executor == "aws-batch":
-            assert asked["mem_mb"] in AWS[asked["_cores"]]
-    assert set(resources(ready)["chunk"]["1"]) <= USUAL
+            assert given["mem_mb"] in AWS[given["_cores"]]
+    assert set(asked["chunk"]["1"]) <= USUAL
 
 
 @pytest.mark.workflow

@@ -97,7 +97,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, in
     np.save(folder / "few.npy", random_numbers.normal(size=(4000, 40, 3)))
     np.save(folder / "many.npy", random_numbers.normal(size=(1500, 1100, 3)))
     (folder / "cases.json").write_text(json.dumps(CASES))
-    path = os.pathsep.join([str(ROOT / "tests"), str(ROOT / "workflow")])
+    path = os.pathsep.join([str(ROOT / "tests/support"), str(ROOT / "workflow")])
     done = subprocess.run(
         [sys.executable, str(ROOT / "tests/support/job_memory.py"), str(folder)],
         env=os.environ | {"PYTHONPATH": path, "NUMBA_NUM_THREADS": "2"},
@@ -110,6 +110,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, in
     return {one.pop("name"): one for one in found}
 
 
+@pytest.mark.complete
 @pytest.mark.parametrize("name", CASES)
 def test_a_chunk_takes_less_than_it_asks_for_and_not_much_less(
     name: str, measured: dict[str, dict[str, int]]

@@ -24,9 +24,8 @@ from packaging.utils import canonicalize_name
 from pairtile.engine.state import open_state, write_state
 from pairtile.errors import PairtileError
 from pairtile.io.expression import read_expression
-from pairtile.methods.predictor_pairs.read_levels import read_levels
+from pairtile.methods.predictor_pairs.read_input import read_levels
 from pairtile.methods.trajectory_correlation.read_trajectory import Trajectories
-from pairtile.methods.trajectory_correlation.series_table import open_series_table
 from pairtile.runtime.files import read_arrays, write_arrays
 from small_trajectories import molecule, store
 from workflow_runs import ROOT, run, write_config, write_data
@@ -148,7 +147,7 @@ def test_pickled_offsets_beside_a_trajectory_are_not_run_and_its_frames_are_righ
     bad = np.empty(1, dtype=object)
     bad[0] = Deed(tmp_path / "done")
     np.savez(offsets, **(arrays | {"offsets": bad}))
-    opened = Trajectories(str(tmp_path / "top.pdb"), [given], {"start": 0, "stop": None, "step": 1})
+    opened = Trajectories(str(tmp_path / "top.pdb"), [given], FramesConfig())
     assert len(opened.runs[0].frames) == wanted == 5
     assert not (tmp_path / "done").exists()
 

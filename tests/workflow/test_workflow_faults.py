@@ -22,6 +22,7 @@ from workflow_runs import (
     Analysis,
     command,
     environment,
+    finished_run,
     run,
     temporary_files,
     write_config,
@@ -170,7 +171,7 @@ def test_a_chunk_killed_half_way_is_not_there_and_comes_out_the_same(
     target = finished.chunk_files("chunks")[0]
     expected = (finished.out / "pairs.parquet").read_bytes()
     target.unlink()
-    path = [str(ROOT / "workflow"), str(ROOT / "tests")]
+    path = [str(ROOT / "workflow"), str(ROOT / "tests/support")]
     code = SLOW_CHUNK.format(path=path, folder=str(tmp_path), changes=MANY, name=target.stem)
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -227,19 +228,20 @@ def test_kill_9_of_snakemake_ends_its_jobs_and_the_same_command_goes_on(tmp_path
 
 
 @pytest.mark.workflow
-def test_snakemake_names_a_damaged_chunk_and_computes_it_again(tmp_path: Path) -> None:
-    write_data(tmp_path)
-    write_config(tmp_path, {"net": {}})
-    assert run(tmp_path, "results/net/pairs.parquet").code == 0
-    out = tmp_path / "results/net"
+def test_snakemake_names_a_damaged_chunk_and_computes_it_again(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder, first = finished_run(tmp_path_factory)
+    assert first.code == 0, first.text
+    out = folder / "out/net"
     bad = out / "chunks/tiles-000000-000000.parquet"
     whole, pairs = bad.read_bytes(), (out / "pairs.parquet").read_bytes()
     bad.write_bytes(flipped(whole))
     (out / "pairs.parquet").unlink()
-    again = run(tmp_path, "results/net/pairs.parquet")
+    again = run(folder, "out/net/pairs.parquet")
     assert again.code == 0, again.text
     assert "will be computed again: " in again.text
-    assert str(bad.relative_to(tmp_path)) in again.text
+    assert str(bad.relative_to(folder)) in again.text
     assert again.rules == {"chunk", "merge"}
     assert (out / "pairs.parquet").read_bytes() == pairs
 

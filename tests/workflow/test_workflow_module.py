@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from workflow_runs import BASE, ROOT, Run, environment, run, write_config, write_data
+from workflow_runs import BASE, ROOT, Analysis, Run, environment, write_data
 
 pytestmark = [pytest.mark.workflow, pytest.mark.timeout(600)]
 
@@ -98,12 +98,10 @@ def test_the_network_is_the_one_of_a_run_without_a_module(
     first: Run, folder: Path, tmp_path: Path
 ) -> None:
     write_data(tmp_path)
-    write_config(tmp_path, {"net": ANALYSIS}, results="networks")
-    alone = run(tmp_path, "networks/net/network.tsv")
-    assert alone.code == 0, alone.text
+    alone = Analysis(tmp_path, ANALYSIS).all()
     for name in ("network.tsv", "pairs.parquet"):
         network = (folder / "networks/net" / name).read_bytes()
-        assert network == (tmp_path / "networks/net" / name).read_bytes()
+        assert network == (alone.out / name).read_bytes()
 
 
 def test_nothing_runs_again(first: Run, folder: Path) -> None:

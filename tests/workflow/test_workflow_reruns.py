@@ -7,24 +7,21 @@ import shutil
 from pathlib import Path
 
 import pytest
-from workflow_runs import Analysis, run, write_config, write_data
+from workflow_runs import FINISHED, Analysis, finished_run, run, write_config
 
 pytestmark = pytest.mark.workflow
 
-NET = {"regulators": "regulators.txt", "gold_standard": "gold_standard.tsv"}
+NET = FINISHED["net"]
 LAST = {"summary", "report"}
 JUDGED = {"network", "evaluate", "export"} | LAST
 PLANNED = {"plan", "merge"} | JUDGED
 CHECKED = {"check_inputs"}  # a second's work, with any key that later steps use
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a finished run of one analysis."""
-    folder = tmp_path_factory.mktemp("reruns")
-    write_data(folder)
-    write_config(folder, {"net": NET})
-    first = run(folder)
+    """A folder with a finished run."""
+    folder, first = finished_run(tmp_path_factory)
     assert first.code == 0, first.text
     return folder
 
@@ -35,7 +32,7 @@ def would_run(folder: Path, changes: dict, **top: int) -> set[str]:
     What lies behind the plan is decided when the plan is there: chunks and the null show only if
     they must be computed with the plan as it is.
     """
-    write_config(folder, {"net": NET | changes}, name="changed.yaml", **top)
+    write_config(folder, {"net": NET | changes}, name="changed.yaml", results="out", **top)
     done = run(folder, "-n", config="changed.yaml")
     assert done.code == 0, done.text
     return done.rules
@@ -51,7 +48,7 @@ def test_dpi_runs_the_network_and_what_follows(finished: Path) -> None:
 
 
 def test_another_export_is_written_and_the_rest_left(finished: Path) -> None:
-    assert would_run(finished, {"export": ["tsv", "sif"]}) == {"export"} | LAST
+    assert would_run(finished, {"export": [*NET["export"], "sif"]}) == {"export"} | LAST
 
 
 @pytest.mark.parametrize(
@@ -101,26 +98,26 @@ def test_another_input_and_dpi_give_what_a_fresh_run_gives(finished: Path, tmp_p
         for name in ("regulators.txt", "gold_standard.tsv"):
             shutil.copy(finished / name, place)
         (place / "expression.tsv").write_text("\n".join(lines) + "\n")
-    write_config(folder, {"net": NET | {"dpi": {"tolerance": 0.15}}})
+    write_config(folder, {"net": NET | {"dpi": {"tolerance": 0.15}}}, results="out")
     again = run(folder)
     assert again.code == 0, again.text
     assert again.rules == {"prepare"} | CHECKED | PLANNED
     expected = Analysis(fresh, NET | {"dpi": {"tolerance": 0.15}}).all()
     for name in ("pairs.parquet", "network.tsv", "null.npz"):
-        found = (folder / "results/net" / name).read_bytes()
+        found = (folder / "out/net" / name).read_bytes()
         assert found == (expected.out / name).read_bytes()
-        assert found != (finished / "results/net" / name).read_bytes()
+        assert found != (finished / "out/net" / name).read_bytes()
     assert run(folder).done_before
 
 
 def test_a_changed_dpi_takes_the_chunks_over_as_they_are(finished: Path, tmp_path: Path) -> None:
     folder = tmp_path / "copy"
     shutil.copytree(finished, folder)
-    kept = [folder / "results/net" / name for name in ("state/z.npy", "null.npz", "pairs.parquet")]
-    kept += (folder / "results/net/chunks").glob("*.parquet")
+    kept = [folder / "out/net" / name for name in ("state/z.npy", "null.npz", "pairs.parquet")]
+    kept += (folder / "out/net/chunks").glob("*.parquet")
     before = [path.stat().st_mtime_ns for path in kept]
-    write_config(folder, {"net": NET | {"dpi": False}})
+    write_config(folder, {"net": NET | {"dpi": False}}, results="out")
     assert run(folder).code == 0
     assert [path.stat().st_mtime_ns for path in kept] == before
-    pruned = (finished / "results/net/network.tsv").read_text().count("\n")
-    assert (folder / "results/net/network.tsv").read_text().count("\n") > pruned
+    pruned = (finished / "out/net/network.tsv").read_text().count("\n")
+    assert (folder / "out/net/network.tsv").read_text().count("\n") > pruned

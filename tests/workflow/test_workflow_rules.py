@@ -98,6 +98,7 @@ def test_there_is_one_environment_and_every_rule_uses_it() -> None:
         assert re.search(r"^ +conda:\n +ENVIRONMENT$", text, re.M), name
 
 
+@pytest.mark.complete  # `make lint` says so of the first
 @pytest.mark.workflow
 @pytest.mark.parametrize("snakefile", ["Snakefile", "workflow/Snakefile"])
 def test_snakemake_lint_is_clean(snakefile: str) -> None:
@@ -110,6 +111,7 @@ def test_snakemake_lint_is_clean(snakefile: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.complete  # `make lint` says so, too
 @pytest.mark.workflow
 def test_snakefiles_are_formatted() -> None:
     done = subprocess.run(

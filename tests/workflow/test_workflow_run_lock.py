@@ -12,7 +12,7 @@ from workflow_runs import ROOT
 
 CODE = """
 import sys
-from pairtile.runtime.run_lock import release_locks_of_a_killed_run
+from pairtile.runtime.earlier_runs import release_locks_of_a_killed_run
 print(release_locks_of_a_killed_run(sys.argv[1]), flush=True)
 sys.stdin.readline()
 """

@@ -90,7 +90,7 @@ def test_a_job_that_was_killed_has_left_no_word(tmp_path: Path) -> None:
     hint = "(check log file(s) for error details)"
     own.write_text(f"Error in rule chunk:\n    jobid: 3\n    log: {log} {hint}\n")
     said = failure([str(own)])
-    assert "chunk: the job ended without a word: it may have been killed" in said
+    assert "chunk: the job ended without a message: it may have been killed" in said
     assert f"log: {log}" in said
 
 

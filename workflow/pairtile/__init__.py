@@ -10,7 +10,11 @@ needs only the configuration (Snakemake, at each start) does not wait for numpy 
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, _, __all__ = lazy_loader.attach_stub(__name__, __file__)
 __all__ += ["__version__"]
 
 __version__ = "0.1.0"
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

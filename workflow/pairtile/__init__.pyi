@@ -12,9 +12,9 @@ from .io.expression import read_expression as read_expression
 from .io.gold_standard import read_gold_standard as read_gold_standard
 from .io.networks.formats import export_network as export_network
 from .io.regulators import read_regulators as read_regulators
+from .methods.mirna_targets.api import duplex_energy as duplex_energy
+from .methods.mirna_targets.api import mirna_edges as mirna_edges
 from .methods.mirna_targets.api import mirna_targets as mirna_targets
-from .methods.mirna_targets.api_duplex_energy import duplex_energy as duplex_energy
-from .methods.mirna_targets.api_edges import mirna_edges as mirna_edges
 from .methods.multimodal_correlation.api import multimodal_correlation as multimodal_correlation
 from .methods.multimodal_correlation.api_conditions import condition_tests as condition_tests
 from .methods.multimodal_correlation.api_mode_correlation import ModeCorrelation as ModeCorrelation
@@ -37,10 +37,10 @@ from .methods.mutual_information.api_network import target_z as target_z
 from .methods.mutual_information.bootstrap import bootstrap_consensus as bootstrap_consensus
 from .methods.predictor_pairs.api import predictor_edges as predictor_edges
 from .methods.predictor_pairs.api import predictor_pairs as predictor_pairs
-from .methods.trajectory_correlation.api import trajectory_correlation as trajectory_correlation
-from .methods.trajectory_correlation.api_motion_correlation import (
+from .methods.trajectory_correlation.api import (
     MotionCorrelation as MotionCorrelation,
 )
+from .methods.trajectory_correlation.api import trajectory_correlation as trajectory_correlation
 from .preprocess.expression import Prepared as Prepared
 from .simulate import BooleanSimulation as BooleanSimulation
 from .simulate import Simulation as Simulation

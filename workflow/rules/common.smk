@@ -20,9 +20,9 @@ os.environ.update(
 )
 
 from pairtile import __version__ as VERSION
-from pairtile.runtime.clock import mend_future_times
+from pairtile.runtime.earlier_runs import redate_future_results
 from pairtile.config import check_inputs_exist, check_results_writable, load_config
-from pairtile.config.yaml_file import read_mapping_file
+from pairtile.config.load import read_mapping_file
 from pairtile.errors import ConfigError
 from pairtile.runtime.files import read_json_once
 from pairtile.runtime.requests import read_requests
@@ -46,7 +46,6 @@ ANALYSIS = f"{CONFIG.results}/{{analysis}}"
 LOGS = f"{ANALYSIS}/logs"
 STEPS = f"{ANALYSIS}/steps"
 ENVIRONMENT = f"{WORKFLOW_FOLDER}/../envs/pairtile.yaml"
-SECTIONS = {name: section.resolved() for name, section in CONFIG.analyses.items()}
 
 
 wildcard_constraints:
@@ -56,7 +55,7 @@ wildcard_constraints:
 
 
 @cache
-def see_to_earlier_runs():
+def clean_up_interrupted_run():
     """Before the first job: let go of what a killed run held, and drop its damaged chunks.
 
     Called while the graph of jobs is built, when Snakemake knows whether it will run any: a dry
@@ -66,7 +65,7 @@ def see_to_earlier_runs():
         return
     starts_jobs = not (workflow.dryrun or workflow.touch)
     if starts_jobs:
-        from pairtile.runtime.run_lock import release_locks_of_a_killed_run
+        from pairtile.runtime.earlier_runs import release_locks_of_a_killed_run
 
         if not DEFAULT_STORAGE:
             check_results_writable(CONFIG)
@@ -75,7 +74,7 @@ def see_to_earlier_runs():
     # Chunks left by an earlier run are taken over only whole; a damaged one is computed again.
     for analysis in CONFIG.analyses:
         folder = Path(CONFIG.results) / analysis
-        message = mend_future_times(folder, time.time(), dry_run=not starts_jobs)
+        message = redate_future_results(folder, time.time(), dry_run=not starts_jobs)
         if message:
             logger.warning(message)
         if (folder / "scan").is_dir() or (folder / "chunks").is_dir():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import inspect
 import random
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from mirna_sequences import of_workflow, random_sequences, write_fasta
 from pairtile import (
     InputError,
     duplex_energy,
@@ -20,7 +20,6 @@ from pairtile import (
     mirna_targets,
 )
 from pairtile.config import load_config
-from workflow_runs import Analysis
 
 pytest.importorskip("RNA", reason="needs the package ViennaRNA")
 
@@ -30,37 +29,6 @@ def _on_the_cpu(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     """``backend: auto`` is the CPU here."""
     if not request.node.get_closest_marker("gpu"):
         monkeypatch.setattr("pairtile.gpu.device._cuda_problem", lambda: "not in this test")
-
-
-Sequences = dict[str, str]
-
-
-def random_sequences(seed: int = 5) -> tuple[Sequences, Sequences]:
-    """Eight miRNAs, and ten transcripts with a site of some miRNA in each, also at both ends."""
-    draw = random.Random(seed)
-    mirnas = {f"mir-{k}": "".join(draw.choices("ACGU", k=20 + k % 4)) for k in range(8)}
-    transcripts = {}
-    for k in range(10):
-        site = mirnas[f"mir-{k % 8}"][1:18][::-1].translate(str.maketrans("ACGU", "TGCA"))
-        letters = "".join(draw.choices("ACGTN", weights=[9, 9, 9, 9, 1], k=draw.randint(50, 300)))
-        at = (0, len(letters), 30)[k % 3]
-        transcripts[f"tr-{k}"] = letters[:at] + site + letters[at:]
-    return mirnas, transcripts
-
-
-def write_fasta(path: Path, sequences: Sequences) -> Path:
-    text = "".join(f">{name} a header\n{letters}\n" for name, letters in sequences.items())
-    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
-    return path
-
-
-def of_workflow(folder: Path, **changes: Any) -> Path:
-    """The folder of an analysis of ``random_sequences`` by the workflow's steps."""
-    mirnas, transcripts = random_sequences()
-    write_fasta(folder / "mirnas.fa", mirnas)
-    write_fasta(folder / "transcripts.fa", transcripts)
-    base = {"method": "mirna_targets", "mirnas": "mirnas.fa", "transcripts": "transcripts.fa"}
-    return Analysis(folder, base | {"export": ["tsv"]} | changes).all().out
 
 
 SETTINGS: dict[str, dict[str, Any]] = {

@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from documents import first_column, section_of_page, text_of
+from mirna_sequences import of_workflow, random_sequences
 from pairtile import mirna_targets
 from pairtile.method import get_method
-from pairtile.methods.mirna_targets.config import TargetEstimator
+from pairtile.methods.mirna_targets.config import AlignmentConfig
 from pairtile.runtime.files import read_json
-from test_api_mirna_targets import of_workflow, random_sequences
-from test_docs import ROOT, first_column, section_of_page, text_of
+from paths import ROOT
 
 pytest.importorskip("RNA", reason="needs the package ViennaRNA")
 
@@ -63,7 +64,7 @@ def test_counts_of_the_summary_are_described(out: Path) -> None:
 
 def test_every_setting_is_explained() -> None:
     page = text_of(METHOD_PAGE)
-    for key in TargetEstimator.model_fields:
+    for key in AlignmentConfig.model_fields:
         assert f"`{key}" in page, key
 
 

@@ -17,9 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_fold import energy_of_structure, fold, structures
 from pairtile.gpu.device import choose
-from pairtile.methods.mirna_targets import duplex_energy
-from pairtile.methods.mirna_targets.duplex_energy import LONGEST_ON_GPU, DuplexEnergy
-from pairtile.methods.mirna_targets.turner_1999 import turner_1999
+from pairtile.methods.mirna_targets import energy as energy_module
+from pairtile.methods.mirna_targets.energy import LONGEST_ON_GPU, DuplexEnergy, turner_1999
 
 both_backends = pytest.mark.parametrize(
     "backend", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
@@ -250,7 +249,7 @@ def test_the_most_stable_strings_do_not_overflow(backend):
 def test_multiloops_fold_as_the_reference_says(backend, monkeypatch):
     """In strings where they win: with tables that reward them."""
     tables = turner_1999()._replace(**CHEAP_MULTILOOPS)
-    monkeypatch.setattr(duplex_energy, "turner_1999", lambda celsius: tables)
+    monkeypatch.setattr(energy_module, "turner_1999", lambda celsius: tables)
     strings = random_strings(19, 40, 12, 50, "GCAU")
     energies = DuplexEnergy(choose(backend)).fold(strings)
     assert hundredths(energies) == [fold(text, tables) for text in strings]
@@ -263,7 +262,7 @@ def test_energies_do_not_depend_on_company_or_order(backend, monkeypatch):
     together = folder.fold(strings)
     order = np.random.default_rng(1).permutation(len(strings))
     assert np.array_equal(folder.fold([strings[k] for k in order]), together[order])
-    monkeypatch.setattr(duplex_energy, "STRINGS_AT_A_TIME", 37)
+    monkeypatch.setattr(energy_module, "STRINGS_AT_A_TIME", 37)
     assert np.array_equal(folder.fold(strings), together)
     assert np.array_equal(folder.fold(strings[:1]), together[:1])
 
@@ -290,7 +289,7 @@ def test_where_gpu_memory_runs_out_fewer_strings_are_folded_at_a_time(monkeypatc
 
     strings = duplexes(13, 200)
     expected = DuplexEnergy(choose("cpu")).fold(strings)
-    monkeypatch.setattr(duplex_energy, "STRINGS_AT_A_TIME", 200)
+    monkeypatch.setattr(energy_module, "STRINGS_AT_A_TIME", 200)
     monkeypatch.setattr(DuplexEnergy, "_fold_cuda", scarce)
     assert np.array_equal(DuplexEnergy(choose("cuda")).fold(strings), expected)
     assert sizes == [200, 100, 50, 50, 50, 50]
@@ -353,5 +352,5 @@ def test_at_37_degrees_energies_are_those_of_viennarna(monkeypatch):
         text=True,
         check=True,
     )
-    monkeypatch.setattr(duplex_energy, "CELSIUS", 37.0)
+    monkeypatch.setattr(energy_module, "CELSIUS", 37.0)
     assert hundredths(DuplexEnergy(choose("cpu")).fold(strings)) == json.loads(done.stdout)

@@ -12,12 +12,17 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from pairtile.methods.mirna_targets.export_bed import COLOURS, write_hits_bed
-from pairtile.methods.mirna_targets.export_gff3 import write_hits_gff3
-from pairtile.methods.mirna_targets.export_places import Places, hit_places, lift_of
-from pairtile.methods.mirna_targets.export_tables import hits_table
+from pairtile.methods.mirna_targets.export import (
+    COLOURS,
+    Places,
+    hit_places,
+    items_to_genome,
+    write_hits_bed,
+    write_hits_gff3,
+)
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
 from pairtile.methods.mirna_targets.prepare import PreparedSequences
+from pairtile.methods.mirna_targets.tables import hits_table
 from pairtile.methods.mirna_targets.transcript_model import read_transcript_models
 
 LET7 = "UGAGGUAGUAGGUUGUAUAGUU"
@@ -43,8 +48,8 @@ def several(folder: Path) -> tuple[PreparedSequences, pa.Table]:
 
 def places(folder: Path, sequences: PreparedSequences, hits: pa.Table) -> Places:
     (folder / "a.bed").write_text(BED)
-    lift = lift_of(sequences.items, read_transcript_models(folder / "a.bed"))
-    return hit_places(hits, lift.models)
+    to_genome = items_to_genome(sequences.items, read_transcript_models(folder / "a.bed"))
+    return hit_places(hits, to_genome)
 
 
 def lines(path: Path) -> list[list[str]]:
@@ -128,12 +133,12 @@ def test_gff3_without_energies_tells_none(tmp_path: Path) -> None:
 def test_transcripts_of_another_length_stay_in_their_own_coordinates(tmp_path: Path) -> None:
     sequences = hand.prepared(tmp_path, {"m1": LET7}, {**TRANSCRIPTS, "plus": "GG" + SITE})
     (tmp_path / "a.bed").write_text(BED)
-    lift = lift_of(sequences.items, read_transcript_models(tmp_path / "a.bed"))
-    assert [model is not None for model in lift.models] == [False, False, True, False]
-    assert (lift.n_missing, lift.n_other_length, lift.n_ambiguous) == (1, 1, 0)
+    to_genome = items_to_genome(sequences.items, read_transcript_models(tmp_path / "a.bed"))
+    assert [model is not None for model in to_genome.models] == [False, False, True, False]
+    assert (to_genome.n_missing, to_genome.n_other_length, to_genome.n_ambiguous) == (1, 1, 0)
     rows = hand.rows([hand.ungapped_hit(sequences, "m1", "plus", 3)])
     hits = hits_table(rows, sequences.items, sequences.state)
-    write_hits_bed(hits, hit_places(hits, lift.models), tmp_path / "hits.bed")
+    write_hits_bed(hits, hit_places(hits, to_genome), tmp_path / "hits.bed")
     assert lines(tmp_path / "hits.bed")[0][:4] == ["plus", "2", "24", "m1"]
 
 
@@ -210,8 +215,8 @@ def test_letters_at_the_places_are_those_of_the_site(tmp_path: Path) -> None:
         ]
     )
     hits = hits_table(rows, sequences.items, sequences.state)
-    lift = lift_of(sequences.items, read_transcript_models(tmp_path / "a.bed"))
-    write_hits_bed(hits, hit_places(hits, lift.models), tmp_path / "hits.bed")
+    to_genome = items_to_genome(sequences.items, read_transcript_models(tmp_path / "a.bed"))
+    write_hits_bed(hits, hit_places(hits, to_genome), tmp_path / "hits.bed")
     found = lines(tmp_path / "hits.bed")
     assert len(found) == hits.num_rows > 200
     assert [int(line[1]) for line in found] == sorted(int(line[1]) for line in found)
@@ -234,7 +239,7 @@ def test_letters_at_the_places_are_those_of_the_site(tmp_path: Path) -> None:
         for row in told.itertuples()
     ]
     assert sorted(seen) == sorted(expected)
-    write_hits_gff3(hits, hit_places(hits, lift.models), tmp_path / "hits.gff3")
+    write_hits_gff3(hits, hit_places(hits, to_genome), tmp_path / "hits.gff3")
     features = pd.DataFrame([line for line in lines(tmp_path / "hits.gff3") if len(line) == 9])
     covered = features[4].astype(int) - features[3].astype(int) + 1
     of_hit = covered.groupby(features[8].str.extract(r"ID=hit(\d+);")[0].astype(int)).sum()
@@ -250,5 +255,5 @@ def test_places_are_sorted_and_complete(tmp_path: Path, annotated: bool) -> None
     keys = list(zip(found.sequence.tolist(), found.begin.tolist(), strict=True))
     assert keys == sorted(keys)
     assert found.names == sorted(found.names)
-    assert found.lifted.sum() == (3 if annotated else 0)
+    assert found.in_genome.sum() == (3 if annotated else 0)
     assert len(found.block_begin) == found.block_offsets[-1]

@@ -15,11 +15,16 @@ import pyarrow.parquet as pq
 import pytest
 from hand_made_hits import BODY, LET7, SEED
 from pairtile.errors import InputError
-from pairtile.methods.mirna_targets.arrow_tsv import write_arrow_tsv
-from pairtile.methods.mirna_targets.export_extras import WINDOW, extra_columns
-from pairtile.methods.mirna_targets.export_hits import FILES, write_hits
-from pairtile.methods.mirna_targets.export_tables import hits_table, targets_table
+from pairtile.methods.mirna_targets.config import ExtraColumnsConfig
+from pairtile.methods.mirna_targets.export import FILES, write_hits
 from pairtile.methods.mirna_targets.prepare import PreparedSequences
+from pairtile.methods.mirna_targets.tables import (
+    WINDOW,
+    extra_columns,
+    hits_table,
+    targets_table,
+    write_arrow_tsv,
+)
 
 
 def several(folder: Path) -> tuple[PreparedSequences, list[dict[str, Any]]]:
@@ -175,7 +180,7 @@ def test_transcripts_that_stay_where_they_are_are_told(tmp_path: Path) -> None:
 def test_extras_are_columns_before_the_alignment(tmp_path: Path) -> None:
     rna = pytest.importorskip("RNA")
     sequences, hits = several(tmp_path)
-    asked = {"duplex_energy": True, "accessibility": True}
+    asked = ExtraColumnsConfig(duplex_energy=True, accessibility=True)
     write_hits([hand.rows(hits)], sequences.items, sequences.state, tmp_path, extras=asked)
     found = pd.read_parquet(tmp_path / "hits.parquet")
     assert found.columns[-5:-3].tolist() == ["duplex_energy_kcal_mol", "accessibility"]
@@ -188,14 +193,14 @@ def test_extras_are_columns_before_the_alignment(tmp_path: Path) -> None:
         assert 0 <= row["accessibility"] <= 1
     tsv = pd.read_csv(tmp_path / "hits.tsv", sep="\t")
     assert tsv["accessibility"].tolist() == found["accessibility"].tolist()
-    only = {"duplex_energy": False, "accessibility": True}
+    only = ExtraColumnsConfig(accessibility=True)
     write_hits([hand.rows(hits)], sequences.items, sequences.state, tmp_path, extras=only)
     assert "duplex_energy_kcal_mol" not in pd.read_parquet(tmp_path / "hits.parquet")
 
 
 def test_accessibility_is_the_same_folded_as_a_whole_or_around_a_site(tmp_path: Path) -> None:
     pytest.importorskip("RNA")
-    from pairtile.methods.mirna_targets.viennarna import site_accessibility
+    from pairtile.methods.mirna_targets.energy import site_accessibility
 
     rng = np.random.default_rng(3)
     texts = {name: "".join(rng.choice(list("ACGU"), 400)) for name in ("many", "few")}
@@ -204,7 +209,9 @@ def test_accessibility_is_the_same_folded_as_a_whole_or_around_a_site(tmp_path: 
     places = [("many", begin) for begin in range(1, 378, 7)] + [("few", 9), ("short", 9)]
     hits = [hand.ungapped_hit(sequences, "m", *place, rank=n) for n, place in enumerate(places)]
     table = hits_table(hand.rows(hits), sequences.items, sequences.state)
-    found = extra_columns(table, sequences.state, {"accessibility": True})["accessibility"]
+    found = extra_columns(table, sequences.state, ExtraColumnsConfig(accessibility=True))[
+        "accessibility"
+    ]
     rows = table.select(["transcript", "site_begin", "site_end"]).to_pylist()
     for row, probability in zip(rows, found.to_pylist(), strict=True):
         expected = site_accessibility(texts[row["transcript"]], row["site_begin"], row["site_end"])
@@ -219,7 +226,9 @@ def test_a_site_longer_than_the_window_has_an_accessibility(tmp_path: Path) -> N
     sequences = hand.prepared(tmp_path, {"m": long}, {"t": "A" * 200})
     hit = hand.ungapped_hit(sequences, "m", "t", 20)
     table = hits_table(hand.rows([hit]), sequences.items, sequences.state)
-    found = extra_columns(table, sequences.state, {"accessibility": True})["accessibility"]
+    found = extra_columns(table, sequences.state, ExtraColumnsConfig(accessibility=True))[
+        "accessibility"
+    ]
     assert found.to_pylist() == [1.0]
 
 

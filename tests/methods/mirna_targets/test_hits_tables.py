@@ -12,8 +12,8 @@ import pytest
 from hand_made_hits import BODY, LET7, SEED
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pairtile.methods.mirna_targets.export_tables import hits_table
 from pairtile.methods.mirna_targets.prepare import PreparedSequences
+from pairtile.methods.mirna_targets.tables import hits_table
 
 PAIRS = {"AU", "UA", "GC", "CG"}
 
@@ -148,7 +148,7 @@ def test_local_au_by_hand(tmp_path: Path) -> None:
     found = one(tmp_path, "AG" + SEED + "GT", -11)
     assert found["seed_class"] == "7mer-m8"
     assert found["local_au"] == pytest.approx((1 / 2 + 1 / 2) / (1 + 1 / 2 + 1 + 1 / 2), abs=1e-4)
-    # Letters that may be anything are left out; nothing around: no value.
+    # SequenceBatch that may be anything are left out; nothing around: no value.
     assert one(tmp_path, "ANN" + SEED + "NC", -10)["local_au"] == pytest.approx(2 / 5, abs=1e-4)
     assert math.isnan(one(tmp_path, SEED, -13)["local_au"])
 

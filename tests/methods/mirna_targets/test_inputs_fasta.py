@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pairtile.errors import InputError
 from pairtile.methods.mirna_targets.fasta import LETTERS, Fasta, read_fasta, refuse_bad_records
-from pairtile.methods.mirna_targets.restrict import match_restrict, read_restrict
+from pairtile.methods.mirna_targets.prepare import match_restrict, read_restrict
 
 
 def read(folder: Path, content: bytes | str, on_bad_record: str = "error") -> Fasta:

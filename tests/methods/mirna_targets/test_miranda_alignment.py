@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import asdict, replace
 from itertools import pairwise
 from typing import Any
 
@@ -13,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_miranda import NaiveSettings
-from pairtile.cpu.simd import LANES
+from pairtile.cpu.vectors import LANES
 from pairtile.gpu.device import choose
-from pairtile.methods.mirna_targets import alignment as target_alignment
-from pairtile.methods.mirna_targets.hits import COLUMNS, AlignmentSettings, Hits, Letters
-from pairtile.methods.mirna_targets.kernels import miranda_alignment, miranda_score_pass
-from pairtile.methods.mirna_targets.kernels.miranda_score_pass import group_mirnas
-from pairtile.methods.mirna_targets.kernels.miranda_scoring import CODES, CodedSequences, Scoring
-from pairtile.methods.mirna_targets.search import TargetSearch
+from pairtile.methods.mirna_targets import search as target_search
+from pairtile.methods.mirna_targets import search_cpu
+from pairtile.methods.mirna_targets.config import AlignmentConfig
+from pairtile.methods.mirna_targets.scoring import CODES, CodedSequences, Scoring
+from pairtile.methods.mirna_targets.search import COLUMNS, Hits, SequenceBatch, TargetSearch
+from pairtile.methods.mirna_targets.search_cpu import group_mirnas
 
 both_backends = pytest.mark.parametrize(
     "backend", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
@@ -28,7 +27,7 @@ both_backends = pytest.mark.parametrize(
 
 LET7 = "UGAGGUAGUAGGUUGUAUAGUU"
 SITE = "AACUAUACAACCUACUACCUCA"
-PLAIN = AlignmentSettings(energies=False)
+PLAIN = AlignmentConfig(energies=False)
 COMPLEMENT = str.maketrans("ACGUTacgut", "UGCAAugcaa")
 IUPAC = "ACGU" * 6 + "acgut" * 3 + "TNRYKMSWBDHVXn"
 
@@ -36,11 +35,13 @@ IUPAC = "ACGU" * 6 + "acgut" * 3 + "TNRYKMSWBDHVXn"
 def search(
     mirnas: list[str],
     references: list[str],
-    settings: AlignmentSettings = PLAIN,
+    settings: AlignmentConfig = PLAIN,
     backend: str = "cpu",
     allowed: Any = None,
 ) -> Hits:
-    opened = TargetSearch(Letters.of(mirnas), Letters.of(references), settings, choose(backend))
+    opened = TargetSearch(
+        SequenceBatch.of(mirnas), SequenceBatch.of(references), settings, choose(backend)
+    )
     return opened.hits(0, len(mirnas), np.arange(len(references)), allowed)
 
 
@@ -51,9 +52,9 @@ def entries(hits: Hits) -> list[tuple[Any, ...]]:
 
 
 def naive_entries(
-    mirnas: list[str], references: list[str], settings: AlignmentSettings, allowed: Any = None
+    mirnas: list[str], references: list[str], settings: AlignmentConfig, allowed: Any = None
 ) -> list[tuple[Any, ...]]:
-    of_naive = NaiveSettings(**asdict(settings))
+    of_naive = NaiveSettings(**settings.model_dump())
     names = [name for name in COLUMNS[3:] if name != "energy_kcal_mol"]
     return [
         (i, j, rank, *(getattr(hit, name) for name in names))
@@ -65,11 +66,15 @@ def naive_entries(
 
 
 def coded(sequences: list[str]) -> CodedSequences:
-    letters = Letters.of(sequences)
+    letters = SequenceBatch.of(sequences)
     return CodedSequences(CODES[letters.text], letters.offsets)
 
 
-def scoring_of(settings: AlignmentSettings) -> Scoring:
+def changed(settings: AlignmentConfig, **values: Any) -> AlignmentConfig:
+    return settings.model_copy(update=values)
+
+
+def scoring_of(settings: AlignmentConfig) -> Scoring:
     return Scoring.of(settings.score, settings.scale, settings.gap_open, settings.gap_extend)
 
 
@@ -102,7 +107,8 @@ def problems(draw: Any) -> Any:
         references.append(with_sites(source, reference, mirnas)[:300] or "A")
     scale = draw(st.sampled_from([4.0, 4.0, 1.0, 0.0, 2.5, 0.3, 10.0, 400.0, 2000.0]))
     score = draw(st.sampled_from([140.0, 100.0, 60.0, 30.0, 10.0, 1.0, 0.5, 55.5]))
-    asked = AlignmentSettings(
+    asked = changed(
+        PLAIN,
         score=score * (scale if scale >= 10 else 1),
         scale=scale,
         gap_open=draw(st.sampled_from([-9.0, -4.0, 0.0, -1.0, -20.0, -3.7])),
@@ -130,11 +136,9 @@ def test_hits_are_those_of_the_rules(backend: str, problem: Any) -> None:
 @settings(max_examples=15, deadline=None)
 def test_candidates_are_the_best_of_each_diagonal(problem: Any) -> None:
     mirnas, references, asked, allowed = problem
-    asked = replace(asked, trim=None)
-    found = miranda_alignment.candidates(
-        coded(mirnas), coded(references), scoring_of(asked), allowed
-    )
-    of_naive = NaiveSettings(**asdict(asked))
+    asked = changed(asked, trim=None)
+    found = search_cpu.candidates(coded(mirnas), coded(references), scoring_of(asked), allowed)
+    of_naive = NaiveSettings(**asked.model_dump())
     expected = []
     for i, mirna in enumerate(mirnas):
         for j, reference in enumerate(references):
@@ -150,13 +154,14 @@ def test_candidates_are_the_best_of_each_diagonal(problem: Any) -> None:
 @settings(max_examples=15, deadline=None)
 def test_fold_strings_are_those_of_the_rules(problem: Any) -> None:
     mirnas, references, asked, _ = problem
-    asked = replace(asked, strict=False, trim=None)
+    asked = changed(asked, strict=False, trim=None)
     scoring = scoring_of(asked)
-    found = miranda_alignment.candidates(coded(mirnas), coded(references), scoring)
-    aligned = target_alignment.align(found, Letters.of(mirnas), Letters.of(references), scoring)
+    found = search_cpu.candidates(coded(mirnas), coded(references), scoring)
+    sequences = SequenceBatch.of(mirnas), SequenceBatch.of(references)
+    aligned = target_search.align(found, *sequences, scoring)
     text, offsets = aligned.fold_strings()
     whole = text.tobytes().decode()
-    of_naive = NaiveSettings(**asdict(asked))
+    of_naive = NaiveSettings(**asked.model_dump())
     assert [whole[a:b] for a, b in pairwise(offsets)] == [
         hit.fold_string
         for mirna in mirnas
@@ -173,8 +178,10 @@ def test_hits_do_not_depend_on_blocks(backend: str) -> None:
         with_sites(source, "".join(source.choices("ACGU", k=source.randint(1, 600))), mirnas)
         for _ in range(20)
     ]
-    asked = replace(PLAIN, score=110.0)
-    opened = TargetSearch(Letters.of(mirnas), Letters.of(references), asked, choose(backend))
+    asked = changed(PLAIN, score=110.0)
+    opened = TargetSearch(
+        SequenceBatch.of(mirnas), SequenceBatch.of(references), asked, choose(backend)
+    )
     whole = opened.hits(0, 70, np.arange(20))
     assert len(whole) > 100
     blocks = [[5, 19, 0], [7, 3], [1], [2], [4, 6, 8, 9, 10, 11, 12], [18, 17, 16, 15, 14, 13]]
@@ -190,12 +197,12 @@ def test_hits_do_not_depend_on_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     source = random.Random(4)
     mirnas = ["".join(source.choices("ACGU", k=22)) for _ in range(40)]
     references = [with_sites(source, "ACGU" * 50, mirnas) for _ in range(10)]
-    asked = replace(PLAIN, score=80.0)
+    asked = changed(PLAIN, score=80.0)
     whole = entries(search(mirnas, references, asked))
-    monkeypatch.setattr(miranda_alignment, "COLUMNS_AT_ONCE", 300)
-    monkeypatch.setattr(miranda_score_pass, "WINDOW", 9)
-    monkeypatch.setattr(miranda_alignment, "CANDIDATES_AT_ONCE", 40)
-    monkeypatch.setattr(target_alignment, "STATES_AT_ONCE", 300)
+    monkeypatch.setattr(search_cpu, "COLUMNS_AT_ONCE", 300)
+    monkeypatch.setattr(search_cpu, "WINDOW", 9)
+    monkeypatch.setattr(search_cpu, "CANDIDATES_AT_ONCE", 40)
+    monkeypatch.setattr(target_search, "STATES_AT_ONCE", 300)
     assert len(whole) > 50
     assert entries(search(mirnas, references, asked)) == whole
 
@@ -204,11 +211,11 @@ def test_hits_do_not_depend_on_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_hits_do_not_depend_on_where_references_are_cut(
     window: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(miranda_score_pass, "WINDOW", window)
+    monkeypatch.setattr(search_cpu, "WINDOW", window)
     reference = "".join(
         f"{'ACGUUGCA' * (k % 5)}{SITE[:k]}{'G' * (k % 3)}{SITE[k:]}" for k in range(22)
     )
-    asked = replace(PLAIN, score=100.0)
+    asked = changed(PLAIN, score=100.0)
     found = entries(search([LET7, LET7[:18]], [reference, SITE], asked))
     assert found == naive_entries([LET7, LET7[:18]], [reference, SITE], asked)
     assert len(found) > 20
@@ -223,7 +230,7 @@ def test_a_long_reference_has_the_hits_of_the_rules(backend: str, gap_extend: fl
         reference = reference[:place] + SITE[:10] + "ACGUUGCA" * (place % 5) + SITE[10:] + \
             reference[place:]  # fmt: skip
     reference = reference[:5000] + "N" * 300 + reference[5000:30_000]
-    asked = replace(PLAIN, gap_extend=gap_extend)
+    asked = changed(PLAIN, gap_extend=gap_extend)
     found = entries(search([LET7], [reference], asked, backend))
     assert found == naive_entries([LET7], [reference], asked)
     assert len(found) > 20
@@ -232,7 +239,7 @@ def test_a_long_reference_has_the_hits_of_the_rules(backend: str, gap_extend: fl
 @both_backends
 @pytest.mark.parametrize("scale", [100.0, 900.0, 5000.0])
 def test_scores_beyond_16_bits_are_exact(backend: str, scale: float) -> None:
-    asked = replace(PLAIN, score=5 * scale, scale=scale)
+    asked = changed(PLAIN, score=5 * scale, scale=scale)
     references = [SITE, "GG" + SITE.replace("CUAC", "CUC") + "AAAA" + SITE]
     found = search([LET7, LET7[:12]], references, asked, backend)
     assert entries(found) == naive_entries([LET7, LET7[:12]], references, asked)
@@ -241,7 +248,7 @@ def test_scores_beyond_16_bits_are_exact(backend: str, scale: float) -> None:
 
 def test_16_bits_are_left_where_they_do_not_suffice() -> None:
     def type_for(**changes: Any) -> Any:
-        scoring = scoring_of(replace(PLAIN, **changes))
+        scoring = scoring_of(changed(PLAIN, **changes))
         return group_mirnas(coded([LET7]), scoring)[0].profile.dtype
 
     assert type_for() == np.int16
@@ -256,7 +263,7 @@ def test_16_bits_are_left_where_they_do_not_suffice() -> None:
 def test_every_length_of_mirna(backend: str, n: int) -> None:
     mirna = (LET7 * 3)[:n]
     references = [mirna[::-1].translate(COMPLEMENT), "ACG" + mirna[::-1].translate(COMPLEMENT)[1:]]
-    asked = replace(PLAIN, score=20.0)
+    asked = changed(PLAIN, score=20.0)
     found = entries(search([mirna], references, asked, backend))
     assert found == naive_entries([mirna], references, asked)
     assert (len(found) > 0) == (n > 3)
@@ -277,7 +284,7 @@ def test_nothing_to_search_gives_no_hits(backend: str) -> None:
         assert entries(found) == []
         assert found.score.dtype == np.float64
     assert len(search([LET7], [SITE], backend=backend, allowed=np.array([[False]]))) == 0
-    assert len(search([LET7], [SITE], replace(PLAIN, score=1000.0), backend)) == 0
+    assert len(search([LET7], [SITE], changed(PLAIN, score=1000.0), backend)) == 0
 
 
 def test_a_perfect_site_is_found_where_it_stands() -> None:
@@ -297,13 +304,13 @@ def test_an_off_end_tail_is_padded() -> None:
 def test_energies_decide_and_are_reported() -> None:
     pytest.importorskip("RNA", reason="needs the package ViennaRNA")
     reference = SITE + "CCCC" + SITE.replace("CAACC", "CACCC")
-    all_hits = search([LET7], [reference], AlignmentSettings())
+    all_hits = search([LET7], [reference], AlignmentConfig())
     assert all_hits.energy_kcal_mol[0] == np.float32(-39.3)
     assert len(all_hits) == 2
-    assert len(search([LET7], [reference], AlignmentSettings(energy=-39.0))) == 1
+    assert len(search([LET7], [reference], AlignmentConfig(energy=-39.0))) == 1
     # As in miRanda, -39.3 in 32 bits is compared with -39.3 in 64 bits: it is a little larger.
-    assert len(search([LET7], [reference], AlignmentSettings(energy=-39.299999))) == 1
-    assert len(search([LET7], [reference], AlignmentSettings(energy=-39.3))) == 0
+    assert len(search([LET7], [reference], AlignmentConfig(energy=-39.299999))) == 1
+    assert len(search([LET7], [reference], AlignmentConfig(energy=-39.3))) == 0
 
 
 @pytest.mark.parametrize(
@@ -321,4 +328,4 @@ def test_energies_decide_and_are_reported() -> None:
 )
 def test_impossible_settings_are_refused(change: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        search([LET7], [SITE], replace(PLAIN, **change))
+        search([LET7], [SITE], changed(PLAIN, **change))

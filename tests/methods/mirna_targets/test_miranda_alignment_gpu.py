@@ -12,18 +12,16 @@ import pytest
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import choose
 from pairtile.methods.mirna_targets import screen_cuda as target_screen_cuda
+from pairtile.methods.mirna_targets import search_cpu
 from pairtile.methods.mirna_targets import search_cuda as target_search_cuda
-from pairtile.methods.mirna_targets import search_plan as plan
-from pairtile.methods.mirna_targets.alignment import Alignments, align
-from pairtile.methods.mirna_targets.hits import Letters
-from pairtile.methods.mirna_targets.kernels import miranda_alignment
-from pairtile.methods.mirna_targets.kernels.miranda_scoring import (
+from pairtile.methods.mirna_targets.scoring import (
     CODES,
     Candidates,
     CodedSequences,
     Scoring,
 )
-from pairtile.methods.mirna_targets.traceback_cuda import Traced
+from pairtile.methods.mirna_targets.screen_cuda import Traced
+from pairtile.methods.mirna_targets.search import Alignments, SequenceBatch, align
 
 Search = Callable[..., Candidates]
 
@@ -50,7 +48,7 @@ COMPLEMENT = str.maketrans("ACGU", "UGCA")
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
 def search(request) -> Search:
     if request.param == "cpu":
-        return miranda_alignment.candidates
+        return search_cpu.candidates
     return on_gpu()
 
 
@@ -172,13 +170,15 @@ def test_gpu_finds_what_the_cpu_finds_wherever_it_cuts(settings, window_blocks, 
     if window_blocks is not None:
         # Sites lie every 60 letters, so that many reach across the ends of such windows.
         def short_windows(columns: int, *_: int) -> tuple[int, int]:
-            return -(-plan.blocks(columns) // (plan.THREADS * window_blocks)), window_blocks
+            return -(
+                -target_screen_cuda.blocks(columns) // (target_screen_cuda.THREADS * window_blocks)
+            ), window_blocks
 
-        monkeypatch.setattr(plan, "windows", short_windows)
+        monkeypatch.setattr(target_screen_cuda, "windows", short_windows)
     if settings.score == 1:
         references = references[1:4]
     inputs = coded(mirnas), coded(references), scoring_of(settings)
-    assert_equal(on_gpu()(*inputs), miranda_alignment.candidates(*inputs))
+    assert_equal(on_gpu()(*inputs), search_cpu.candidates(*inputs))
 
 
 @pytest.mark.gpu
@@ -188,7 +188,7 @@ def test_gpu_grows_its_lists(monkeypatch):
     monkeypatch.setattr(target_screen_cuda, "FREE_SHARE", 2**50)
     found = on_gpu()(*inputs)
     assert len(found) > 10_000  # lists begin with 1024 places
-    assert_equal(found, miranda_alignment.candidates(*inputs))
+    assert_equal(found, search_cpu.candidates(*inputs))
 
 
 @pytest.fixture
@@ -245,8 +245,8 @@ def test_gpu_sorts_candidates_that_no_number_holds():
 def aligned_on_cpu(
     mirnas: list[str], references: list[str], scoring: Scoring, allowed=None
 ) -> Alignments:
-    found = miranda_alignment.candidates(coded(mirnas), coded(references), scoring, allowed)
-    return align(found, Letters.of(mirnas), Letters.of(references), scoring)
+    found = search_cpu.candidates(coded(mirnas), coded(references), scoring, allowed)
+    return align(found, SequenceBatch.of(mirnas), SequenceBatch.of(references), scoring)
 
 
 def assert_same_alignments(found: Traced, wanted: Alignments) -> None:
@@ -319,7 +319,7 @@ def test_gpu_agrees_with_the_cpu_on_human_sequences(shared):
     inputs = coded(mirnas), coded(transcripts), Scoring.of(140, 4, -9, -4)
     found = on_gpu()(*inputs)
     assert len(found) > 5000
-    assert_equal(found, miranda_alignment.candidates(*inputs))
+    assert_equal(found, search_cpu.candidates(*inputs))
     traced = target_search_cuda.alignments(*inputs, device=choose("cuda"))
     assert_same_alignments(traced, aligned_on_cpu(mirnas, transcripts, inputs[2]))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 from pairtile.gpu.device import choose
+from pairtile.methods.mirna_targets.config import AlignmentConfig
 from pairtile.methods.mirna_targets.fasta import Fasta, read_fasta
-from pairtile.methods.mirna_targets.hits import AlignmentSettings, Hits, Letters
 from pairtile.methods.mirna_targets.miranda_text import TextSequences, write_miranda_text
-from pairtile.methods.mirna_targets.search import TargetSearch
+from pairtile.methods.mirna_targets.search import Hits, SequenceBatch, TargetSearch
 
 GOLDEN_RUNS = [
     "bantam_default",
@@ -64,13 +63,13 @@ both_backends = pytest.mark.parametrize(
 )
 
 
-def settings_of(words: Sequence[str]) -> AlignmentSettings:
+def settings_of(words: Sequence[str]) -> AlignmentConfig:
     asked: dict[str, Any] = {"strict": "-strict" in words, "energies": "-noenergy" not in words}
     for flag, value in pairwise(words):
         if flag in VALUES:
             name, number_type = VALUES[flag]
             asked[name] = number_type(value)
-    return AlignmentSettings(**asked)
+    return AlignmentConfig(**asked)
 
 
 def after_settings(printed: bytes) -> bytes:
@@ -105,8 +104,8 @@ def test_text_is_what_miranda_prints(backend: str, name: str, shared: Path) -> N
         allowed = np.array([[(a, b) in asked for b in transcripts.names] for a in mirnas.names])
         pairs = np.argwhere(allowed)
     search = TargetSearch(
-        Letters(mirnas.text, mirnas.offsets),
-        Letters(transcripts.text, transcripts.offsets),
+        SequenceBatch(mirnas.text, mirnas.offsets),
+        SequenceBatch(transcripts.text, transcripts.offsets),
         settings,
         choose(backend),
     )
@@ -153,7 +152,7 @@ def hits(*rows: tuple[int, int, int, float, float]) -> Hits:
 
 
 def text(found: list[Hits], **asked: Any) -> str:
-    settings = asked.pop("settings", AlignmentSettings())
+    settings = asked.pop("settings", AlignmentConfig())
     out = io.BytesIO()
     write_miranda_text(found, MIRNAS, TRANSCRIPTS, settings, out, **asked)
     return out.getvalue().decode("latin-1")
@@ -202,7 +201,7 @@ def test_a_pair_whose_energies_add_up_to_zero_or_more_has_no_summary() -> None:
 
 
 def test_without_energies_zeros_stand_for_them() -> None:
-    settings = AlignmentSettings(energies=False)
+    settings = AlignmentConfig(energies=False)
     printed = text([hits((0, 0, 0, 150.0, 0.0))], settings=settings)
     assert "kCal" not in printed
     assert ">m1\tt1\t150.00\t0.00\t2 21\t4 25\t3\t66.67%\t100.00%\n" in printed
@@ -210,7 +209,7 @@ def test_without_energies_zeros_stand_for_them() -> None:
 
 
 def test_trim_shortens_the_length_of_the_pair_but_not_what_was_read() -> None:
-    settings = replace(AlignmentSettings(), trim=45)
+    settings = AlignmentConfig(trim=45)
     printed = text([hits((0, 2, 0, 150.0, -1.0))], settings=settings, quiet=False)
     assert "Read Sequence:t3 \xe9(60 nt)\n" in printed
     assert ">>m1\tt3\t150.00\t-1.00\t150.00\t-1.00\t3\t22\t45\t 4\n" in printed

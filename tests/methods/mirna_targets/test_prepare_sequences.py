@@ -19,7 +19,7 @@ from pairtile.methods.mirna_targets.prepare import (
     header_lines,
     prepare_sequences,
 )
-from pairtile.preprocess.item_names import printable, unique_names
+from pairtile.preprocess.items import printable, unique_names
 
 MIRNAS = ">m1 first\nUGAGGUAGUAGGUUGUAUAGUU\n>m2\nUAGCAGCACGUAAAUAUUGGCG\n"
 TRANSCRIPTS = ">long\nACGUACGUAC\n>short\nACG\n>middle a gene\nACGUA\n>also_short\nUUU\n"

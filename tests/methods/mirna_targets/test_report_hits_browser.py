@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from browser_page import CHROMIUM, Page, table_rows
-from pairtile.methods.mirna_targets.report_tables import MAX_HITS
+from pairtile.methods.mirna_targets.report_hits import MAX_HITS
 from pairtile.report import write_report
 from pairtile.report.formats import number
 from pairtile.report.packed_columns import to_digits
+from result_files import AWKWARD
 from shared_hits import LINES, write_different
-from test_report_results import AWKWARD
 
 pytestmark = [
     pytest.mark.browser,

@@ -12,9 +12,9 @@ from mirna_results import write_mirna_results
 from pairtile.errors import StoreError
 from pairtile.methods.mirna_targets import figures
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
-from pairtile.methods.mirna_targets.report_hit_cards import alignment_of
-from pairtile.methods.mirna_targets.report_tables import (
+from pairtile.methods.mirna_targets.report_hits import (
     POSITION_BINS,
+    alignment_of,
     read_hits,
     read_targets,
     target_rows,

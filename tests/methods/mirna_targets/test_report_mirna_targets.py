@@ -11,14 +11,13 @@ import lxml.html
 import numpy as np
 import pandas as pd
 import pytest
+from browser_page import CHROMIUM, DARK, browse, opened
 from mirna_results import write_mirna_results
-from pairtile.methods.mirna_targets.report_tables import hits_of, read_hits
+from pairtile.methods.mirna_targets.report_hits import hits_of, read_hits
 from pairtile.report.page import render_page
 from pairtile.report.results import read_results
-from report_tables import edge_rows
-from test_report_browser import CHROMIUM, DARK, browse, opened, report
-from test_report_page import page_of, part, read_page
-from test_report_results import AWKWARD
+from report_pages import edge_rows, page_of, part, read_page, report
+from result_files import AWKWARD
 
 ALL_PARTS = [
     "findings", "figures", "hits", "network", "edges", "cleaning", "files", "run", "methods",
@@ -243,7 +242,7 @@ def test_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
 
 def test_the_report_of_a_real_run_agrees_with_its_files(tmp_path: Path) -> None:
     pytest.importorskip("RNA", reason="needs the package ViennaRNA")
-    from test_workflow_mirna_targets import plain, write_random
+    from mirna_sequences import plain, write_random
     from workflow_runs import Analysis
 
     write_random(tmp_path)

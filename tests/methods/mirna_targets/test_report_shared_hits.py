@@ -7,13 +7,11 @@ from pathlib import Path
 import lxml.html
 import pandas as pd
 import pytest
-from pairtile.methods.mirna_targets.report_hit_cards import cards
-from pairtile.methods.mirna_targets.report_shared_sites import SAME, shared_sites
-from pairtile.methods.mirna_targets.report_tables import read_hits
+from pairtile.methods.mirna_targets.report_hits import SAME, cards, read_hits, shared_sites
 from pairtile.report.page import render_page
 from pairtile.report.results import read_results
+from report_pages import part
 from shared_hits import LINES, share, write_different
-from test_report_page import part
 
 ALL_PAIRS = {"n_mirnas": 4, "n_transcripts": 120, "n_pairs": 480}
 

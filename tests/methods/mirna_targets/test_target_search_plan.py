@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from pairtile.methods.mirna_targets import search_plan as plan
-from pairtile.methods.mirna_targets.kernels.miranda_scoring import CodedSequences, Scoring
+from pairtile.methods.mirna_targets import screen_cuda as plan
+from pairtile.methods.mirna_targets.scoring import CodedSequences, Scoring
 
 
 def random_mirnas(seed: int, lengths: list[int]) -> CodedSequences:

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pairtile.errors import InputError
-from pairtile.methods.mirna_targets.genome_lift import lift_spans
 from pairtile.methods.mirna_targets.transcript_model import (
     Annotation,
     TranscriptModel,
-    match_models,
+    TranscriptToGenome,
     read_transcript_models,
 )
 
@@ -121,32 +120,32 @@ def test_bad_annotations_are_refused(tmp_path: Path, text: str, message: str) ->
 def test_names_are_found_as_people_write_them(tmp_path: Path, name: str, found: bool) -> None:
     annotation = read(tmp_path, GTF)
     length = 15 if "T2" in name else 150
-    lift = match_models([name], [length], annotation)
-    assert (lift.models[0] is not None) == found
-    assert lift.n_missing == (not found)
+    to_genome = TranscriptToGenome.match([name], [length], annotation)
+    assert (to_genome.models[0] is not None) == found
+    assert to_genome.n_missing == (not found)
 
 
 def test_a_name_with_several_versions_is_none_of_them_without_its_own(tmp_path: Path) -> None:
     line = 'chr1\ts\texon\t{}\t{}\t.\t+\t.\ttranscript_id "{}";\n'
     annotation = read(tmp_path, line.format(1, 9, "T.1") + line.format(21, 29, "T.2"))
-    lift = match_models(["T", "T.3", "T.2"], [9, 9, 9], annotation)
-    assert [model is not None for model in lift.models] == [False, False, True]
-    assert lift.n_missing == 2
+    to_genome = TranscriptToGenome.match(["T", "T.3", "T.2"], [9, 9, 9], annotation)
+    assert [model is not None for model in to_genome.models] == [False, False, True]
+    assert to_genome.n_missing == 2
 
 
 def test_sequences_of_another_length_and_ambiguous_ones_are_counted(tmp_path: Path) -> None:
     annotation = read(tmp_path, GTF)
     twice = Annotation("a", annotation.models, frozenset({"D"}))
-    lift = match_models(["T1", "T1", "D", "none"], [150, 149, 9, 9], twice)
-    assert lift.models == [T1, None, None, None]
-    assert (lift.n_missing, lift.n_ambiguous, lift.n_other_length) == (1, 1, 1)
+    to_genome = TranscriptToGenome.match(["T1", "T1", "D", "none"], [150, 149, 9, 9], twice)
+    assert to_genome.models == [T1, None, None, None]
+    assert (to_genome.n_missing, to_genome.n_ambiguous, to_genome.n_other_length) == (1, 1, 1)
 
 
 def lifted(
     models: list[TranscriptModel | None], spans: list[tuple[int, int, int]]
 ) -> list[list[tuple[int, int]]]:
     which, begin, end = (np.array(part, dtype=np.int64) for part in zip(*spans, strict=True))
-    blocks = lift_spans(models, which, begin, end)
+    blocks = TranscriptToGenome(models).blocks(which, begin, end)
     found: list[list[tuple[int, int]]] = [[] for _ in spans]
     for span, a, b in zip(blocks.span, blocks.begin, blocks.end, strict=True):
         found[span].append((int(a), int(b)))
@@ -171,12 +170,12 @@ def test_spans_are_carried_over_by_hand() -> None:
 def test_a_span_without_a_model_is_a_defect() -> None:
     one = np.ones(1, dtype=np.int64)
     with pytest.raises(ValueError, match="no transcript model"):
-        lift_spans([T1, None], one, one, one)
+        TranscriptToGenome([T1, None]).blocks(one, one, one)
 
 
 def test_no_spans_have_no_blocks() -> None:
     none = np.empty(0, dtype=np.int64)
-    blocks = lift_spans([None], none, none, none)
+    blocks = TranscriptToGenome([None]).blocks(none, none, none)
     assert blocks.span.size == blocks.begin.size == blocks.end.size == 0
 
 

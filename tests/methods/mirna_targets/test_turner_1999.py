@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 from pairtile.errors import ConfigError
-from pairtile.methods.mirna_targets.turner_1999 import hairpin_initiation, turner_1999
+from pairtile.methods.mirna_targets.energy import hairpin_initiation, turner_1999
 
 
 def test_tables_are_cut_towards_zero_after_scaling():
@@ -54,7 +54,7 @@ def test_without_viennarna_the_error_says_what_to_install(monkeypatch):
 def test_reading_the_tables_leaves_viennarna_as_it_is():
     code = (
         "import RNA; before = RNA.fold('GGGGAGGGCAAAGCCCAGGGCAAAGCCCACCCC');"
-        "from pairtile.methods.mirna_targets.turner_1999 import turner_1999; turner_1999();"
+        "from pairtile.methods.mirna_targets.energy import turner_1999; turner_1999();"
         "assert before == RNA.fold('GGGGAGGGCAAAGCCCAGGGCAAAGCCCACCCC')"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -7,7 +7,7 @@ import random
 
 import pytest
 import RNA
-from pairtile.methods.mirna_targets.viennarna import (
+from pairtile.methods.mirna_targets.energy import (
     site_accessibilities,
     site_accessibility,
     viennarna_duplex_energy,

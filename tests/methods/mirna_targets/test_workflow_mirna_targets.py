@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import gzip
-import random
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from mirna_sequences import plain, write_random
 from pairtile.errors import InputError
 from pairtile.methods.mirna_targets import score as mirna_targets
 from pairtile.runtime.files import read_json
@@ -92,29 +92,6 @@ def expected_text(shared: Path, name: str) -> bytes:
         lines = file.read().splitlines(keepends=True)
     rules = [number for number, line in enumerate(lines) if b"=-=-" in line]
     return b"".join(lines[rules[3] + 1 :])
-
-
-def write_fasta(path: Path, sequences: dict[str, str]) -> None:
-    path.write_text("".join(f">{name}\n{letters}\n" for name, letters in sequences.items()))
-
-
-def write_random(folder: Path, mirnas: int = 6, transcripts: int = 9) -> None:
-    """Random sequences, with a site of every miRNA planted into some transcript."""
-    draw = random.Random(3)
-    small = {f"mir-{k}": "".join(draw.choices("ACGU", k=22)) for k in range(mirnas)}
-    large = {}
-    for k in range(transcripts):
-        letters = "".join(draw.choices("ACGT", k=draw.randint(80, 400)))
-        site = small[f"mir-{k % mirnas}"][1:20]
-        site = site[::-1].translate(str.maketrans("ACGU", "TGCA"))
-        large[f"tr-{k}"] = letters[:40] + site + "A" + letters[40:]
-    write_fasta(folder / "mirnas.fa", small)
-    write_fasta(folder / "transcripts.fa", large)
-
-
-def plain(**changes: Any) -> dict[str, Any]:
-    base = {"method": "mirna_targets", "mirnas": "mirnas.fa", "transcripts": "transcripts.fa"}
-    return base | {"export": ["tsv"]} | changes
 
 
 @pytest.mark.parametrize("name", COMMANDS)

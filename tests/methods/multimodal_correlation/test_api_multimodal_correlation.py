@@ -20,8 +20,8 @@ from pairtile import (
 )
 from pairtile.methods.multimodal_correlation.figures_modes import pair_scatter
 from pairtile.steps.tables import tables
+from planted_modes import planted, section
 from scipy import stats
-from test_workflow_multimodal_correlation import planted, section
 from workflow_runs import Analysis
 
 SETTINGS: dict[str, Any] = {"max_clusters": 3, "min_samples": 20, "outliers_before": False}

@@ -10,10 +10,9 @@ import jsonschema
 import pytest
 import yaml
 from pairtile.config import Config, load_config
-from pairtile.config.describe import json_schema
+from pairtile.config.describe import json_schema, readme_text
 from pairtile.config.models import ConfigModel, models_in
 from pairtile.config.network import ExportFormat
-from pairtile.config.page import readme_text
 from pairtile.errors import ConfigError
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
 from paths import TESTS

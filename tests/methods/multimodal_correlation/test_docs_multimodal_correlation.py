@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from documents import section_of_page
 from pairtile.config.models import ConfigModel
 from pairtile.config.preprocess import ExpressionAnalysis
 from pairtile.methods.multimodal_correlation import mixture_settings
@@ -26,7 +27,6 @@ from pairtile.methods.multimodal_correlation.power_filter import correlation_pow
 from pairtile.methods.multimodal_correlation.report_pictures import FIGURES
 from pairtile.runtime.files import read_json
 from paths import ROOT
-from test_docs import section_of_page
 from workflow_runs import Analysis, write_data
 
 PAGE = (ROOT / "docs" / "multimodal_correlation.md").read_text(encoding="utf-8")

@@ -24,11 +24,9 @@ from pairtile.report.results import Results, read_results
 from pairtile.report.sections.findings import warnings
 from pairtile.runtime.files import read_json, write_json
 from pairtile.statistics.modules import leiden_modules
-from report_tables import edge_rows
-from test_report_page import page_of, part, read_page
-from test_report_results import AWKWARD, write_results
-from test_workflow_multimodal_correlation import SAMPLES, section
-from workflow_runs import Analysis
+from planted_modes import SAMPLES, analysis
+from report_pages import edge_rows, page_of, part, read_page, warnings_of
+from result_files import AWKWARD, write_results
 
 PARTS = [
     "findings", "figures", "conditions", "modules", "network", "edges", "cleaning", "files", "run",
@@ -38,38 +36,6 @@ FIGURES = {
     "strongest_pairs", "condition_pairs_1", "condition_edges", "modules", "modes",
     "score_distribution", "degree_distribution",
 }  # fmt: skip
-
-
-def write_planted(folder: Path, genes: int = 14) -> None:
-    """Pairs g00 g01 and g04 g05 go together in treated samples, against each other in others; g02,
-    g03 and g06 always together; the rest is noise, and the last gene is hardly observed."""
-    random = np.random.default_rng(4)
-    values = random.normal(size=(genes, SAMPLES))
-    treated = np.arange(SAMPLES) < SAMPLES // 2
-    for first in (0, 4):
-        hidden = random.normal(size=SAMPLES)
-        values[first] = hidden + 0.2 * random.normal(size=SAMPLES) + 5.0 * treated
-        values[first + 1] = np.where(treated, hidden, -hidden) - 5.0 * treated
-        values[first + 1] += 0.2 * random.normal(size=SAMPLES)
-    values[3] = values[2] + 0.1 * random.normal(size=SAMPLES)
-    values[6] = values[2] - 0.3 * random.normal(size=SAMPLES)
-    values[-1, 5:] = np.nan
-    names = [f"s{k:02d}" for k in range(SAMPLES)]
-    table = pd.DataFrame(values.round(5), [f"g{k:02d}" for k in range(genes)], names)
-    table.to_csv(folder / "expression.tsv", sep="\t", index_label="gene")
-    annotations = {
-        "sample": names,
-        "Treatment": np.where(treated, "heat", "control"),
-        "Batch": random.choice(["one", "two", "three"], SAMPLES),
-        "Hours": (values[2] * 10).round(1),
-    }
-    pd.DataFrame(annotations).to_csv(folder / "samples.tsv", sep="\t", index=False)
-
-
-def analysis(folder: Path, **changes: Any) -> Path:
-    """Run an analysis of the planted pairs step by step; its folder, the report written."""
-    write_planted(folder)
-    return Analysis(folder, section(**({"annotations": "samples.tsv"} | changes))).all().out
 
 
 @pytest.fixture(scope="module")
@@ -87,11 +53,6 @@ def copy(demo: Path, tmp_path: Path) -> Path:
 
 def table_of(folder: Path, name: str) -> pd.DataFrame:
     return pd.read_csv(folder / name, sep="\t", keep_default_na=False)
-
-
-def warnings_of(folder: Path) -> str:
-    found = read_page(folder).xpath("//*[@class='warnings']")
-    return found[0].text_content() if found else ""
 
 
 def tiles_of(folder: Path) -> dict[str, list[str]]:

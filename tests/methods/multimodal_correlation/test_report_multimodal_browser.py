@@ -9,8 +9,8 @@ import matplotlib.image
 import numpy as np
 import pandas as pd
 import pytest
-from test_report_browser import CHROMIUM, DARK, browse, opened
-from test_report_multimodal import analysis
+from browser_page import CHROMIUM, DARK, browse, opened
+from planted_modes import analysis
 
 pytestmark = [
     pytest.mark.browser,

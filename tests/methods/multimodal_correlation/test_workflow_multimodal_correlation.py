@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,48 +11,9 @@ import pytest
 from pairtile.errors import InputError
 from pairtile.methods.multimodal_correlation import score as method
 from pairtile.methods.multimodal_correlation.score import correlation_p_value, name_keys
+from planted_modes import SAMPLES, planted, section
 from scipy import stats
 from workflow_runs import Analysis, run, write_config
-
-SAMPLES = 80
-
-
-def section(**changes: Any) -> dict[str, Any]:
-    """A section to start from: small, with a fixed threshold."""
-    base: dict[str, Any] = {
-        "method": "multimodal_correlation",
-        "expression": "expression.tsv",
-        "preprocess": {"log2": False},
-        "estimator": {"max_clusters": 3, "min_samples": 20, "outliers_before": False},
-        "threshold": {"method": "score", "score": 0.6},
-        "export": ["tsv", "graphml"],
-    }
-    return base | changes
-
-
-def planted(genes: int = 24, seed: int = 4) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Expression and annotations: genes 0 and 1 go together in treated samples, apart in others;
-    genes 2 and 3 always together; the rest is noise."""
-    random = np.random.default_rng(seed)
-    values = random.normal(size=(genes, SAMPLES))
-    treated = np.arange(SAMPLES) < SAMPLES // 2
-    hidden = random.normal(size=SAMPLES)
-    values[0] = hidden + 0.2 * random.normal(size=SAMPLES) + np.where(treated, 5.0, 0.0)
-    values[1] = (
-        np.where(treated, hidden, -hidden) + 0.2 * random.normal(size=SAMPLES) - 5.0 * treated
-    )
-    values[3] = values[2] + 0.1 * random.normal(size=SAMPLES)
-    values[4:8][random.random((4, SAMPLES)) < 0.1] = np.nan
-    names = [f"s{k:02d}" for k in range(SAMPLES)]
-    table = pd.DataFrame(values.round(5), [f"g{k:02d}" for k in range(genes)], names)
-    annotations = pd.DataFrame(
-        {
-            "sample": names,
-            "Treatment": np.where(treated, "heat", "control"),
-            "Hours": random.integers(0, 48, SAMPLES),
-        }
-    )
-    return table, annotations
 
 
 def write(folder: Path, seed: int = 4) -> pd.DataFrame:
@@ -93,6 +53,7 @@ def test_the_whole_workflow_through_snakemake(tmp_path: Path) -> None:
     assert again.done_before, again.text
 
 
+@pytest.mark.complete  # tests/workflow has it of another method
 def test_another_threshold_scores_nothing_again(tmp_path: Path) -> None:
     write(tmp_path)
     write_config(tmp_path, {"modes": section()})

@@ -176,7 +176,7 @@ def test_no_pairs_give_an_empty_network_with_its_columns():
         "q_value",
         "p_method",
     ]
-    assert empty.threshold_bits is None
+    assert empty.threshold_value is None
 
 
 def test_scores_beside_mi_need_moments():

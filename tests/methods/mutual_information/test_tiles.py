@@ -7,7 +7,7 @@ import pytest
 from naive_mutual_information import naive_mi_matrix
 from pairtile.api.settings import analysis_config
 from pairtile.engine.chunk_file import PASSED, RANK_SCORE, add_summaries
-from pairtile.engine.selection import BestSoFar, Selection
+from pairtile.engine.selection import RunningTopK, Selection
 from pairtile.gpu.device import choose
 from pairtile.methods.mutual_information.api import open_analysis
 from pairtile.methods.mutual_information.config import MutualInformationConfig
@@ -153,13 +153,13 @@ def test_best_rows_survive_with_their_scores(backend):
     estimator = opened(table(), backend=backend)
     every, _ = all_rows(estimator)
     rows, _ = all_rows(estimator, Selection(top=10))
-    best = BestSoFar(10)
+    best = RunningTopK(10)
     best.add(rows[RANK_SCORE])
     kept = best.prune(rows)
     limit = np.sort(every["mi_bits"])[-10]
     assert not kept[PASSED].any()
     np.testing.assert_allclose(np.sort(kept["mi_bits"]), np.sort(every["mi_bits"])[-10:])
-    assert best.cut == pytest.approx(limit)
+    assert best.threshold == pytest.approx(limit)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from pairtile.methods.predictor_pairs.quantize import _LEVELS_OF_RULE
+from pairtile.methods.predictor_pairs.config import LEVELS_OF_RULE
 from pairtile.methods.predictor_pairs.state import SLOW, kept_levels
 from pairtile.simulate import simulate_boolean
 from paths import ROOT
@@ -94,7 +94,7 @@ def test_counts_and_threshold_of_the_summary_are_described(out: Path) -> None:
 
 def test_the_table_of_rules_names_them_all() -> None:
     page = METHOD_PAGE.read_text(encoding="utf-8")
-    for rule in _LEVELS_OF_RULE:
+    for rule in LEVELS_OF_RULE:
         assert f"| `{rule}` |" in page
 
 

@@ -1,11 +1,16 @@
-"""From judged predictor sets to edges."""
+"""From tested predictor sets to edges."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 import pytest
-from pairtile.methods.predictor_pairs.network_sets import (
+from pairtile.methods.predictor_pairs.config import (
+    KeepSetsByFdrConfig,
+    KeepSetsByPValueConfig,
+    PredictorEstimatorConfig,
+)
+from pairtile.methods.predictor_pairs.network import (
     edges_of_sets,
     kept_sets,
     lacking_warnings,
@@ -41,9 +46,9 @@ def sets(**changes) -> pd.DataFrame:
     ("keep", "rows"),
     [
         ("best", [0, 2]),
-        ({"p_value": 0.02}, [0, 2, 3]),
-        ({"fdr": 0.01}, [0]),
-        ({"p_value": 1.0}, [0, 1, 2, 3]),
+        (KeepSetsByPValueConfig(p_value=0.02), [0, 2, 3]),
+        (KeepSetsByFdrConfig(fdr=0.01), [0]),
+        (KeepSetsByPValueConfig(p_value=1.0), [0, 1, 2, 3]),
     ],
 )
 def test_kept_sets_follow_the_rule_and_tell_something_of_their_target(keep, rows) -> None:
@@ -51,7 +56,9 @@ def test_kept_sets_follow_the_rule_and_tell_something_of_their_target(keep, rows
 
 
 def test_edges_point_from_each_predictor_and_take_the_best_set_that_holds_them() -> None:
-    edges = edges_of_sets(kept_sets(sets(), {"p_value": 1.0})).set_index(["source", "target"])
+    edges = edges_of_sets(kept_sets(sets(), KeepSetsByPValueConfig(p_value=1.0))).set_index(
+        ["source", "target"]
+    )
     assert set(edges.index) == {(0, 5), (1, 5), (3, 5), (1, 6), (2, 6), (3, 6)}
     assert edges.loc[(0, 5), "mce_bits"] == 0.1
     assert edges.loc[(0, 5), "n_sets"] == 2
@@ -61,7 +68,7 @@ def test_edges_point_from_each_predictor_and_take_the_best_set_that_holds_them()
 
 
 def test_edges_of_best_sets_come_first_then_what_adds_most() -> None:
-    edges = edges_of_sets(kept_sets(sets(), {"p_value": 1.0}))
+    edges = edges_of_sets(kept_sets(sets(), KeepSetsByPValueConfig(p_value=1.0)))
     order = list(zip(edges["rank"], -edges["gain_bits"], strict=True))
     assert order == sorted(order)
     assert edges["rank"].tolist() == [1, 1, 1, 1, 2, 2]
@@ -99,17 +106,17 @@ def test_ties_are_counted_and_said() -> None:
     assert counts["targets_constant"] == 1
     assert counts["targets_with_tied_best"] == 1
     assert (counts["sets_kept"], counts["edges"]) == (2, 4)
-    (warning,) = set_warnings(table, {"estimator": {"penalty": "none"}})
+    (warning,) = set_warnings(table, PredictorEstimatorConfig(penalty="none"))
     assert "For 1 of 2 targets the best pair is one of several" in warning
     assert "at most 40" in warning
     assert "no_obs" in warning
-    assert set_warnings(sets(n_ties=[1] * 5), {"estimator": {"penalty": "none"}}) == []
+    assert set_warnings(sets(n_ties=[1] * 5), PredictorEstimatorConfig(penalty="none")) == []
 
 
 def test_thresholds_that_no_p_value_can_meet_are_told() -> None:
     assert threshold_warnings("best", 0) == []
-    assert threshold_warnings({"fdr": 0.05}, 19) == []
-    (warning,) = threshold_warnings({"fdr": 0.01}, 20)
+    assert threshold_warnings(KeepSetsByFdrConfig(fdr=0.05), 19) == []
+    (warning,) = threshold_warnings(KeepSetsByFdrConfig(fdr=0.01), 20)
     assert warning.startswith("The setting keep: {fdr: 0.01} cannot be met: with 20 ")
     assert "no p-value is below 0.048" in warning
 

@@ -10,28 +10,25 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from pairtile.cpu.bit_planes import bit_planes
+from pairtile.methods.predictor_pairs.kernels.lanes import Lanes, lane_planes, margin_bits
 from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import (
     NO_OBS,
+    Scoring,
     mean_conditional_entropy,
     n_log_n_table,
     poor_entropy_bits,
 )
-from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy_lanes import (
-    lane_planes,
-    margin_bits,
-)
-from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy_screens import (
+from pairtile.methods.predictor_pairs.kernels.screens import (
+    PairCounts,
     bound_coefficients,
     fixed_parts,
-    screen_binary,
-    screen_ternary,
-)
-from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy_set_screens import (
     n_log_n,
+    screen_binary,
     screen_complete,
     screen_missing,
+    screen_ternary,
 )
-from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy_sets import fill_cells
+from pairtile.methods.predictor_pairs.kernels.search import fill_cells
 
 LANES = 32
 LARGEST = 1 << 18
@@ -64,17 +61,28 @@ def random_tables(random: Any, n_levels: int) -> Any:
     return random.multinomial(sizes, p), sizes
 
 
-def exact_scores(tables: Any, penalty: int, alpha: float, poor: float) -> Any:
+def exact_scores(tables: Any, scoring: Scoring) -> Any:
     scratch = np.empty(tables.shape[2], dtype=np.int64)
-    return np.array(
-        [mean_conditional_entropy(t, LOG_TABLE, penalty, alpha, poor, scratch) for t in tables]
-    )
+    return np.array([mean_conditional_entropy(t, scoring, scratch) for t in tables])
 
 
 def entropies_of(tables: Any) -> Any:
     of_target = tables.sum(axis=1)
     p = of_target / of_target.sum(axis=1, keepdims=True)
-    return -(p * np.log2(np.where(p > 0, p, 1.0))).sum(axis=1).astype(np.float32)
+    return -(p * np.log2(np.where(p > 0, p, 1.0))).sum(axis=1)
+
+
+def lanes_of(planes: Any, entropies: Any, limits: Any) -> Lanes:
+    return Lanes(
+        planes,
+        entropies,
+        entropies.astype(np.float32),
+        limits.astype(np.float32),
+        np.zeros(LANES, dtype=np.uint8),
+        np.empty(LANES + 8, dtype=np.int64),
+        np.empty(LANES),
+        1.0,
+    )
 
 
 @given(score=scores())
@@ -83,7 +91,7 @@ def test_pair_screens_never_hold_back_a_set_within_the_limit(score: Any) -> None
     """The limit of each lane is its own score: the bound may not be above it."""
     n_levels, penalty, alpha, beta, random = score
     n_levels = min(n_levels, 3)
-    poor = poor_entropy_bits(beta, n_levels)
+    scoring = Scoring(LOG_TABLE, penalty, alpha, poor_entropy_bits(beta, n_levels), 1)
     tables, sizes = random_tables(random, n_levels)
     upper, n_cells, n_samples = n_levels - 1, n_levels**2, int(sizes.sum())
     cells = tables.reshape(LANES, n_levels, n_levels, n_levels).astype(np.float32)
@@ -92,27 +100,19 @@ def test_pair_screens_never_hold_back_a_set_within_the_limit(score: Any) -> None
     of_first = cells[1:, :, 1:].sum(axis=1).reshape(upper**2, LANES)
     of_second = cells[:, 1:, 1:].sum(axis=0).reshape(upper**2, LANES)
     rest = cells[0, :, 1:].sum(axis=0)
-    exact = exact_scores(tables, penalty, alpha, poor)
+    exact = exact_scores(tables, scoring)
     scale = n_samples + alpha * n_cells if penalty == NO_OBS else n_samples
-    limits = (scale * (exact + margin_bits(n_cells))).astype(np.float32)
-    hits = np.zeros(LANES, dtype=np.uint8)
+    no_planes = np.empty((n_levels, 1, LANES), dtype=np.uint32)
+    limits = scale * (exact + margin_bits(n_cells))
+    lanes = lanes_of(no_planes, entropies_of(tables), limits)
     screen = screen_binary if n_levels == 2 else screen_ternary
-    arguments = (
-        both,
-        of_first,
-        rest,
-        0,
-        of_second,
-        sizes,
-        bound_coefficients(n_samples, penalty, alpha),
-        *fixed_parts(sizes, penalty, alpha, poor),
-        entropies_of(tables),
-    )
-    assert screen(*arguments, limits, hits) == LANES
-    assert hits.all()
+    coefficients = bound_coefficients(n_samples, penalty, alpha)
+    counts, fixed = PairCounts(both, of_first, rest, of_second), fixed_parts(sizes, scoring)
+    assert screen(counts, 0, sizes, coefficients, fixed, lanes) == LANES
+    assert lanes.hits.all()
     # Nor is the bound so low that it is of no use.
-    limits[:] = scale * (0.2 * exact - 2 * margin_bits(n_cells))
-    assert screen(*arguments, limits, hits) == 0
+    lanes.limits[:] = scale * (0.2 * exact - 2 * margin_bits(n_cells))
+    assert screen(counts, 0, sizes, coefficients, fixed, lanes) == 0
 
 
 @given(score=scores(), cardinality=st.integers(1, 3), missing=st.booleans())
@@ -121,7 +121,7 @@ def test_set_screens_never_hold_back_a_set_within_the_limit(
     score: Any, cardinality: int, missing: bool
 ) -> None:
     n_levels, penalty, alpha, beta, random = score
-    poor = poor_entropy_bits(beta, n_levels)
+    scoring = Scoring(LOG_TABLE, penalty, alpha, poor_entropy_bits(beta, n_levels), 1)
     samples = int(random.choice([3, 20, 50, 100, 1000]))
     predictors = random.integers(0, n_levels, (cardinality, samples)).astype(np.int8)
     targets = random.integers(0, n_levels, (LANES, samples)).astype(np.int8)
@@ -143,31 +143,26 @@ def test_set_screens_never_hold_back_a_set_within_the_limit(
         np.add.at(tables[lane], (x[used], targets[lane, used]), 1)
     n_samples = tables.sum(axis=(1, 2))
     least = int(np.sort(n_samples)[LANES // 3]) or 1
-    exact = exact_scores(np.maximum(tables, 0), penalty, alpha, poor)
+    exact = exact_scores(np.maximum(tables, 0), scoring)
     planes = lane_planes(bit_planes(targets, n_levels), LANES)
     work = np.empty((6 + n_levels, LANES), dtype=np.float32)
-    hits = np.zeros(LANES, dtype=np.uint8)
     margin = margin_bits(n_cells)
+    entropies = entropies_of(tables)
     if missing:
-        arguments = (cells, sizes, planes, penalty, alpha, poor, least)
-        limits = (exact + margin).astype(np.float32)
-        screen_missing(*arguments, limits, work, hits)
-        np.testing.assert_array_equal(hits, n_samples >= least)
-        assert screen_missing(*arguments, limits - np.float32(2 * margin), work, hits) == 0
+        scoring = scoring._replace(min_samples=least)
+        lanes = lanes_of(planes, entropies, exact + margin)
+        screen_missing(cells, sizes, scoring, lanes, work)
+        np.testing.assert_array_equal(lanes.hits, n_samples >= least)
+        lanes.limits[:] -= np.float32(2 * margin)
+        assert screen_missing(cells, sizes, scoring, lanes, work) == 0
         return
     scale = samples + alpha * n_cells if penalty == NO_OBS else samples
-    arguments = (
-        cells,
-        sizes,
-        planes,
-        bound_coefficients(samples, penalty, alpha),
-        *fixed_parts(sizes, penalty, alpha, poor),
-        entropies_of(tables),
-    )
-    limits = (scale * (exact + margin)).astype(np.float32)
-    assert screen_complete(*arguments, limits, work, hits) == LANES
-    limits = (scale * (0.2 * exact - 2 * margin)).astype(np.float32)
-    assert screen_complete(*arguments, limits, work, hits) == 0
+    coefficients = bound_coefficients(samples, penalty, alpha)
+    fixed = fixed_parts(sizes, scoring)
+    lanes = lanes_of(planes, entropies, scale * (exact + margin))
+    assert screen_complete(cells, sizes, coefficients, fixed, lanes, work) == LANES
+    lanes.limits[:] = scale * (0.2 * exact - 2 * margin)
+    assert screen_complete(cells, sizes, coefficients, fixed, lanes, work) == 0
 
 
 @pytest.mark.parametrize("first", [0, 1 << 16, (1 << 22) - 2000])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pairtile.methods.predictor_pairs.search_blocks import (
+from pairtile.methods.predictor_pairs.search_cuda import (
     all_blocks,
     batches,
     n_sets,

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 from pairtile.gpu import compiling as cuda
-from pairtile.methods.predictor_pairs.search_planes import KERNELS
+from pairtile.methods.predictor_pairs.search_cuda import KERNELS
 
 
 def distributions(n_levels, n_samples):

@@ -31,10 +31,10 @@ def tables(seed, levels, n_predictors, n_targets, n_samples, missing=0.0):
     return predictors, targets, exclude
 
 
-def best(backend, settings, predictors, targets, exclude, first=None, cut=None):
+def best(backend, settings, predictors, targets, exclude, first=None, max_key=None):
     begin, end = first or (0, len(predictors))
     search = PredictorSearch(predictors, settings, choose(backend))
-    return search.best(targets, exclude, begin, end, cut)
+    return search.best(targets, exclude, begin, end, max_key)
 
 
 def assert_same(found, expected):
@@ -55,7 +55,9 @@ def assert_gpu_agrees(settings, *data, **options):
 @pytest.mark.parametrize("cardinality", [1, 2, 3])
 @pytest.mark.parametrize("levels", [2, 3, 4])
 def test_gpu_agrees_with_cpu(levels, cardinality, penalty, missing):
-    settings = SearchSettings(levels, cardinality, penalty, min_samples=25)
+    settings = SearchSettings(
+        levels=levels, cardinality=cardinality, penalty=penalty, min_samples=25
+    )
     data = tables(levels, levels, {1: 300, 2: 70, 3: 20}[cardinality], 37, 30, missing)
     assert len(assert_gpu_agrees(settings, *data)) > 300
 
@@ -64,13 +66,13 @@ def test_gpu_agrees_with_cpu(levels, cardinality, penalty, missing):
 @pytest.mark.parametrize("levels", [2, 3])
 @pytest.mark.parametrize("missing", [0.0, 0.01], ids=["complete", "missing"])
 def test_any_number_of_samples(levels, n_samples, missing):
-    settings = SearchSettings(levels, 2, "no_obs", alpha=0.5)
+    settings = SearchSettings(levels=levels, cardinality=2, penalty="no_obs", alpha=0.5)
     assert_gpu_agrees(settings, *tables(1, levels, 40, 20, n_samples, missing))
 
 
 @pytest.mark.parametrize(("levels", "missing"), [(2, 0.0), (3, 0.01), (4, 0.01)])
 def test_more_samples_than_shared_memory_holds(levels, missing):
-    settings = SearchSettings(levels, 2, "none")
+    settings = SearchSettings(levels=levels, cardinality=2, penalty="none")
     assert_gpu_agrees(settings, *tables(1, levels, 12, 9, 45_000, missing))
 
 
@@ -78,44 +80,46 @@ def test_more_samples_than_shared_memory_holds(levels, missing):
 @pytest.mark.parametrize("penalty", ["none", "no_obs"])
 def test_ties_of_short_series(top, penalty):
     """Twelve samples: most targets have thousands of pairs that tie."""
-    settings = SearchSettings(2, 2, penalty, top=top)
+    settings = SearchSettings(levels=2, cardinality=2, penalty=penalty, top=top)
     expected = assert_gpu_agrees(settings, *tables(3, 2, 300, 100, 12))
     assert expected.n_ties.max() > 1000
 
 
 def test_many_targets_and_predictors():
-    settings = SearchSettings(2, 2, "no_obs")
+    settings = SearchSettings(levels=2, cardinality=2, penalty="no_obs")
     assert_gpu_agrees(settings, *tables(4, 2, 600, 1200, 50))
 
 
 @pytest.mark.parametrize("levels", [2, 3])
 def test_parts_of_the_first_predictors_reduce_to_the_whole(levels):
-    settings = SearchSettings(levels, 2, "none", top=5)
+    settings = SearchSettings(levels=levels, cardinality=2, penalty="none", top=5)
     data = tables(5, levels, 80, 50, 15)
     whole = best("cpu", settings, *data)
-    cut = None
+    max_key = None
     parts = []
     for begin in range(0, 80, 30):
-        part = assert_gpu_agrees(settings, *data, first=(begin, min(80, begin + 30)), cut=cut)
+        part = assert_gpu_agrees(
+            settings, *data, first=(begin, min(80, begin + 30)), max_key=max_key
+        )
         parts.append(part)
-        cut = np.array([part.key[part.target == t].max(initial=10**9) for t in range(50)])
+        max_key = np.array([part.key[part.target == t].max(initial=10**9) for t in range(50)])
     rows = [np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS]
     assert_same(reduce_best(*rows, top=5), whole)
 
 
 @pytest.mark.parametrize("quantile", [0.0, 0.3, 1.0])
 def test_cut_leaves_out_larger_keys(quantile):
-    settings = SearchSettings(2, 2, "none")
+    settings = SearchSettings(levels=2, cardinality=2, penalty="none")
     data = tables(6, 2, 60, 40, 10)
-    cut = np.full(40, np.quantile(best("cpu", settings, *data).key, quantile)).astype(np.int64)
-    assert_gpu_agrees(settings, *data, cut=cut)
+    max_key = np.full(40, np.quantile(best("cpu", settings, *data).key, quantile)).astype(np.int64)
+    assert_gpu_agrees(settings, *data, max_key=max_key)
 
 
 @pytest.mark.parametrize("levels", [2, 3])
 def test_without_room_for_all_candidates_batches_are_repeated(levels, monkeypatch):
     monkeypatch.setattr(predictor_search_cuda, "ROOM", 2)
     monkeypatch.setattr(predictor_search_cuda, "LEAST_ROOM", 4)
-    settings = SearchSettings(levels, 2, "none", top=3)
+    settings = SearchSettings(levels=levels, cardinality=2, penalty="none", top=3)
     assert_gpu_agrees(settings, *tables(7, levels, 100, 30, 14))
 
 
@@ -130,7 +134,7 @@ def test_too_little_gpu_memory_halves_the_targets_and_goes_on(monkeypatch):
         whole(self, predictors, targets, *rest)
 
     monkeypatch.setattr(predictor_search_cuda._TargetSearch, "__init__", little_room)
-    assert_gpu_agrees(SearchSettings(2), *tables(8, 2, 40, 90, 25))
+    assert_gpu_agrees(SearchSettings(levels=2), *tables(8, 2, 40, 90, 25))
 
 
 def test_no_room_for_one_target_is_a_clear_error(monkeypatch):
@@ -141,7 +145,7 @@ def test_no_room_for_one_target_is_a_clear_error(monkeypatch):
 
     monkeypatch.setattr(predictor_search_cuda._TargetSearch, "__init__", no_room)
     with pytest.raises(DeviceError, match="expected a GPU with more free memory"):
-        best("cuda", SearchSettings(2), *tables(8, 2, 40, 90, 25))
+        best("cuda", SearchSettings(levels=2), *tables(8, 2, 40, 90, 25))
 
 
 @pytest.mark.parametrize("n_predictors", [0, 1, 2])
@@ -149,9 +153,9 @@ def test_too_few_predictors_for_any_pair(n_predictors):
     random = np.random.default_rng(9)
     levels = random.integers(0, 2, (5, 20)).astype(np.int8)
     exclude = np.full(5, -1, dtype=np.int32)
-    assert_gpu_agrees(SearchSettings(2), levels[:n_predictors], levels, exclude)
+    assert_gpu_agrees(SearchSettings(levels=2), levels[:n_predictors], levels, exclude)
 
 
 def test_fewer_samples_than_asked_for_give_no_sets():
     data = tables(10, 2, 30, 10, 20)
-    assert len(assert_gpu_agrees(SearchSettings(2, min_samples=21), *data)) == 0
+    assert len(assert_gpu_agrees(SearchSettings(levels=2, min_samples=21), *data)) == 0

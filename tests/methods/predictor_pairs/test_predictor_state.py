@@ -13,16 +13,14 @@ from pairtile.engine.estimator import PreparedInput
 from pairtile.io.expression import Expression
 from pairtile.methods.predictor_pairs import state as predictor_state
 from pairtile.methods.predictor_pairs.prepare import prepare_predictor_input
-from pairtile.methods.predictor_pairs.prepare_input import PredictorInput
-from pairtile.methods.predictor_pairs.read_levels import levels_of
-from pairtile.methods.predictor_pairs.read_series import Series
+from pairtile.methods.predictor_pairs.read_input import PredictorInput, Series, levels_of
 from pairtile.methods.predictor_pairs.state import kept_levels, search_input
 
 
 def state_of(levels: np.ndarray, series: list[int] | None = None, **changes: Any) -> PreparedInput:
     section = {"method": "predictor_pairs", "levels": "levels", **changes}
     section["series"] = None if series is None else "series"
-    complete = load_config({"analyses": {"a": section}}).resolved("a")
+    complete = load_config({"analyses": {"a": section}}).analyses["a"]
     names = [f"g{k}" for k in range(len(levels))]
     samples = [f"s{k}" for k in range(levels.shape[1])]
     table = levels_of(Expression(levels.astype(float), names, samples, "levels", []))

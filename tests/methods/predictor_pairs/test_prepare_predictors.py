@@ -12,9 +12,10 @@ import pandas as pd
 import pytest
 from pairtile.config import load_config
 from pairtile.errors import ConfigError, InputError
+from pairtile.methods.predictor_pairs.config import QuantizeConfig
 from pairtile.methods.predictor_pairs.prepare import PreparedPredictors, prepare_predictors
 from pairtile.methods.predictor_pairs.quantize import quantize
-from pairtile.methods.predictor_pairs.read_levels import read_levels
+from pairtile.methods.predictor_pairs.read_input import read_levels
 
 GENES = [f"g{k}" for k in range(6)]
 SAMPLES = [f"s{k}" for k in range(24)]
@@ -43,13 +44,15 @@ def text_file(folder: Path, name: str, text: str) -> str:
 
 def prepare(**keys: Any) -> PreparedPredictors:
     section = {"method": "predictor_pairs", **keys}
-    return prepare_predictors(load_config({"analyses": {"a": section}}).resolved("a"))
+    return prepare_predictors(load_config({"analyses": {"a": section}}).analyses["a"])
 
 
 def test_an_expression_table_becomes_levels_and_transitions(tmp_path: Path) -> None:
     frame = table()
     prepared = prepare(expression=write(tmp_path, frame))
-    np.testing.assert_array_equal(prepared.levels, quantize(frame.to_numpy(), {"levels": 3}))
+    np.testing.assert_array_equal(
+        prepared.levels, quantize(frame.to_numpy(), QuantizeConfig(levels=3))
+    )
     assert prepared.levels.dtype == np.int8
     assert prepared.levels.flags.c_contiguous
     assert (prepared.n_levels, prepared.genes, prepared.samples) == (3, GENES, SAMPLES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -13,15 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from pairtile.errors import ConfigError
-from pairtile.methods.predictor_pairs import config_quantize as config
-from pairtile.methods.predictor_pairs.kmeans import kmeans_borders
-from pairtile.methods.predictor_pairs.quantize import quantize
+from pairtile.methods.predictor_pairs.config import LEVELS_OF_RULE, QuantizeConfig
+from pairtile.methods.predictor_pairs.quantize import kmeans_borders, quantize
 
 NAN = np.nan
 RULES: list[dict[str, Any]] = [
     {"levels": levels, "rule": rule}
-    for rule, able in config.LEVELS_OF_RULE.items()
+    for rule, able in LEVELS_OF_RULE.items()
     for levels in able
     if rule != "thresholds"
 ] + [{"levels": 3, "rule": "thresholds", "thresholds": [-1.0, 1.5]}]
@@ -32,7 +30,7 @@ def rule_name(given_settings: dict[str, Any]) -> str:
 
 
 def levels_of(row: list[float], **chosen: Any) -> list[int]:
-    result: list[int] = quantize(np.array([row]), chosen)[0].tolist()
+    result: list[int] = quantize(np.array([row]), QuantizeConfig(**chosen))[0].tolist()
     return result
 
 
@@ -93,7 +91,7 @@ def test_levels_of_pf3d7_are_the_golden_ones(
     expected = pd.read_csv(
         folder / f"pf3d7_200.{golden}.data.tsv", sep="\t", header=None, index_col=0
     )
-    levels = quantize(values.to_numpy(dtype=np.float64), chosen)
+    levels = quantize(values.to_numpy(dtype=np.float64), QuantizeConfig(**chosen))
     np.testing.assert_array_equal(levels, expected.to_numpy())
 
 
@@ -106,7 +104,7 @@ def test_levels_agree_with_the_naive_reference(chosen: dict[str, Any]) -> None:
     values[7] = NAN
     values[8] = 3.0
     values[9, 1:] = NAN
-    levels = quantize(values, chosen)
+    levels = quantize(values, QuantizeConfig(**chosen))
     assert levels.dtype == np.int8
     for row, got in zip(values.tolist(), levels.tolist(), strict=True):
         if chosen["rule"] == "kmeans":
@@ -192,49 +190,54 @@ def test_neighbours_in_the_table_do_not_matter(
     row: list[float], chosen: dict[str, Any], order: Any
 ) -> None:
     other = [order.gauss(0, 1) for _ in row]
-    both = quantize(np.array([other, row]), chosen)
+    both = quantize(np.array([other, row]), QuantizeConfig(**chosen))
     assert both[1].tolist() == levels_of(row, **chosen)
 
 
 def test_long_rows_in_many_blocks_are_as_short_ones() -> None:
     random = np.random.default_rng(1)
     values: NDArray[np.float64] = random.normal(size=(600, 3000))
-    for rule in ("mean_split", "quantile", "kmeans"):
-        whole = quantize(values, {"levels": 3, "rule": rule})
+    rules: tuple[Literal["mean_split", "quantile", "kmeans"], ...] = (
+        "mean_split",
+        "quantile",
+        "kmeans",
+    )
+    for rule in rules:
+        chosen = QuantizeConfig(levels=3, rule=rule)
+        whole = quantize(values, chosen)
         for k in (0, 349, 350, 599):
-            assert (quantize(values[k : k + 1], {"levels": 3, "rule": rule}) == whole[k]).all()
+            assert (quantize(values[k : k + 1], chosen) == whole[k]).all()
 
 
 @pytest.mark.parametrize(
     ("chosen", "message"),
     [
-        ({"levels": 4}, "quantize: levels: found 4; expected 2 or 3 for rule: mean_split"),
-        ({"levels": 2, "rule": "extreme_split"}, "found 2; expected 3 for rule: extreme_split"),
-        ({"levels": 5, "rule": "kmeans"}, "found 5; expected 2 or 3 or 4 for rule: kmeans"),
-        ({"levels": "auto"}, "found 'auto'; expected 2 or 3"),
-        ({"levels": 3, "rule": "median"}, "rule: found 'median'; expected mean_split, extreme_sp"),
-        ({"levels": 2, "thresholds": [1]}, "thresholds: found [1]; expected none for rule: mean_"),
-        ({"levels": 3, "rule": "thresholds"}, "thresholds: found None; expected 2 increasing num"),
-        ({"levels": 3, "rule": "thresholds", "thresholds": [2, 1]}, "found [2, 1]; expected 2 inc"),
-        ({"levels": 3, "rule": "thresholds", "thresholds": [1]}, "found [1]; expected 2 increasi"),
-        ({"levels": 2, "rule": "thresholds", "thresholds": [NAN]}, "expected 1 increasing number"),
+        ({"levels": 4}, "2 or 3 for rule: mean_split (4 levels with quantile, kmeans or"),
+        ({"levels": 2, "rule": "extreme_split"}, "3 for rule: extreme_split (2 levels with"),
+        ({"levels": 5, "rule": "kmeans"}, "auto or an integer between 2 and 4"),
+        ({"levels": 3, "rule": "median"}, "mean_split, extreme_split, quantile, kmeans"),
+        ({"levels": 2, "thresholds": [1]}, "null, or rule: thresholds beside it"),
+        ({"levels": 3, "rule": "thresholds"}, "a list of increasing numbers for rule: thresh"),
+        ({"levels": 3, "rule": "thresholds", "thresholds": [2, 1]}, "a list of 1 to 3 increasing"),
+        ({"levels": 3, "rule": "thresholds", "thresholds": [1]}, "auto or 2 for 1 thresholds"),
+        ({"levels": 2, "rule": "thresholds", "thresholds": [NAN]}, "a number"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(chosen: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError, match=re.escape(message)):
-        quantize(np.zeros((2, 3)), chosen)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        quantize(np.zeros((2, 3)), QuantizeConfig(**chosen))
 
 
 def test_configuration_allows_what_the_rules_can_do() -> None:
-    for rule, levels in itertools.product(config.LEVELS_OF_RULE, range(1, 6)):
+    for rule, levels in itertools.product(LEVELS_OF_RULE, range(1, 6)):
         chosen = {"levels": levels, "rule": rule}
         if rule == "thresholds":
             chosen["thresholds"] = list(range(levels - 1))
-        if levels in config.LEVELS_OF_RULE[rule]:
-            quantize(np.zeros((1, 4)), chosen)
+        if levels in LEVELS_OF_RULE[rule]:
+            quantize(np.zeros((1, 4)), QuantizeConfig(**chosen))
         else:
-            with pytest.raises(ConfigError):
-                quantize(np.zeros((1, 4)), chosen)
+            with pytest.raises(ValueError):
+                quantize(np.zeros((1, 4)), QuantizeConfig(**chosen))
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e300])

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from pairtile.methods.predictor_pairs import figures
-from pairtile.methods.predictor_pairs.report_level_tables import (
+from pairtile.methods.predictor_pairs.report_results import (
     RULES,
     Levels,
     level_counts,

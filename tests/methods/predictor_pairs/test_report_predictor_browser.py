@@ -7,8 +7,8 @@ from pathlib import Path
 import matplotlib.image
 import numpy as np
 import pytest
-from test_report_browser import CHROMIUM, DARK, browse, opened
-from test_report_predictor_pairs import analysis, planted_levels, varied_best
+from browser_page import CHROMIUM, DARK, browse, opened
+from predictor_levels import analysis, planted_levels, varied_best
 
 pytestmark = [
     pytest.mark.browser,

@@ -5,61 +5,30 @@ from __future__ import annotations
 import re
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from pairtile.errors import StoreError
-from pairtile.methods.predictor_pairs.report_predictors import MAX_ROWS, shown_sets
+from pairtile.methods.predictor_pairs.report_sections import MAX_ROWS, shown_sets
 from pairtile.report.results import read_results
 from pairtile.runtime.files import read_json, write_json
-from test_report_page import page_of, part, read_page
-from test_report_results import AWKWARD, write_results
-from test_workflow_predictor_pairs import random_levels, section, write_levels
-from workflow_runs import Analysis
-
-PARTS = [
-    "findings", "figures", "levels", "predictors", "network", "edges", "cleaning", "files", "run",
-    "methods",
-]  # fmt: skip
-
-
-def planted_levels(samples: int = 41, levels: int = 2) -> np.ndarray:
-    """Fourteen genes: g000 follows g001 and g002 by exclusive or, g003 and g004 are the same,
-    g005 never changes."""
-    table = random_levels(14, samples, levels)
-    table[0, 1:] = (table[1, :-1] + table[2, :-1]) % levels
-    table[3] = table[4]
-    table[5] = 1
-    return table
-
-
-def analysis(folder: Path, levels: np.ndarray | None = None, **changes: Any) -> Path:
-    """Run an analysis of ``levels`` step by step; its folder, the report written."""
-    write_levels(folder, planted_levels() if levels is None else levels)
-    asked = section(**({"null": {"permutations": 99}} | changes))
-    return Analysis(folder, asked).all().out
+from predictor_levels import (
+    PARTS,
+    analysis,
+    planted_levels,
+    random_levels,
+    sets_of,
+    varied_best,
+)
+from report_pages import page_of, part, read_page, warnings_of
+from result_files import AWKWARD, write_results
 
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the planted genes' report."""
     return analysis(tmp_path_factory.mktemp("predictors"))
-
-
-def sets_of(folder: Path) -> pd.DataFrame:
-    return pd.read_csv(folder / "predictors.tsv", sep="\t", keep_default_na=False)
-
-
-def varied_best(folder: Path) -> pd.DataFrame:
-    table = sets_of(folder)
-    return table[(table["rank"] == 1) & (table["target_entropy_bits"] > 0)]
-
-
-def warnings_of(folder: Path) -> str:
-    found = read_page(folder).xpath("//*[@class='warnings']")
-    return found[0].text_content() if found else ""
 
 
 def test_page_has_the_parts_of_this_method_and_others_have_not(demo: Path, tmp_path: Path) -> None:

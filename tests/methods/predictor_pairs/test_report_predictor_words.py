@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from pairtile.methods.predictor_pairs.report import TEXT
-from pairtile.methods.predictor_pairs.report_methods import methods_paragraph
+from pairtile.methods.predictor_pairs.report import TEXT, methods_paragraph
 from pairtile.report import references as papers
 from pairtile.report.results import read_results
 from pairtile.runtime.files import read_json
-from test_report_page import part, read_page
-from test_report_predictor_pairs import PARTS, analysis, planted_levels, warnings_of
-from test_workflow_predictor_pairs import random_levels
+from predictor_levels import PARTS, analysis, planted_levels, random_levels
+from report_pages import part, read_page, warnings_of
+
+papers = read_references("pairtile.methods.predictor_pairs")
 
 
 @pytest.fixture(scope="module")

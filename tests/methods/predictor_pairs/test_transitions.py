@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pairtile.errors import InputError
-from pairtile.methods.predictor_pairs.read_series import read_series
-from pairtile.methods.predictor_pairs.transitions import transitions
+from pairtile.methods.predictor_pairs.prepare import transitions
+from pairtile.methods.predictor_pairs.read_input import read_series
 
 SAMPLES = ["a1", "a2", "b1", "a3", "b2"]
 

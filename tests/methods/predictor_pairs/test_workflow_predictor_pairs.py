@@ -13,6 +13,7 @@ from pairtile.errors import InputError
 from pairtile.methods.predictor_pairs import tables as predictor_tables
 from pairtile.methods.predictor_pairs.sets import extend_sets
 from pairtile.runtime.files import read_arrays, read_json, write_arrays
+from predictor_levels import random_levels, section, write_levels
 from workflow_runs import Analysis, run, write_config
 
 GOLDEN = {
@@ -28,31 +29,6 @@ GOLDEN = {
     "pf3d7_200ext__lag_q3_no_obs_a1": ("pf3d7_200.q3ext", {}),
 }
 """Golden table -> its data and the settings that differ from the default."""
-
-
-def section(**changes: Any) -> dict[str, Any]:
-    """A section to start from: levels, ten pairs a target, no null."""
-    base = {"method": "predictor_pairs", "levels": "levels.tsv", "null": {"permutations": 0}}
-    base |= {"preprocess": {"min_samples": 5}, "export": ["tsv"]}
-    return base | changes
-
-
-def write_levels(folder: Path, levels: np.ndarray, name: str = "levels.tsv") -> list[str]:
-    """A table of levels with names; blanks where -1. Returns the genes' names."""
-    genes = [f"g{k:03d}" for k in range(len(levels))]
-    header = ["gene", *(f"t{k}" for k in range(levels.shape[1]))]
-    lines = ["\t".join(header)]
-    for gene, row in zip(genes, levels, strict=True):
-        lines.append("\t".join([gene, *("" if level < 0 else str(level) for level in row)]))
-    (folder / name).write_text("\n".join(lines) + "\n")
-    return genes
-
-
-def random_levels(genes: int, samples: int, levels: int = 2, missing: float = 0.0) -> np.ndarray:
-    random = np.random.default_rng([genes, samples, levels])
-    table = random.integers(0, levels, (genes, samples)).astype(np.int8)
-    table[random.random(table.shape) < missing] = -1
-    return table
 
 
 def read(path: Path) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from naive_motion import naive_cyclic_mi, naive_dcc, naive_gaussian, naive_ksg
 from pairtile import MotionCorrelation, trajectory_correlation
 from pairtile.errors import ConfigError, InputError
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
-from small_trajectories import mda, molecule, section, store, write
+from small_trajectories import config, mda, molecule, store, write
 from workflow_runs import Analysis
 
 
@@ -237,7 +237,7 @@ def test_what_needs_attention_is_a_warning() -> None:
 
 
 def test_defaults_are_those_of_the_configuration() -> None:
-    resolved = section(topology="t", trajectories=["r"])
+    resolved = config(topology="t", trajectories=["r"]).resolved()
     fields = TrajectoryCorrelationConfig.model_fields
     estimator = {**resolved["estimator"], "bins": "auto"}
     for name, parameter in inspect.signature(trajectory_correlation).parameters.items():

@@ -11,7 +11,7 @@ import yaml
 from pairtile.config import load_config
 from pairtile.errors import ConfigError
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
-from pairtile.methods.trajectory_correlation.config_estimator import PRESETS
+from pairtile.methods.trajectory_correlation.config_sections import PRESETS
 from paths import ROOT
 from pydantic import ValidationError
 
@@ -176,12 +176,12 @@ def test_each_file_is_an_input_of_its_own() -> None:
 def test_what_is_drawn_or_kept_runs_no_scores_again() -> None:
     section = TrajectoryCorrelationConfig.model_validate(resolved())
     for step in ("prepare", "score"):
-        keys = section.for_step(step)
+        keys = vars(section.for_step(step))
         for key in ("keep", "communities", "paths", "compare", "export", "chunks"):
             assert key not in keys
         assert "contacts" not in keys
-    assert "contacts" in section.for_step("contacts")
-    assert {"keep", "contacts"} <= set(section.for_step("network"))
+    assert section.for_step("network_data").contacts is section.contacts
+    assert {"keep", "contacts"} <= set(vars(section.for_step("network")))
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_what_is_drawn_or_kept_runs_no_scores_again() -> None:
 )
 def test_only_an_analysis_with_contacts_looks_for_them(contacts: Any, needed: bool) -> None:
     section = TrajectoryCorrelationConfig.model_validate(resolved() | {"contacts": contacts})
-    assert section.needs_contacts is needed
+    assert section.needs_network_data is needed
 
 
 BAD: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
@@ -234,7 +234,7 @@ BAD: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
     ({"dihedrals": ["phi", "phi"]}, ("dihedrals",), "each dihedral once"),
     ({"domains": {"CORE": 3}}, ("domains",), "a mapping of NAME: selection"),
     ({"contacts": True}, ("contacts",), "false, or a mapping with keys cutoff and fraction"),
-    ({"contacts": {"cutoff": 0}}, ("contacts", "<contacts>", "cutoff"), "greater than 0"),
+    ({"contacts": {"cutoff": 0}}, ("contacts", "<contactsconfig>", "cutoff"), "greater than 0"),
     (
         {"contacts": {}, "variables": "distances", "distances": {"a": ["x", "y"]}},
         (),

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from pairtile.methods.trajectory_correlation.correlation_matrices import (
+from pairtile.methods.trajectory_correlation.matrices import (
     MATRICES,
     correlation_matrix,
     write_g_correlation_text,

@@ -9,16 +9,20 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from motion_blocks import estimator
 from motion_reports import analysis
 from pairtile import trajectory_correlation
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
-from pairtile.methods.trajectory_correlation.config_estimator import PRESETS, MotionEstimator
-from pairtile.methods.trajectory_correlation.config_values import DIHEDRALS
-from pairtile.methods.trajectory_correlation.motion_time import duplicate_frames
-from pairtile.methods.trajectory_correlation.report_pictures import FIGURES
+from pairtile.methods.trajectory_correlation.config_sections import (
+    DIHEDRALS,
+    PRESETS,
+    MotionEstimatorConfig,
+)
+from pairtile.methods.trajectory_correlation.report import FIGURES
+from pairtile.methods.trajectory_correlation.state import duplicate_frames
 from pairtile.runtime.files import read_json
+from paths import ROOT
 from scipy.signal import lfilter
-from test_docs import ROOT, first_column, section_of_page, text_of
 
 METHOD_PAGE = ROOT / "docs" / "trajectory_correlation.md"
 
@@ -92,7 +96,7 @@ def test_every_setting_is_explained() -> None:
     page = text_of(METHOD_PAGE)
     everywhere = {"method", "chunks", "export", "step", "start", "stop"}
     for key in {
-        *MotionEstimator.model_fields,
+        *MotionEstimatorConfig.model_fields,
         *TrajectoryCorrelationConfig.model_fields,
     } - everywhere:
         assert f"`{key}" in page or f"{{{key}" in page, key
@@ -190,7 +194,7 @@ def test_gaussian_bias_and_its_correction() -> None:
 
 def test_repeated_frames_lift_what_nearest_neighbours_find() -> None:
     from pairtile.gpu.device import choose
-    from pairtile.methods.trajectory_correlation.motion import MotionPairs, MotionSettings
+    from pairtile.methods.trajectory_correlation.estimators import MotionPairs
 
     random = np.random.default_rng(0)
     random.normal(scale=0.5, size=(1000, 2))
@@ -200,7 +204,7 @@ def test_repeated_frames_lift_what_nearest_neighbours_find() -> None:
         repeated = np.concatenate([xyz, *[xyz[: int(300 * share)]] * 7])
         series = np.moveaxis(repeated, 0, 2)
         assert duplicate_frames(series).exact.size == 7 * int(300 * share)
-        pairs = MotionPairs(series, MotionSettings(), choose("cpu"))
+        pairs = MotionPairs(series, estimator(), choose("cpu"))
         nats.append(pairs.block(slice(0, 2), slice(0, 2))[0, 1])
     np.testing.assert_allclose(nats, [-0.02, 1.2, 4.3], atol=0.05)
 

@@ -9,30 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from motion_blocks import all_pairs, both_backends, estimator, normal
 from naive_motion import naive_ksg
 from pairtile.gpu.device import choose
-from pairtile.methods.trajectory_correlation.motion import (
+from pairtile.methods.trajectory_correlation.estimators import (
     MotionPairs,
-    MotionSettings,
     generalized_correlation,
 )
-
-both_backends = pytest.mark.parametrize(
-    "backend", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
-)
-
-
-def all_pairs(series: Any, backend: str = "cpu", shift: int = 0, **how: Any) -> np.ndarray:
-    """One block with all pairs."""
-    pairs = MotionPairs(series, MotionSettings(**how), choose(backend))
-    whole = slice(0, len(series))
-    return pairs.block(whole, whole, shift)
-
-
-def normal(variables: int, d: int, frames: int, seed: int = 1) -> np.ndarray:
-    """Independent white noise."""
-    return np.random.default_rng(seed).normal(size=(variables, d, frames))
-
 
 GOLDEN = {
     "ksg1_k6_cheb_raw": {"norm": "max"},
@@ -124,7 +107,7 @@ def test_ksg_agrees_with_the_definition_in_many_slow_frames(
 @both_backends
 def test_blocks_of_any_shape_give_the_same_numbers(backend: str) -> None:
     series = normal(23, 3, 90)
-    pairs = MotionPairs(series, MotionSettings(), choose(backend))
+    pairs = MotionPairs(series, estimator(), choose(backend))
     whole = pairs.block(slice(0, 23), slice(0, 23))
     assert np.array_equal(whole, whole.T, equal_nan=True)
     np.testing.assert_array_equal(np.isnan(whole), np.eye(23, dtype=bool))
@@ -135,7 +118,7 @@ def test_blocks_of_any_shape_give_the_same_numbers(backend: str) -> None:
 @both_backends
 def test_batches_of_frames_change_nothing(backend: str) -> None:
     series = normal(6, 3, 90)
-    pairs = MotionPairs(series, MotionSettings(), choose(backend))
+    pairs = MotionPairs(series, estimator(), choose(backend))
     whole = pairs.block(slice(0, 6), slice(0, 6))
     pairs._blocks._batch_bytes = 7 * 6 * 96 * 4  # seven frames
     np.testing.assert_array_equal(pairs.block(slice(0, 6), slice(0, 6)), whole)
@@ -172,10 +155,11 @@ def test_euclidean_ksg_does_not_change_under_rotation_nor_any_ksg_under_scale() 
     np.testing.assert_allclose(scaled, all_pairs(series, scale="std", norm="max"), atol=1e-10)
 
 
-def test_single_rounds_coordinates_to_float32() -> None:
+def test_netsci_rounds_coordinates_to_float32() -> None:
     series = normal(3, 3, 60)
     rounded = series.astype(np.float32)
-    np.testing.assert_array_equal(all_pairs(series, single=True), all_pairs(rounded))
+    netsci = all_pairs(series, preset="netsci")
+    np.testing.assert_array_equal(netsci, all_pairs(rounded, variant=2, norm="max"))
 
 
 @pytest.mark.parametrize(
@@ -183,12 +167,7 @@ def test_single_rounds_coordinates_to_float32() -> None:
     [
         (6, {}, "found 6 frames; expected at least 7 for kind ksg"),
         (26, {"theiler": 10}, "found 26 frames; expected at least 27 .* theiler 10"),
-        (50, {"kind": "knn"}, "kind: found 'knn'; expected one of ksg, gaussian"),
-        (50, {"norm": "l1"}, "norm: found 'l1'; expected one of euclidean, max"),
-        (50, {"variant": 3}, "variant: found 3; expected one of 1, 2"),
-        (50, {"neighbours": 0}, "neighbours: found 0; expected 1 to 64"),
-        (50, {"theiler": -1}, "theiler: found -1"),
-        (50, {"kind": "bspline", "bins": 2}, "expected bins >= order >= 1"),
+        (50, {"theiler": "auto"}, "theiler: found auto; expected a number of frames"),
         (50, {"kind": "dihedral"}, "found 3 coordinates; expected 1 for angles"),
         (7, {"kind": "gaussian"}, "found 7 frames; expected at least 8 for kind gaussian"),
         (1, {"kind": "dcc"}, "found 1 frames; expected at least 2"),

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from motion_blocks import all_pairs, both_backends, estimator, normal
 from naive_motion import naive_cyclic_mi, naive_dcc, naive_gaussian
 from pairtile.gpu.device import choose
-from pairtile.methods.trajectory_correlation.motion import (
+from pairtile.methods.trajectory_correlation.estimators import (
     MotionPairs,
-    MotionSettings,
     generalized_correlation,
 )
-from test_motion_ksg import all_pairs, both_backends, normal
 
 
 @both_backends
@@ -152,9 +151,9 @@ def test_bspline_mi_of_positions_is_the_sum_over_pairs_of_coordinates(backend: s
 @pytest.mark.parametrize("kind", ["ksg", "gaussian", "dcc", "bspline", "dihedral"])
 def test_a_shift_is_the_same_as_shifted_series(backend: str, kind: str) -> None:
     series = normal(7, 1, 60)
-    pairs = MotionPairs(series, MotionSettings(kind=kind), choose(backend))
+    pairs = MotionPairs(series, estimator(kind=kind), choose(backend))
     both = np.concatenate([series, np.roll(series, -13, axis=2)])
-    plain = MotionPairs(both, MotionSettings(kind=kind), choose(backend))
+    plain = MotionPairs(both, estimator(kind=kind), choose(backend))
     shifted = pairs.block(slice(2, 5), slice(0, 7), 13)
     expected = plain.block(slice(2, 5), slice(7, 14))
     np.testing.assert_allclose(shifted, expected, rtol=0, atol=1e-12)

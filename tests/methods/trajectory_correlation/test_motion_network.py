@@ -8,12 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from pairtile.io.networks.table import NetworkTable
-from pairtile.methods.trajectory_correlation.motion_network import (
+from pairtile.methods.trajectory_correlation.config_sections import KeepMotion
+from pairtile.methods.trajectory_correlation.network import (
     EDGE_COLUMNS,
     candidate_q_values,
     dense_warnings,
     motion_network,
 )
+from pydantic import TypeAdapter
 from scipy.stats import false_discovery_control
 
 
@@ -31,6 +33,11 @@ def table(n: int = 12, signed: bool = False) -> pd.DataFrame:
             "dcc": random.uniform(-1, 1, i.size),
         }
     )
+
+
+def rule_of(keep: Any) -> Any:
+    """``keep`` as the configuration reads it."""
+    return TypeAdapter(KeepMotion).validate_python(keep)
 
 
 def kept(pairs: pd.DataFrame, keep: Any, candidate: np.ndarray | None) -> pd.DataFrame:
@@ -63,7 +70,7 @@ def test_edges_are_those_of_the_rule_strongest_first(
 ) -> None:
     pairs = table(signed=signed)
     candidate = np.random.default_rng(1).random(len(pairs)) < 0.4 if contacts else None
-    found = motion_network(pairs, keep, candidate)
+    found = motion_network(pairs, rule_of(keep), candidate)
     expected = kept(pairs, keep, candidate)
     assert len(expected)
     assert list(found.edges) == EDGE_COLUMNS
@@ -78,7 +85,7 @@ def test_edges_are_those_of_the_rule_strongest_first(
 
 def test_without_p_values_strength_alone_keeps() -> None:
     pairs = table().assign(p_value=np.nan)
-    found = motion_network(pairs, {"correlation": 0.5})
+    found = motion_network(pairs, rule_of({"correlation": 0.5}))
     assert found.edges["q_value"].isna().all()
     assert len(found.edges) == (pairs["correlation"] >= 0.5).sum()
     assert len(motion_network(pairs, "all").edges) == len(pairs)
@@ -94,7 +101,7 @@ def test_pairs_that_are_no_candidates_have_no_q_value() -> None:
 def test_an_empty_network_says_how_far_it_fell_short(keep: Any) -> None:
     pairs = table()
     pairs["correlation"] *= 0.9
-    found = motion_network(pairs, keep)
+    found = motion_network(pairs, rule_of(keep))
     assert found.edges.empty
     assert list(found.edges) == EDGE_COLUMNS
     [warning] = found.warnings
@@ -103,7 +110,7 @@ def test_an_empty_network_says_how_far_it_fell_short(keep: Any) -> None:
 
 def test_no_contact_at_all_makes_an_empty_network() -> None:
     pairs = table()
-    found = motion_network(pairs, {"p_value": 0.05}, np.zeros(len(pairs), dtype=bool))
+    found = motion_network(pairs, rule_of({"p_value": 0.05}), np.zeros(len(pairs), dtype=bool))
     assert found.edges.empty
     assert found.counts["pairs_candidates"] == 0
 

@@ -6,18 +6,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+from motion_blocks import estimator
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import choose
-from pairtile.methods.trajectory_correlation.motion import (
-    KINDS,
+from pairtile.methods.trajectory_correlation.estimators import (
     MotionPairs,
-    MotionSettings,
     generalized_correlation,
 )
-from pairtile.methods.trajectory_correlation.motion_null import p_value
-from pairtile.methods.trajectory_correlation.motion_scores import HISTOGRAM_BINS, MotionScores
+from pairtile.methods.trajectory_correlation.pair_scores import (
+    HISTOGRAM_BINS,
+    MotionScores,
+    p_value,
+)
 from scipy.signal import lfilter
 
+KINDS = ("ksg", "gaussian", "dcc", "bspline", "dihedral")
 CPU = choose("cpu")
 SHIFTS = np.array([[20, 31, 47, 60], [15, 22, 33, 40]])
 
@@ -38,7 +41,7 @@ def series(kind: str, frames: int = 90, variables: int = 9, seed: int = 1) -> np
 
 def scores(kind: str, replicas: int = 2, shifts: np.ndarray = SHIFTS, **keys: Any) -> MotionScores:
     parts = [series(kind, 90 - 10 * k, seed=k) for k in range(replicas)]
-    settings = [MotionSettings(kind=kind, **keys)] * replicas
+    settings = [estimator(kind=kind, **keys)] * replicas
     return MotionScores(parts, settings, shifts[:replicas], CPU)
 
 
@@ -173,7 +176,7 @@ def test_p_values_of_unrelated_slow_motions_are_uniform(kind: str, corrected: bo
     if kind == "dihedral":
         values = (values + np.pi) % (2 * np.pi) - np.pi
     shifts = np.linspace(20, n - 20, 20).astype(int)[None]
-    settings = MotionSettings(kind=kind, corrected=corrected, bins=12 if kind == "dihedral" else 10)
+    settings = estimator(kind=kind, corrected=corrected, bins=12 if kind == "dihedral" else 10)
     wanted = np.triu(np.ones((v, v), dtype=bool), 1)
     found = MotionScores([values], [settings], shifts, CPU).block(slice(0, v), slice(0, v), wanted)
     p = found.null["p_value"][wanted]

@@ -8,24 +8,23 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from motion_blocks import estimator, normal
 from pairtile.gpu.device import choose
-from pairtile.methods.trajectory_correlation.motion import (
+from pairtile.methods.trajectory_correlation.estimators import (
     MotionPairs,
-    MotionSettings,
     generalized_correlation,
 )
-from pairtile.methods.trajectory_correlation.motion_null import (
+from pairtile.methods.trajectory_correlation.pair_scores import (
     SurrogateMoments,
     p_value,
-    surrogate_shifts,
 )
-from pairtile.methods.trajectory_correlation.motion_time import (
+from pairtile.methods.trajectory_correlation.state import (
     correlation_time,
     duplicate_frames,
     effective_frames,
+    surrogate_shifts,
     theiler_window,
 )
-from test_motion_ksg import normal
 
 
 def autoregressive(variables: int, d: int, frames: int, time: float, seed: int = 1) -> np.ndarray:
@@ -158,7 +157,7 @@ def significance(series: Any, surrogates: Any) -> tuple[np.ndarray, np.ndarray]:
     """Values, and p-values against what ``surrogates`` (a function of a number) gives."""
     n = len(series)
     everything = slice(0, n)
-    pairs = MotionPairs(series, MotionSettings(), choose("cpu"))
+    pairs = MotionPairs(series, estimator(), choose("cpu"))
     moments = SurrogateMoments(pairs.block(everything, everything))
     for number in range(20):
         moments.add(surrogates(pairs, number))
@@ -181,7 +180,7 @@ def test_slow_independent_noise_is_significant_when_shuffled_and_not_when_shifte
     def shuffled(pairs: MotionPairs, number: int) -> np.ndarray:
         order = random.permutation(1000)
         both = np.concatenate([series, series[:, :, order]])
-        doubled = MotionPairs(both, MotionSettings(), choose("cpu"))
+        doubled = MotionPairs(both, estimator(), choose("cpu"))
         return doubled.block(slice(0, 8), slice(8, 16))
 
     _, p = significance(series, shuffled)
@@ -205,7 +204,7 @@ def test_a_theiler_window_takes_most_of_what_slowness_adds() -> None:
     everything = slice(0, 6)
     upper = np.triu_indices(6, 1)
     raw, windowed = (
-        MotionPairs(series, MotionSettings(theiler=w), choose("cpu")).block(everything, everything)[
+        MotionPairs(series, estimator(theiler=w), choose("cpu")).block(everything, everything)[
             upper
         ]
         for w in (0, window)

@@ -52,7 +52,7 @@ def test_blocks_do_not_change_the_series(
     adenylate_kinase: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = prepare(**adenylate_kinase, estimator={"kind": "bspline"})
-    monkeypatch.setattr("pairtile.methods.trajectory_correlation.series_file.BLOCK_BYTES", 1)
+    monkeypatch.setattr("pairtile.methods.trajectory_correlation.time_series.BLOCK_BYTES", 1)
     parts = prepare(**adenylate_kinase, estimator={"kind": "bspline"})
     assert np.abs(whole.state["series"] - parts.state["series"]).max() < 1e-12
     assert np.allclose(whole.items["sd"], parts.items["sd"], rtol=1e-12)
@@ -62,7 +62,7 @@ def test_large_series_are_kept_as_float32(
     adenylate_kinase: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = prepare(**adenylate_kinase)
-    monkeypatch.setattr("pairtile.methods.trajectory_correlation.series_file.FLOAT64_BYTES", 1000)
+    monkeypatch.setattr("pairtile.methods.trajectory_correlation.time_series.FLOAT64_BYTES", 1000)
     small = prepare(**adenylate_kinase)
     assert small.state["series"].dtype == np.float32
     assert np.abs(whole.state["series"] - small.state["series"]).max() < 5e-6
@@ -84,18 +84,18 @@ _MEASURE = """
 import sys, numpy as np
 from pathlib import Path
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
-from pairtile.methods.trajectory_correlation.contacts import trajectory_contacts
+from pairtile.methods.trajectory_correlation.residues import trajectory_contacts
 from pairtile.methods.trajectory_correlation.prepare import prepare_trajectory
 def peak():
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(l.split()[1]) for l in lines if l.startswith("VmHWM")) // 1024
 for stop in map(int, sys.argv[3:]):
-    section = TrajectoryCorrelationConfig.model_validate(dict(method="trajectory_correlation",
+    config = TrajectoryCorrelationConfig.model_validate(dict(method="trajectory_correlation",
         topology=sys.argv[1], trajectories=[sys.argv[2]], select="name *", fit="name CA",
-        frames=dict(stop=stop), contacts={})).resolved()
-    made = prepare_trajectory(section, 1)
+        frames=dict(stop=stop), contacts={}))
+    made = prepare_trajectory(config, 1)
     size = made.state["series"].nbytes >> 20
-    trajectory_contacts(section, made.items)
+    trajectory_contacts(config, made.items)
     del made
     print(peak(), size)
 """

@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pairtile.methods.trajectory_correlation.contacts import trajectory_contacts
+from pairtile.methods.trajectory_correlation.residues import trajectory_contacts
 from small_trajectories import (
     RNG,
     SEQUENCE,
     adenylate_kinase_files,
+    config,
     frames_first,
     kabsch,
     mda,
     molecule,
     prepare,
-    section,
     store,
     write,
 )
@@ -220,7 +220,7 @@ def test_contacts_are_heavy_atoms_within_the_cutoff(tmp_path: Path) -> None:
     keys, frames = write(tmp_path)
     chosen = {"select": "name CA CB", "contacts": {"cutoff": 4.0, "fraction": 0.5}}
     prepared = prepare(**keys, **chosen)
-    state = trajectory_contacts(section(**keys, **chosen), prepared.items)
+    state = trajectory_contacts(config(**keys, **chosen), prepared.items)
     # No part of what is scored.
     assert not state.keys() & prepared.state.keys()
     universe = molecule()
@@ -258,7 +258,7 @@ def test_contacts_are_counted_in_the_frames_that_are_used(tmp_path: Path) -> Non
     settings = {"fit": False, "contacts": {"cutoff": 4.0}}
 
     def shares(**frames: int | None) -> tuple[np.ndarray, int]:
-        used = section(**keys, **settings, frames=frames)
+        used = config(**keys, **settings, frames=frames)
         prepared = prepare(**keys, **settings, frames=frames)
         found = trajectory_contacts(used, prepared.items)
         full = np.zeros((len(prepared.items),) * 2)

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 from pairtile.errors import ConfigError, InputError
-from pairtile.methods.trajectory_correlation.contacts import trajectory_contacts
+from pairtile.methods.trajectory_correlation.residues import trajectory_contacts
 from small_trajectories import (
     RNG,
     adenylate_kinase_files,
+    config,
     molecule,
     prepare,
-    section,
     store,
     write,
 )
@@ -114,8 +114,8 @@ def test_positions_that_only_contacts_look_at_are_told(tmp_path: Path, value: fl
     keys = {"topology": str(tmp_path / "top.pdb"), "trajectories": [run], "contacts": {}}
     items = prepare(**keys).items
     with pytest.raises(InputError, match=r"frame 13, atom 9 \(ALA 2 CB\): found y = (nan|inf)"):
-        trajectory_contacts(section(**keys), items)
-    assert trajectory_contacts(section(**keys, frames={"stop": 13}), items)["contact_i"].size
+        trajectory_contacts(config(**keys), items)
+    assert trajectory_contacts(config(**keys, frames={"stop": 13}), items)["contact_i"].size
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of MDAnalysis

@@ -11,14 +11,17 @@ import pandas as pd
 import pytest
 from motion_reports import analysis, of_tables
 from pairtile.errors import StoreError
-from pairtile.methods.trajectory_correlation.report_findings import ranges
-from pairtile.methods.trajectory_correlation.report_pictures import FIGURES
-from pairtile.methods.trajectory_correlation.report_results import MotionResults
+from pairtile.methods.trajectory_correlation.report import FIGURES
+from pairtile.methods.trajectory_correlation.report_text import (
+    MotionResults,
+    motion_results,
+    ranges,
+)
 from pairtile.report.formats import number
 from pairtile.report.results import read_results
 from pairtile.runtime.files import read_json
-from test_report_page import page_of, part, read_page
-from test_report_results import AWKWARD, write_results
+from report_pages import page_of, part, read_page
+from result_files import AWKWARD, write_results
 
 PARTS = [
     "findings", "figures", "motion", "network", "edges", "cleaning", "files", "run", "methods",
@@ -38,7 +41,7 @@ def table_of(folder: Path, name: str) -> pd.DataFrame:
 
 
 def motion_of(folder: Path) -> MotionResults:
-    found = read_results(folder).motion
+    found = read_results(folder).cached(motion_results)
     assert found is not None
     return found
 

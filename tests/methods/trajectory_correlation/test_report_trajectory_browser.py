@@ -7,8 +7,8 @@ from pathlib import Path
 import matplotlib.image
 import numpy as np
 import pytest
+from browser_page import CHROMIUM, DARK, browse, opened
 from motion_reports import analysis, of_tables
-from test_report_browser import CHROMIUM, DARK, browse, opened
 
 pytestmark = [
     pytest.mark.browser,

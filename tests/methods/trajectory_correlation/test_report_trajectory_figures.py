@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 from pairtile.methods.trajectory_correlation import figures
-from pairtile.methods.trajectory_correlation.report_residue_marks import ResidueMarks, runs
+from pairtile.methods.trajectory_correlation.figures import ResidueMarks, runs
 from pairtile.report.style import save_figure
 
 N = 12

@@ -11,12 +11,13 @@ import pandas as pd
 import pytest
 from motion_reports import analysis, of_tables
 from pairtile.methods.trajectory_correlation.report import TEXT
-from pairtile.methods.trajectory_correlation.report_files import FILE_COLUMNS, FILES
-from pairtile.methods.trajectory_correlation.report_methods import methods_paragraph
+from pairtile.methods.trajectory_correlation.report_text import methods_paragraph
 from pairtile.report import references as papers
 from pairtile.report.results import read_results
 from pairtile.runtime.files import read_json
-from test_report_page import part, read_page
+from report_pages import part, read_page
+
+papers = read_references("pairtile.methods.trajectory_correlation")
 
 
 @pytest.fixture(scope="module")
@@ -36,9 +37,9 @@ def columns_of(path: Path) -> list[str]:
 
 
 def test_every_file_is_explained_and_so_are_its_columns(demo: Path) -> None:
-    own = set(read_results(demo).words.files)
+    own = set(read_results(demo).text.files)
     assert {name for name in own if not (demo / name).exists()} == set()
-    for name, explained in FILE_COLUMNS.items():
+    for name, explained in TEXT.file_columns.items():
         named = {part for key in explained for part in key.split(", ")}
         for column in columns_of(demo / name):
             plain = re.sub(r"^community_.*", "community_METHOD", column)
@@ -46,7 +47,7 @@ def test_every_file_is_explained_and_so_are_its_columns(demo: Path) -> None:
                 plain = re.sub(r".*(_other|_difference)$", r"…\1", column)
             assert plain in named, (name, column)
     page = part(read_page(demo), "files")
-    assert all(name in page for name in FILES)
+    assert all(name in page for name in TEXT.files)
 
 
 @pytest.mark.parametrize(

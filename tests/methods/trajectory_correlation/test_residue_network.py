@@ -9,9 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from pairtile.errors import ConfigError, InputError
-from pairtile.methods.trajectory_correlation.motion_difference import difference, matched_items
-from pairtile.methods.trajectory_correlation.residue_network import ResidueNetwork, in_contact
-from pairtile.methods.trajectory_correlation.residue_paths import path_ends, shortest_paths
+from pairtile.methods.trajectory_correlation.matrices import difference, matched_items
+from pairtile.methods.trajectory_correlation.network import (
+    ResidueNetwork,
+    path_ends,
+    shortest_paths,
+)
+from pairtile.methods.trajectory_correlation.residues import in_contact
 
 METHODS = ("leiden", "girvan_newman")
 

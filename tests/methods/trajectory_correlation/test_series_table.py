@@ -11,7 +11,7 @@ import pytest
 from pairtile.errors import ConfigError, InputError
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.prepare import prepare_trajectory
-from pairtile.methods.trajectory_correlation.series_table import open_series_table
+from pairtile.methods.trajectory_correlation.read_tables import open_series_table
 
 VALUES = np.round(np.random.default_rng(3).normal(size=(25, 3)) * 3, 6)
 
@@ -123,8 +123,8 @@ def test_other_faults(tmp_path: Path) -> None:
 
 def prepare(**keys: Any) -> Any:
     given = {"method": "trajectory_correlation", **keys}
-    section = TrajectoryCorrelationConfig.model_validate(given).resolved()
-    return prepare_trajectory(section, seed=1)
+    config = TrajectoryCorrelationConfig.model_validate(given)
+    return prepare_trajectory(config, seed=1)
 
 
 def test_tables_become_series_of_replicas(tmp_path: Path) -> None:

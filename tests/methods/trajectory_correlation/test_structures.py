@@ -8,13 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from pairtile.errors import InputError
-from pairtile.methods.trajectory_correlation.residue_network import ResidueNetwork
-from pairtile.methods.trajectory_correlation.residue_paths import path_ends, shortest_paths
-from pairtile.methods.trajectory_correlation.residue_tables import (
-    community_table,
-    path_table,
-    residue_table,
-    write_table,
+from pairtile.methods.trajectory_correlation.network import (
+    ResidueNetwork,
+    path_ends,
+    shortest_paths,
 )
 from pairtile.methods.trajectory_correlation.residues import STRUCTURE
 from pairtile.methods.trajectory_correlation.structures import (
@@ -27,6 +24,12 @@ from pairtile.methods.trajectory_correlation.structures import (
     write_pymol_script,
     write_structure_pdb,
     write_vmd_script,
+)
+from pairtile.methods.trajectory_correlation.tables import (
+    community_table,
+    path_table,
+    residue_table,
+    write_table,
 )
 
 

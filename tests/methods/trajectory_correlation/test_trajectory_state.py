@@ -10,16 +10,14 @@ import pytest
 from pairtile.engine.state import open_state, scratch_beside, state_digest, write_state
 from pairtile.errors import InputError
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
-from pairtile.methods.trajectory_correlation.motion_speed import seconds_a_pair, tile_edge
-from pairtile.methods.trajectory_correlation.motion_time import (
+from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
+from pairtile.methods.trajectory_correlation.score import seconds_a_pair, tile_edge
+from pairtile.methods.trajectory_correlation.state import (
     correlation_time,
     effective_frames,
-    theiler_window,
-)
-from pairtile.methods.trajectory_correlation.state import (
-    motion_settings,
     replicas_of,
     shifts_of,
+    theiler_window,
     trajectory_state,
 )
 from pairtile.runtime.files import file_digest, read_json
@@ -35,14 +33,14 @@ def slow(
     return lfilter([np.sqrt(1 - phi * phi)], [1, -phi], noise, axis=0)[100:]
 
 
-def tables(folder: Path, *replicas: np.ndarray, **keys: Any) -> dict[str, Any]:
-    """A section for tables of time series."""
+def tables(folder: Path, *replicas: np.ndarray, **keys: Any) -> TrajectoryCorrelationConfig:
+    """An analysis of tables of time series."""
     paths = []
     for number, values in enumerate(replicas):
         paths.append(str(folder / f"run{number}.npy"))
         np.save(paths[-1], values)
     given = {"method": "trajectory_correlation", "time_series": paths, **keys}
-    return TrajectoryCorrelationConfig.model_validate(given).resolved()
+    return TrajectoryCorrelationConfig.model_validate(given)
 
 
 def test_times_and_windows_are_those_of_each_replica(tmp_path: Path) -> None:
@@ -167,10 +165,10 @@ def test_the_fewest_frames_that_are_allowed_do(tmp_path: Path) -> None:
 
 def test_settings_are_those_of_the_section(tmp_path: Path) -> None:
     section = tables(tmp_path, slow(60), estimator={"preset": "netsci", "neighbours": 4})
-    settings = motion_settings(section["estimator"], 0)
+    settings = section.estimator
     assert (settings.neighbours, settings.variant, settings.norm) == (4, 2, "max")
     assert settings.single
-    assert not motion_settings({**section["estimator"], "preset": "none"}, 0).single
+    assert settings.window == 0
 
 
 # --- tiles and costs ----------------------------------------------------------------------------
@@ -187,7 +185,7 @@ def test_tiles_are_powers_of_two_and_smaller_for_longer_series() -> None:
 
 @pytest.mark.parametrize("kind", ["ksg", "gaussian", "dcc", "bspline", "dihedral"])
 def test_costs_grow_with_frames_and_fall_with_cores(kind: str) -> None:
-    estimator = {"kind": kind, "bins": 10}
+    estimator = MotionEstimatorConfig(kind=kind, bins=10)
 
     def seconds(frames: int, backend: str = "cpu", threads: int = 1) -> float:
         return seconds_a_pair(estimator, 3, frames, backend, threads)

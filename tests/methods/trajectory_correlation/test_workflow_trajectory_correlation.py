@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pairtile.errors import ConfigError, InputError
-from pairtile.methods.trajectory_correlation import motion_speed
+from pairtile.methods.trajectory_correlation import score
 from pairtile.methods.trajectory_correlation import tables as trajectory_tables
 from pairtile.runtime.files import read_json
 from small_trajectories import adenylate_kinase_files
@@ -176,8 +176,8 @@ def test_results_are_the_same_bytes_for_any_number_of_chunks(
     changes = section(time_series=files, estimator=estimator)
     whole = Analysis(tmp_path, changes, name="whole").pairs()
     assert len(whole.plan.tiles) == 1
-    monkeypatch.setattr(motion_speed, "LARGEST_TILE", 8)
-    monkeypatch.setattr(motion_speed, "LARGEST_TILE_KSG", 8)
+    monkeypatch.setattr(score, "LARGEST_TILE", 8)
+    monkeypatch.setattr(score, "LARGEST_TILE_KSG", 8)
     names = ("pairs.parquet", "network.parquet", "matrices.npz", "residues.tsv", "scores.npz")
     found = {}
     for chunks in (1, 4):
@@ -263,7 +263,7 @@ def test_two_states_are_compared_pair_by_pair(tmp_path: Path) -> None:
         adenylate_kinase(**common, frames={"stop": 49}),
         name="open",
     )
-    opened.section["compare"] = "closed"
+    opened.model = opened.model.model_copy(update={"compare": "closed"})
     opened.pairs().network().results()
     pairs = pd.read_parquet(opened.out / "pairs.parquet")
     table = pd.read_parquet(opened.out / "difference.parquet")

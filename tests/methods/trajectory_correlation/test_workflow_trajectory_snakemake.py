@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from pairtile.runtime.files import read_json
 from small_trajectories import adenylate_kinase_files, molecule, store, write
-from test_workflow_check_inputs import STOP_AT_ONCE
 from trajectory_analyses import adenylate_kinase, section, slow, write_runs
-from workflow_runs import Analysis, run, temporary_files, write_config
+from workflow_runs import STOP_AT_ONCE, Analysis, run, temporary_files, write_config
 
 
 @pytest.mark.workflow
@@ -115,6 +114,7 @@ def test_positions_that_contacts_cannot_use_end_the_run_before_the_scores(tmp_pa
     assert not temporary_files(out)
 
 
+@pytest.mark.complete  # tests/workflow has it of another method
 @pytest.mark.workflow
 def test_a_lost_chunk_is_computed_again_and_nothing_else(tmp_path: Path) -> None:
     write_runs(tmp_path, slow(40, 300, 3))

@@ -75,12 +75,13 @@ def add_network(
     values = np.ones(len(network)) if column is None else network[column].to_numpy(np.float64)
     target = adata.copy() if copy else adata
     target.varp[key_added] = _matrix(rows[0], rows[1], values, adata.n_vars, directed)
+    attributes = network.attrs
     params = {"varp_key": key_added, "weight": column or "1", "directed": directed}
     edges = network.reset_index(drop=True).copy()
     edges.attrs = {}
     edges.index = edges.index.astype(str)
     target.uns[key_added] = {
-        "params": params | _storable(network.attrs.get("settings") or {}),
+        "params": params | _storable(attributes.get("settings") or {}),
         "edges": edges,
     }
     return target if copy else None

@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.api.settings import analysis_config
+from pairtile.api.settings import checked_section
 from pairtile.api.table import ExpressionTable, as_table
-from pairtile.config.preprocess import ExpressionAnalysis, Preprocess
-from pairtile.config.root import models
+from pairtile.config.preprocess import Preprocess
 from pairtile.io.expression import Expression
 from pairtile.preprocess.expression import Prepared
 from pairtile.preprocess.expression import prepare_expression as prepare
@@ -81,8 +80,7 @@ def prepare_expression(
         "min_samples": min_samples,
         "drop_constant": drop_constant,
     }
-    model = next(m for m in models().values() if issubclass(m, ExpressionAnalysis))
-    checked = analysis_config(model, preprocess=settings).preprocess
+    checked = checked_section(Preprocess, settings)
     table = as_table(expression, orientation=orientation, layer=layer)
     given = expression if isinstance(expression, Expression) else None
     return prepare(as_expression(table, given), checked)

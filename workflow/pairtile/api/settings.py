@@ -9,13 +9,17 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import numpy as np
+from pydantic import ValidationError
 
 from pairtile.config import Analysis, load_config
+from pairtile.config.models import ConfigModel
+from pairtile.config.problems import line, problems
 from pairtile.errors import ConfigError
 
 _NAME = "library"
 
 A = TypeVar("A", bound=Analysis)
+S = TypeVar("S", bound=ConfigModel)
 
 _LEFT_OUT = ("config: ", f"analyses.{_NAME}.", "estimator.", "null.")
 """What the configuration's messages say before the name that an argument has in a library call."""
@@ -61,6 +65,19 @@ def analysis_config(
     found = checked.analyses[_NAME]
     assert isinstance(found, model)
     return found
+
+
+def checked_section(model: type[S], settings: Mapping[str, Any]) -> S:
+    """A section of the configuration by its model; its keys are arguments of the call.
+
+    Raises ValueError, one line for each fault: ``KEY: found VALUE; expected WHAT``.
+    """
+    plain = _plain(settings)
+    try:
+        return model.model_validate(plain)
+    except ValidationError as error:
+        faults = problems(error, plain, model)
+    raise ValueError("\n".join(line(".".join(path), (), text) for path, text in faults))
 
 
 def _plain(value: Any) -> Any:

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from pydantic import BeforeValidator, Field
 from pydantic_core import CoreSchema, core_schema
 
-from pairtile.config.values import Form, Text, Value, refusal
+from pairtile.config.values import Expected, Text, Value, refusal
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 _DIGITS = {"sha256": 64, "md5": 32}
@@ -63,7 +63,7 @@ def _no_null(value: Any) -> Any:
 Checksums = Annotated[
     dict[Annotated[str, Text("a path or address")], Annotated[str, Checksum()]],
     BeforeValidator(_no_null),
-    Form("a mapping of paths or addresses to sha256:... or md5:..."),
+    Expected("a mapping of paths or addresses to sha256:... or md5:..."),
 ]
 
 

@@ -8,14 +8,125 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from pairtile.config.page import readme_text
-from pairtile.config.root import Config
+from pairtile.config.models import ConfigModel, models_in
+from pairtile.config.root import Config, models
+
+_INTRODUCTION = """\
+<!-- Made by `python -m pairtile.config.describe` from workflow/pairtile/config. Edit there. -->
+
+# Configuration
+
+`config.yaml` in this folder runs the demo. For your own data copy an example from `examples/`
+(every key, with comments), keep the keys that you need, and run
+
+    snakemake --cores all --configfile my_config.yaml
+
+The least that does something:
+
+```yaml
+analyses:
+  my_network:
+    method: mutual_information
+    expression: my_expression.tsv
+```
+
+- **Paths** that are relative start at the working directory (`snakemake --directory` sets it), not
+  at the configuration file.
+- **Every key but the required ones has a default**; the key can be left out, and so can a whole
+  section. `summary.json` records all values as they were used.
+- **Mistakes are refused before any job starts**: unknown keys, wrong types, impossible values and
+  missing files, all in one list that names the key, what was found and what is allowed.
+- **Numbers** stand without quotes; `1e-5` and `1.0e-5` are the same. **Names and texts** that YAML
+  takes for something else (`on`, `no`, `1`, `2024-01-01`) need quotes.
+- `snakemake --config backend=cpu seed=2` sets top-level keys from the command line.
+- With `# yaml-language-server: $schema=workflow/schemas/config.schema.json` as the first line of a
+  configuration file (the path as seen from that file), editors complete and check keys.
+"""
+
+
+def readme_text() -> str:
+    """The page, in Markdown."""
+    parts = [_INTRODUCTION, "## Top level\n", _table(Config, "")]
+    for name, model in models().items():
+        parts += [f"## `method: {name}`\n", _sentence(model), _table(model, name)]
+        for key, field in model.model_fields.items():
+            sections = models_in(field.annotation)
+            if sections:
+                parts += [f"### {name}: `{key}`\n", _about(field, sections)]
+                rows = [row for section in sections for row in _section_rows(section, "")]
+                if len(sections) > 1:  # forms, each told by its key
+                    rows = [[cell, kind, "one of these", text] for cell, kind, _, text in rows]
+                parts.append(_rows(rows))
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _about(field: FieldInfo, sections: list[type[ConfigModel]]) -> str:
+    return _sentence(sections[0]) if len(sections) == 1 else f"{field.description}\n"
+
+
+def _sentence(model: type[ConfigModel]) -> str:
+    return " ".join((model.__doc__ or "").split()) + "\n"
+
+
+def _table(model: type[ConfigModel], method: str) -> str:
+    return _rows(list(_section_rows(model, method)))
+
+
+def _rows(rows: list[list[str]]) -> str:
+    lines = [["key", "type", "default", "what it does"], ["---"] * 4, *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines) + "\n"
+
+
+def _section_rows(model: type[ConfigModel], method: str) -> Iterator[list[str]]:
+    """Rows of a table. ``method``: where its sections have tables of their own on the page."""
+    for key, field in model.model_fields.items():
+        text = field.description or ""
+        if method and models_in(field.annotation):
+            text += f" [Its keys](#{method}-{key})."
+        cells = [f"`{key}`", _type(field), _default(field), text]
+        yield [cell.replace("|", "\\|").replace("\n", " ") for cell in cells]
+
+
+def _type(field: FieldInfo) -> str:
+    for kind in field.metadata:
+        if hasattr(kind, "allowed"):
+            return str(kind.allowed(field.annotation))
+    return "section"
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    default = field.get_default()
+    if isinstance(default, ConfigModel):
+        default = default.model_dump(mode="json")
+        if _type(field) == "section":
+            return "its keys' defaults"
+    return f"`{in_yaml(default)}`"
+
+
+def in_yaml(value: Any) -> str:
+    """A default as one would write it in YAML, on one line."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:g}".replace("e-0", "e-")
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{k}: {in_yaml(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(in_yaml(v) for v in value) + "]"
+    return str(value)
+
 
 SCHEMA_FILE = "workflow/schemas/config.schema.json"
 README_FILE = "config/README.md"

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from pairtile.config.models import Analysis, ConfigModel
-from pairtile.config.values import Choice, Number, Switch, Text, Whole, refusal
+from pairtile.config.values import Boolean, Choice, Integer, Number, Text, refusal
 
 Normalization = Literal["none", "quantile", "cpm", "median_ratio", "zscore"]
 Orientation = Literal["genes_in_rows", "samples_in_rows"]
@@ -17,7 +17,7 @@ class Preprocess(ConfigModel):
     """How the expression values are cleaned before genes are paired. What was dropped or changed,
     and why, is listed in `items.parquet` and `summary.json`."""
 
-    log2: Annotated[Literal["auto"] | bool, Switch("auto")] = Field(
+    log2: Annotated[Literal["auto"] | bool, Boolean("auto")] = Field(
         default="auto",
         description=(
             "Take the logarithm to base 2 of every value. `auto` takes it where the values look "
@@ -48,7 +48,7 @@ class Preprocess(ConfigModel):
             "no rank, so it does nothing under `transform: rank`."
         ),
     )
-    min_samples: Annotated[int, Whole(3, 1_000_000)] = Field(
+    min_samples: Annotated[int, Integer(3, 1_000_000)] = Field(
         default=20,
         description=(
             "Least number of samples. Genes observed in fewer samples are dropped, and pairs of "
@@ -56,7 +56,7 @@ class Preprocess(ConfigModel):
             "good by chance: go below 20 only if you must."
         ),
     )
-    drop_constant: Annotated[bool, Switch()] = Field(
+    drop_constant: Annotated[bool, Boolean()] = Field(
         default=False,
         description=(
             "Drop genes that have the same value in all samples. `false` keeps them: they score 0 "

@@ -23,9 +23,12 @@ _NUMBER = re.compile(r"^[-+]?[0-9]*\.?[0-9]+$|" + EXPONENT_NUMBER)
 Path = tuple[str, ...]
 
 
-def problems(error: ValidationError, raw: Any) -> list[tuple[Path, str]]:
-    """Path of the key and ``found ...; expected ...`` for each error of validating ``raw``."""
-    found = [_problem(dict(e), raw) for e in error.errors(include_url=False)]
+def problems(
+    error: ValidationError, raw: Any, root: type[ConfigModel] = Config
+) -> list[tuple[Path, str]]:
+    """Path of the key and ``found ...; expected ...`` for each error of validating ``raw`` by
+    ``root``."""
+    found = [_problem(dict(e), raw, root) for e in error.errors(include_url=False)]
     return list(dict.fromkeys(found))
 
 
@@ -62,7 +65,7 @@ def suggestion(word: str, choices: Sequence[str]) -> str:
     return f" (did you mean {near[0]}?)" if near else ""
 
 
-def _problem(error: dict[str, Any], raw: Any) -> tuple[Path, str]:
+def _problem(error: dict[str, Any], raw: Any, root: type[ConfigModel]) -> tuple[Path, str]:
     kind, context = error["type"], error.get("ctx", {})
     if kind == EXPECTED and error["loc"][-1:] == ("[key]",):
         path, _ = _follow(error["loc"][:-2], raw)
@@ -79,15 +82,15 @@ def _problem(error: dict[str, Any], raw: Any) -> tuple[Path, str]:
         if value is _MISSING:  # the input of this error is the whole section, no default
             return path, f"found no such key; expected {context['expected']}"
     if kind == "extra_forbidden":
-        return path, f"found an unknown key; expected {_known_keys(path, raw)}"
+        return path, f"found an unknown key; expected {_known_keys(path, raw, root)}"
     if kind == "missing":
-        return path, f"found no such key; expected {_of_field(path, raw)}"
+        return path, f"found no such key; expected {_of_field(path, raw, root)}"
     if kind == METHOD_ERROR:
         return _method_problem(path, value, context)
     found = shown(value) if value is not _MISSING else f"{shown(error['input'])} (the default)"
     if kind == EXPECTED:
         return path, f"found {found}; expected {context['expected']}{_hint(value, context)}"
-    return path, f"found {found}; expected {_of_field(path, raw)}"
+    return path, f"found {found}; expected {_of_field(path, raw, root)}"
 
 
 def _method_problem(path: Path, value: Any, context: dict[str, Any]) -> tuple[Path, str]:
@@ -119,18 +122,19 @@ def _follow(loc: Sequence[Any], raw: Any, keep_last: bool = False) -> tuple[Path
     return tuple(path), value
 
 
-def _model_at(path: Path, raw: Any) -> type[ConfigModel] | None:
+def _model_at(path: Path, raw: Any, root: type[ConfigModel]) -> type[ConfigModel] | None:
     """The section model that the keys of ``path`` lead to."""
-    model: type[ConfigModel] | None = Config
+    model: type[ConfigModel] | None = root
+    at_method = 1 if root is Config else -1  # of analyses.NAME, which says its model itself
     value = raw
     for n, key in enumerate(path):
         if isinstance(value, list) and key.isdecimal() and int(key) < len(value):
             value = value[int(key)]  # the model of a list's field is that of its entries
             continue
         value = value.get(key) if isinstance(value, dict) else None
-        if n == 1:
+        if n == at_method:
             model = model_of(value)
-        elif n != 0 and model is not None:
+        elif n != at_method - 1 and model is not None:
             field = model.model_fields.get(key)
             models = models_in(field.annotation) if field else []
             if len(models) > 1 and isinstance(value, dict):  # forms told apart by their keys
@@ -139,8 +143,8 @@ def _model_at(path: Path, raw: Any) -> type[ConfigModel] | None:
     return model
 
 
-def _known_keys(path: Path, raw: Any) -> str:
-    model = _model_at(path[:-1], raw)
+def _known_keys(path: Path, raw: Any, root: type[ConfigModel]) -> str:
+    model = _model_at(path[:-1], raw, root)
     if model is None:
         return "no more keys here"
     keys, unknown = _keys(model), path[-1]
@@ -151,10 +155,10 @@ def _known_keys(path: Path, raw: Any) -> str:
     return listed(keys) + suggestion(unknown, keys)
 
 
-def _of_field(path: Path, raw: Any) -> str:
+def _of_field(path: Path, raw: Any, root: type[ConfigModel]) -> str:
     """What the field at ``path`` allows, in words."""
-    parent = _model_at(path[:-1], raw) if path else None
-    if parent is None or len(path) == 2:
+    parent = _model_at(path[:-1], raw, root) if path else None
+    if parent is None or (root is Config and len(path) == 2):
         return "a mapping with the key analyses" if not path else "another value"
     field = parent.model_fields[path[-1]]
     for kind in field.metadata:

@@ -15,7 +15,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from pairtile.config.addresses import Checksums, check_addresses, checksums_field
 from pairtile.config.models import Analysis, ConfigModel
-from pairtile.config.values import Choice, Form, Text, Whole, listed, refusal
+from pairtile.config.values import Choice, Expected, Integer, Text, listed, refusal
 from pairtile.method import methods
 
 
@@ -116,7 +116,7 @@ class Config(ConfigModel):
             "was given. `cuda`: on a GPU, and an error without one."
         ),
     )
-    seed: Annotated[int, Whole(0, 2**32 - 1)] = Field(
+    seed: Annotated[int, Integer(0, 2**32 - 1)] = Field(
         default=1,
         description=(
             "Start of all random draws (permutations, bootstraps). The same seed gives the same "
@@ -127,7 +127,7 @@ class Config(ConfigModel):
         dict[Annotated[str, _Name("a name")], Annotated[Analysis, ByMethod()]],
         AfterValidator(_apart),
         AfterValidator(_beside_each_other),
-        Form("at least one analysis, as NAME: {method: ..., ...}"),
+        Expected("at least one analysis, as NAME: {method: ..., ...}"),
     ] = Field(
         min_length=1,
         description=(

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from pydantic import GetCoreSchemaHandler
+from pydantic import BaseModel, Discriminator, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 EXPECTED = "expected"
@@ -45,8 +45,8 @@ def listed(words: Sequence[str], last: str = "or") -> str:
     return f" {last} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
-class Described(ABC):
-    """What a key may hold, in words."""
+class Value(ABC):
+    """A kind of value: ``allowed`` in words, ``schema`` as check."""
 
     @abstractmethod
     def allowed(self, annotation: Any) -> str:
@@ -55,10 +55,6 @@ class Described(ABC):
     def choices(self, annotation: Any) -> Sequence[str]:
         """Words that the value can be."""
         return ()
-
-
-class Value(Described):
-    """A kind of value: ``allowed`` in words, ``schema`` as check."""
 
     @abstractmethod
     def schema(self, annotation: Any) -> CoreSchema:
@@ -79,8 +75,8 @@ class Value(Described):
 
 
 @dataclass(frozen=True)
-class Form(Described):
-    """Words for a key with several forms, which its own type checks."""
+class Expected:
+    """Words for a key whose own type checks it: one with several forms, say."""
 
     text: str
 
@@ -94,7 +90,7 @@ class Form(Described):
 
 
 @dataclass(frozen=True)
-class Whole(Value):
+class Integer(Value):
     """An integer from ``low`` to ``high``, or the word ``word``.
 
     exponent : take 1e6 and 1.0e+6 as 1000000 too (for keys that hold large numbers).
@@ -176,7 +172,7 @@ class Choice(Value):
 
 
 @dataclass(frozen=True)
-class Switch(Value):
+class Boolean(Value):
     """``true`` or ``false``, or the word ``word``."""
 
     word: str = ""
@@ -228,3 +224,32 @@ def _or_exponent(schema: CoreSchema, whole: bool) -> CoreSchema:
     return core_schema.no_info_before_validator_function(
         as_number, schema, json_schema_input_schema=core_schema.union_schema([schema, text])
     )
+
+
+def model_or_false(section: type[BaseModel]) -> Discriminator:
+    """Tells ``false`` from a mapping, and refuses all else in words."""
+
+    tag = f"<{section.__name__.lower()}>"
+
+    def form(value: Any) -> str | None:
+        if value is False:
+            return "<false>"
+        return tag if isinstance(value, Mapping | section) else None
+
+    return Discriminator(
+        form,
+        custom_error_type=EXPECTED,
+        custom_error_message="{expected}",
+        custom_error_context={"expected": model_or_false_form(section), "choices": ""},
+    )
+
+
+def model_or_false_form(section: type[BaseModel]) -> str:
+    """What is allowed, in words."""
+    return f"false, or a mapping with keys {listed(tuple(section.model_fields), 'and')}"
+
+
+# Old names, until nothing imports them.
+Whole = Integer
+Switch = Boolean
+Form = Expected

@@ -194,8 +194,8 @@ class Estimator(ABC, Generic[A]):
     def memory_bytes(cls, config: A, state: State, backend: str, threads: int) -> int:
         """Host memory that a job needs at most while it computes tiles, for the scheduler.
 
-        The state, copied once or twice; what ``blocks_bytes`` says; the tile's results; and room
-        for each thread.
+        The state, copied once or twice; what ``tile_memory_bytes`` says; the tile's results; and
+        room for each thread.
         """
         space = cls.space(state)
         row_edge, column_edge = cls.tile_edges(config, state)
@@ -204,13 +204,15 @@ class Estimator(ABC, Generic[A]):
         return (
             start
             + 3 * sum(array.nbytes for array in state.values())
-            + cls.blocks_bytes(config, state, backend, rows, columns)
+            + cls.tile_memory_bytes(config, state, backend, rows, columns)
             + CELL_BYTES * rows * columns
             + THREAD_BYTES * threads
         )
 
     @classmethod
-    def blocks_bytes(cls, config: A, state: State, backend: str, rows: int, columns: int) -> int:
+    def tile_memory_bytes(
+        cls, config: A, state: State, backend: str, rows: int, columns: int
+    ) -> int:
         """Host memory for what is made ready of a tile's rows and columns, and kept for the next.
 
         Here: some copies of their part of the largest array. A method that holds more, or masks
@@ -223,14 +225,16 @@ class Estimator(ABC, Generic[A]):
         return BLOCK_COPIES * (rows + columns) * of_a_row
 
     @classmethod
-    @abstractmethod
     def resolve_precision(cls, config: A, backend: str) -> str:
-        """``float64`` or ``mixed`` for ``precision: auto`` on a backend."""
+        """Name of the precision that tiles are computed in on a backend."""
+        return "float64"
 
     @classmethod
-    @abstractmethod
     def chunk_parameters(cls, config: A) -> dict[str, Any]:
-        """The part of the section that chunks depend on: it enters their fingerprint."""
+        """The part of the configuration that chunks depend on, for their fingerprint (that of the
+        state is there besides). Here: all keys of the step ``score`` but paths."""
+        keys = config.for_step("score").resolved()
+        return {key: value for key, value in keys.items() if key not in config.input_keys}
 
     @classmethod
     def needs_scan(cls, config: A) -> bool:
@@ -261,13 +265,14 @@ class Estimator(ABC, Generic[A]):
     def network(self, merged: Merged) -> Network:
         """The final network, by the section's rules."""
 
-    @abstractmethod
     def ranking(self, merged: Merged) -> Ranking:
-        """All stored candidates with the score that ranks them, for the evaluation."""
+        """All stored candidates with the score that ranks them, for the evaluation; for methods
+        with a ``gold_standard``."""
+        raise NotImplementedError(f"{type(self).__name__} has no ranking")
 
-    @abstractmethod
     def score_histogram(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
         """Arrays of ``scores.npz``: how scores and null are distributed, for the report."""
+        return {}
 
     def scan_tile(self, tile: Tile) -> Summaries:
         """First pass: a tile's sums only. For methods that say ``needs_scan``."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pairtile.engine.chunk_file import RANK_SCORE, Summaries, add_summaries
 from pairtile.engine.estimator import Estimator, Merged
 from pairtile.engine.network import Network
-from pairtile.engine.selection import BestSoFar, Selection
+from pairtile.engine.selection import RunningTopK, Selection
 from pairtile.engine.tiles import Tile
 
 
@@ -67,9 +67,9 @@ def _scored_pairs(
     """The rows that chunks and merge would give, in the merged table's order; their summaries."""
     totals: Summaries = {}
     rows: list[dict[str, NDArray[Any]]] = []
-    best = BestSoFar(selection.top)
+    best = RunningTopK(selection.top)
     for tile in tiles:
-        found, summary = opened.compute_tile(tile, selection, scan, best.cut)
+        found, summary = opened.compute_tile(tile, selection, scan, best.threshold)
         add_summaries(totals, summary)
         rows.append(dict(found))
         if selection.top:

@@ -18,7 +18,8 @@ class Network:
     """source, target int32 (item numbers); then the columns of ``network.parquet``."""
     directed: bool
     counts: dict[str, int] = field(default_factory=dict)
-    threshold_bits: float | None = None
+    threshold_value: float | None = None
+    """The least score of an edge, in the unit of the score."""
     threshold: dict[str, Any] = field(default_factory=dict)
     """How edges were chosen, for ``summary.json``."""
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)

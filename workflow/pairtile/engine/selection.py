@@ -50,23 +50,23 @@ class Selection:
 
 
 @dataclass
-class BestSoFar:
+class RunningTopK:
     """The ``top`` best rows of a chunk, tile by tile; ties with the last one stay."""
 
     top: int
-    cut: float = -np.inf
+    threshold: float = -np.inf
     _best: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
     def add(self, scores: NDArray[np.float64]) -> None:
-        """Take note of a tile's ranking scores; ``cut`` rises."""
-        best = np.concatenate([self._best, scores[scores >= self.cut]])
+        """Take note of a tile's ranking scores; ``threshold`` rises."""
+        best = np.concatenate([self._best, scores[scores >= self.threshold]])
         if best.size > self.top:
             best = -np.partition(-best, self.top - 1)[: self.top]
         self._best = best
         if best.size == self.top:
-            self.cut = float(best.min())
+            self.threshold = float(best.min())
 
     def prune(self, rows: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         """The rows that passed or are still among the best."""
-        keep = rows[PASSED] | (rows[RANK_SCORE] >= self.cut)
+        keep = rows[PASSED] | (rows[RANK_SCORE] >= self.threshold)
         return rows if keep.all() else {name: values[keep] for name, values in rows.items()}

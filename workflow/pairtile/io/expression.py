@@ -9,12 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from pairtile.errors import ConfigError, InputError
-from pairtile.io.checks import check_finite, check_names, check_samples
+from pairtile.io.binary_table import read_h5ad, read_parquet
 from pairtile.io.gct import read_gct
-from pairtile.io.h5ad import read_h5ad
-from pairtile.io.mtx import read_mtx_folder
-from pairtile.io.parquet import read_parquet
-from pairtile.io.table import Kinds, Table
+from pairtile.io.matrix_market import read_mtx_folder
+from pairtile.io.table import Kinds, Table, check_finite, check_names, check_samples
 from pairtile.io.text_table import read_text_table
 
 ORIENTATIONS = ("genes_in_rows", "samples_in_rows")

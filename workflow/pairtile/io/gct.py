@@ -11,11 +11,9 @@ from __future__ import annotations
 from os import PathLike
 
 from pairtile.errors import InputError
-from pairtile.io.checks import listed
-from pairtile.io.table import Kinds, Table
+from pairtile.io.table import Kinds, Table, listed
 from pairtile.io.text_file import open_rows
-from pairtile.io.text_layout import Layout, check_columns
-from pairtile.io.text_table import read_rows
+from pairtile.io.text_table import Layout, check_columns, read_rows
 
 MAX_DIGITS = 18
 """Of a stated size; Python refuses to read numbers of some thousand digits."""

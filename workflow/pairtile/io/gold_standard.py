@@ -9,7 +9,7 @@ import pandas as pd
 
 from pairtile.errors import InputError
 from pairtile.io.text_file import Row, open_rows
-from pairtile.io.text_layout import find_delimiter
+from pairtile.io.text_table import find_delimiter
 
 _SOURCE_HEADERS = {"source", "regulator", "tf", "from", "tf_name"}
 _TARGET_HEADERS = {"target", "gene", "to", "target_gene"}

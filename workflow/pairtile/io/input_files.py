@@ -41,7 +41,7 @@ def local_inputs(
     Raises
     ------
     InputError
-        If a file is not the one that its checksum tells of; nothing of it is used.
+        If a file is not the one that its checksum is of; nothing of it is used.
     """
     described: Described = {}
     for key, path in local.items():

@@ -1,10 +1,14 @@
-"""A table as it stands in a file, before anyone says which side holds the genes."""
+"""A table as it stands in a file, before anyone says which side holds the genes, and its checks."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from os import PathLike
 
 import numpy as np
+
+from pairtile.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -34,3 +38,92 @@ class Kinds:
         if orientation == "genes_in_rows":
             return cls("gene", "sample")
         return cls("sample", "gene")
+
+
+# Checks that every expression table passes, whatever file it came from.
+
+MIN_SAMPLES = 3
+_SHOWN = 5
+
+
+def check_names(
+    file: str | PathLike[str],
+    kind: str,
+    names: Sequence[str],
+    place: Callable[[Sequence[int]], str] = lambda positions: "",
+) -> None:
+    """Refuse empty and repeated names.
+
+    ``place`` turns positions in ``names`` into the words for where they stand in the file
+    ("lines 3 and 9"). Raises InputError with the first few names and places.
+    """
+    empty = [k for k, name in enumerate(names) if not name]
+    if empty:
+        raise InputError.at(
+            file,
+            place(empty[:_SHOWN]),
+            f"{_count(len(empty), f'{kind} without a name', f'{kind}s without a name')}",
+            f"a name for each {kind}",
+        )
+    if not has_name_fault(names):
+        return
+    where: dict[str, list[int]] = {}
+    for k, name in enumerate(names):
+        where.setdefault(name, []).append(k)
+    repeated = {name: at for name, at in where.items() if len(at) > 1}
+    shown = []
+    for name, at in list(repeated.items())[:_SHOWN]:
+        words = place(at[:_SHOWN])
+        shown.append(f"{name!r} {len(at)} times" + (f" ({words})" if words else ""))
+    more = ", ..." if len(repeated) > _SHOWN else ""
+    raise InputError.at(
+        file,
+        "",
+        f"{_count(len(repeated), f'duplicate {kind} name', f'duplicate {kind} names')}: "
+        + ", ".join(shown)
+        + more,
+        f"each {kind} once",
+    )
+
+
+def has_name_fault(names: Sequence[str]) -> bool:
+    """Whether a name is empty or occurs twice."""
+    return len(set(names)) < len(names) or not all(names)
+
+
+def check_samples(file: str | PathLike[str], samples: Sequence[str]) -> None:
+    """Refuse tables in which nothing can be correlated."""
+    if len(samples) < MIN_SAMPLES:
+        raise InputError.at(
+            file,
+            "",
+            _count(len(samples), "sample", "samples"),
+            f"at least {MIN_SAMPLES} (if samples are in rows, set orientation: samples_in_rows)",
+        )
+
+
+def check_finite(
+    file: str | PathLike[str], values: np.ndarray, genes: Sequence[str], samples: Sequence[str]
+) -> None:
+    """Refuse infinite values, naming the first; ``values`` is (genes, samples), NaN allowed."""
+    infinite = np.isinf(values)
+    if infinite.any():
+        row, column = divmod(int(infinite.argmax()), values.shape[1])
+        raise InputError.at(
+            file,
+            f"gene {genes[row]!r}, sample {samples[column]!r}",
+            f"{values[row, column]} ({int(infinite.sum())} infinite values in all)",
+            "finite numbers, or NaN where a value is missing",
+        )
+
+
+def listed(numbers: Sequence[int], one: str, many: str) -> str:
+    """Words for a few numbers: "line 4", "lines 4 and 9", "lines 4, 9 and 12"."""
+    words = [str(n) for n in numbers]
+    if len(words) == 1:
+        return f"{one} {words[0]}"
+    return f"{many} {', '.join(words[:-1])} and {words[-1]}"
+
+
+def _count(n: int, one: str, many: str) -> str:
+    return f"{n} {one if n == 1 else many}"

@@ -1,16 +1,330 @@
-"""TSV and CSV tables."""
+"""TSV and CSV tables: find the layout, then read the fast way, or line by line to name a fault.
+
+Libraries read such tables too, but do not say which line and field is at fault.
+"""
 
 from __future__ import annotations
 
+import math
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from os import PathLike
+from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.csv
 
 from pairtile.errors import InputError
-from pairtile.io.table import Kinds, Table
-from pairtile.io.text_careful import read_careful
-from pairtile.io.text_fast import read_fast
-from pairtile.io.text_layout import Layout, find_layout
+from pairtile.io.table import Kinds, Table, check_names, has_name_fault, listed
+from pairtile.io.text_file import check_file, is_gzip, open_lines, open_rows, open_unpacked
+
+# Spellings of a missing value; anything else that is no number is an error.
+MISSING = frozenset(["", "NA", "na", "N/A", "n/a", "#N/A", "NaN", "nan", "NAN", "-nan", "-NaN"]) | {
+    "null",
+    "NULL",
+    "Null",
+    "None",
+    "none",
+}
+_DELIMITERS = {".tsv": "\t", ".tab": "\t", ".csv": ","}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How to read the rows of a text table.
+
+    ``labels`` leading text fields (the first is the row's name, further ones are passed over),
+    then one number for each of ``columns``. Data begins after ``skip_lines`` lines.
+    """
+
+    delimiter: str
+    labels: int
+    columns: list[str]
+    skip_lines: int
+    row_bytes: int
+    kinds: Kinds
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def width(self) -> int:
+        """Fields in a row."""
+        return self.labels + len(self.columns)
+
+
+def find_layout(path: str | PathLike[str], kinds: Kinds) -> Layout:
+    """Layout of a TSV or CSV table, whose header has a field for the row names or has not.
+
+    Raises InputError for a table that is empty, has a header only or no header, or whose header
+    fits its first row neither way; for empty and repeated column names.
+    """
+    delimiter = find_delimiter(path)
+    with open_rows(path, delimiter) as rows:
+        header_line, header = next(rows, (0, []))
+        row_line, row = next(rows, (0, []))
+    if not header:
+        raise InputError.at(path, "", "no line of text", f"a header and {kinds.row}s in rows")
+    if not row:
+        raise InputError.at(path, "", "a header only", f"{kinds.row}s in rows below it")
+    check_wide(path, header_line, header, delimiter)
+    notes = []
+    if len(row) == len(header) + 1:
+        names, first = header, 1
+        notes.append("The header has no field for the row names.")
+    elif len(row) == len(header):
+        if all(_is_number(text) for text in header):
+            raise InputError.at(
+                path,
+                f"line {header_line}",
+                "numbers only",
+                f"a header that names the {kinds.column}s",
+            )
+        names, first = header[1:], 2
+    else:
+        raise InputError.at(
+            path,
+            f"line {row_line}",
+            f"{len(row)} fields",
+            f"{len(header)}, as in the header (or {len(header) + 1}, if the header has no field "
+            "for the row names)",
+        )
+    columns = [name.strip() for name in names]
+    check_columns(path, kinds, columns, header_line, first)
+    return Layout(
+        delimiter=delimiter,
+        labels=1,
+        columns=columns,
+        skip_lines=header_line,
+        row_bytes=sum(map(len, row)) + len(row),
+        kinds=kinds,
+        notes=notes,
+    )
+
+
+def find_delimiter(path: str | PathLike[str]) -> str:
+    """Tab or comma, by the file's suffix; for others by what its first line holds more of."""
+    check_file(path)
+    suffixes = [s.lower() for s in Path(path).suffixes if s.lower() != ".gz"]
+    if suffixes and suffixes[-1] in _DELIMITERS:
+        return _DELIMITERS[suffixes[-1]]
+    with open_lines(path) as lines:
+        first = next((line for _, line in lines if line), "")
+    return "," if first.count(",") > first.count("\t") else "\t"
+
+
+def check_columns(
+    path: str | PathLike[str], kinds: Kinds, columns: list[str], line: int, first: int
+) -> None:
+    """Refuse empty and repeated column names; ``first`` is the number of the first one's field."""
+
+    def place(positions: Sequence[int]) -> str:
+        fields = [first + k for k in positions]
+        return f"line {line}, {listed(fields, 'field', 'fields')}"
+
+    check_names(path, kinds.column, columns, place)
+
+
+def check_wide(path: str | PathLike[str], line: int, header: list[str], delimiter: str) -> None:
+    """Refuse a header that the delimiter does not split."""
+    if len(header) > 1:
+        return
+    name, other = {"\t": ("tab", ","), ",": ("comma", "\t")}[delimiter]
+    hint = ""
+    if other in header[0]:
+        wrong = {",": "commas", "\t": "tabs"}[other]
+        hint = f" (it holds {wrong}: name the file {'.csv' if other == ',' else '.tsv'})"
+    raise InputError.at(
+        path, f"line {line}", f"no {name}{hint}", f"a header of {name}-separated names"
+    )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+# The fast way through a text table: Arrow's multithreaded parser, for tables without fault.
+
+# A block should hold many rows even of a wide table: Arrow makes one array per column and block.
+_ROWS_PER_BLOCK = 128
+_MIN_BLOCK = 1 << 20
+_MAX_BLOCK = 1 << 26
+
+_PIECE = 1 << 26
+"""Bytes of text that are parsed together: what parsing takes beside the values stays so small."""
+
+
+def read_fast(path: str | PathLike[str], layout: Layout) -> tuple[list[str], np.ndarray] | None:
+    """Row names and values (rows, columns), float64, NaN where missing.
+
+    None when anything is odd (ragged rows, text, infinite values, empty or repeated names, damaged
+    gzip): ``read_careful`` then finds the place, or reads what is only unusual.
+    """
+    names: list[str] = []
+    parts: list[np.ndarray] = []
+    try:
+        with open_unpacked(path) if is_gzip(path) else Path(path).open("rb") as stream:
+            for k, piece in enumerate(_pieces(stream, layout)):
+                table = _parse(piece, layout, skip_lines=0 if k else layout.skip_lines)
+                part = _values(table, layout)
+                if part is None:
+                    return None
+                names += [name.strip() for name in table.column(0).to_pylist()]
+                parts.append(part)
+    except (pa.ArrowException, OSError, EOFError, zlib.error):
+        return None
+    finally:
+        pa.default_memory_pool().release_unused()
+    if not names or has_name_fault(names):
+        return None
+    return names, _joined(parts)
+
+
+def _pieces(stream: BinaryIO, layout: Layout) -> Iterator[pa.Buffer]:
+    """The file's bytes in pieces of whole lines."""
+    size = max(_PIECE, (layout.skip_lines + 8) * layout.row_bytes)
+    rest = b""
+    while block := stream.read(size):
+        text = rest + block
+        end = text.rfind(b"\n") + 1
+        if text[:end].strip(b"\r\n"):
+            yield pa.py_buffer(memoryview(text)[:end])
+            rest = text[end:]
+        else:
+            rest = text
+    if rest.strip(b"\r\n"):
+        yield pa.py_buffer(rest)
+
+
+def _parse(piece: pa.Buffer, layout: Layout, skip_lines: int) -> pa.Table:
+    keys = [f"f{k}" for k in range(layout.width)]
+    numbers = keys[layout.labels :]
+    block = min(max(_MIN_BLOCK, _ROWS_PER_BLOCK * layout.row_bytes), _MAX_BLOCK)
+    return pa.csv.read_csv(
+        pa.BufferReader(piece),
+        read_options=pa.csv.ReadOptions(column_names=keys, skip_rows=skip_lines, block_size=block),
+        parse_options=pa.csv.ParseOptions(delimiter=layout.delimiter),
+        convert_options=pa.csv.ConvertOptions(
+            column_types={keys[0]: pa.string(), **dict.fromkeys(numbers, pa.float64())},
+            include_columns=[keys[0], *numbers],
+            null_values=sorted(MISSING),
+            strings_can_be_null=False,
+        ),
+    )
+
+
+def _values(table: pa.Table, layout: Layout) -> np.ndarray | None:
+    """The numbers of a parsed piece, rows x columns; None where there is an odd one."""
+    # Columns are contiguous in Arrow: fill the transpose row by row, and turn it over once.
+    turned = np.empty((len(layout.columns), table.num_rows))
+    n_null = 0
+    for k in range(len(layout.columns)):
+        column = table.column(k + 1)
+        n_null += column.null_count
+        turned[k] = column.to_numpy()
+    # Every allowed spelling of missing is a null by now; another NaN came from odd text.
+    if np.isinf(turned).any() or int(np.isnan(turned).sum()) != n_null:
+        return None
+    return np.ascontiguousarray(turned.T)
+
+
+def _joined(parts: list[np.ndarray]) -> np.ndarray:
+    """All parts below each other; each goes as soon as it is copied."""
+    if len(parts) == 1:
+        return parts[0]
+    values = np.empty((sum(map(len, parts)), parts[0].shape[1]))
+    end = len(values)
+    while parts:
+        part = parts.pop()
+        values[end - len(part) : end] = part
+        end -= len(part)
+    return values
+
+
+# The careful way through a text table: line by line, so that a fault's place can be named.
+
+_SHOWN_TEXT = 40
+
+
+def read_careful(path: str | PathLike[str], layout: Layout) -> tuple[list[str], np.ndarray]:
+    """Row names and values (rows, columns), float64, NaN where missing.
+
+    Reads all that ``read_fast`` reads, to the same values, and what only looks unusual (spaces
+    around a field, a leading plus). Raises InputError with line, column and text for ragged rows,
+    non-numbers and infinite values; with lines for empty and repeated row names.
+    """
+    names: list[str] = []
+    numbers_of_lines: list[int] = []
+    rows: list[np.ndarray] = []
+    with open_rows(path, layout.delimiter) as lines:
+        for line, fields in lines:
+            if line <= layout.skip_lines:
+                continue
+            if len(fields) != layout.width:
+                raise InputError.at(
+                    path, f"line {line}", f"{len(fields)} fields", f"{layout.width}"
+                )
+            names.append(fields[0].strip())
+            numbers_of_lines.append(line)
+            rows.append(_numbers(path, layout, line, fields))
+    if not rows:
+        raise InputError.at(path, "", "a header only", f"{layout.kinds.row}s in rows below it")
+
+    def place(positions: Sequence[int]) -> str:
+        return listed([numbers_of_lines[k] for k in positions], "line", "lines")
+
+    check_names(path, layout.kinds.row, names, place)
+    return names, np.stack(rows)
+
+
+def _numbers(path: str | PathLike[str], layout: Layout, line: int, fields: list[str]) -> np.ndarray:
+    cells = fields[layout.labels :]
+    values = np.empty(len(cells))
+    for k, text in enumerate(cells):
+        value = number(text)
+        if value is None or math.isinf(value):
+            raise InputError.at(
+                path,
+                f"line {line} ({layout.kinds.row} {fields[0].strip()!r}), "
+                f"field {layout.labels + k + 1} ({layout.kinds.column} {layout.columns[k]!r})",
+                _found(text, value),
+                "a finite number, or one of NA, NaN, N/A, null, None or nothing if it is missing",
+            )
+        values[k] = value
+    return values
+
+
+def number(text: str) -> float | None:
+    """The number, NaN if missing, None if neither."""
+    stripped = text.strip()
+    if stripped in MISSING:
+        return math.nan
+    # Python's float takes more than tables may hold: 1_000, and other scripts' digits.
+    if not stripped.isascii() or "_" in stripped:
+        return None
+    try:
+        value = float(stripped)
+    except ValueError:
+        return None
+    return None if math.isnan(value) else value
+
+
+def _found(text: str, value: float | None) -> str:
+    shown = repr(text if len(text) <= _SHOWN_TEXT else text[:_SHOWN_TEXT] + "...")
+    if value is not None:
+        return f"the infinite value {shown}"
+    if re.fullmatch(r"\s*[-+]?\d+,\d+\s*", text):
+        return f"{shown} (a decimal comma: write a point)"
+    return shown
+
+
+# The whole table.
 
 
 def read_text_table(path: str | PathLike[str], kinds: Kinds) -> Table:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from pairtile.config.preprocess import Preprocess
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
 from pairtile.preprocess.items import TOO_FEW, Account, items_table
@@ -18,10 +19,11 @@ from pairtile.preprocess.normalize import (
     quantile_normalize,
     zscore,
 )
-from pairtile.preprocess.settings import ON_RAW_VALUES, Settings
 from pairtile.preprocess.statistics import row_statistics
 
 MIN_GENES = 2
+ON_RAW_VALUES = ("cpm", "median_ratio")
+"""Normalisations that are defined on counts or intensities, so they come before the logarithm."""
 
 
 @dataclass
@@ -45,7 +47,7 @@ class Prepared:
 
 
 def prepare_expression(
-    expression: Expression, settings: Any = None, overwrite: bool = False
+    expression: Expression, settings: Preprocess | None = None, overwrite: bool = False
 ) -> Prepared:
     """Prepare a table as the configuration's `preprocess` section asks.
 
@@ -66,9 +68,8 @@ def prepare_expression(
         InputError: fewer samples than ``min_samples``; negative values under log2 or under a
             normalisation of raw values; values that look like logarithms under one; fewer than
             two genes left.
-        ConfigError: unknown keys or values that are not allowed.
     """
-    chosen = Settings.of(settings)
+    chosen = Preprocess() if settings is None else settings
     n_genes, n_samples = expression.values.shape
     if n_samples < chosen.min_samples:
         raise InputError.at(
@@ -85,7 +86,7 @@ def prepare_expression(
     values = _normalize_raw(expression, chosen, account, overwrite)
     if log2:
         account.n_zeros = take_log2(values, expression, chosen.pseudocount)
-        _tell_log2(chosen, account)
+        _note_log2(chosen, account)
     elif chosen.pseudocount:
         account.warnings.append(
             f"The pseudocount {chosen.pseudocount:g} is not used: log2 is not applied."
@@ -105,11 +106,13 @@ def prepare_expression(
         counts=_counts(values, account, n_samples),
         warnings=account.warnings,
         notes=[*expression.notes, *account.notes],
-        parameters={**asdict(chosen), "log2": log2, "log2_requested": chosen.log2},
+        parameters={**chosen.model_dump(), "log2": log2, "log2_requested": chosen.log2},
     )
 
 
-def _decide_log2(chosen: Settings, scale: Scale, expression: Expression, account: Account) -> bool:
+def _decide_log2(
+    chosen: Preprocess, scale: Scale, expression: Expression, account: Account
+) -> bool:
     """Whether to take the logarithm; says why."""
     on_raw = chosen.normalize in ON_RAW_VALUES
     linear = scale.n_negative == 0 and (scale.looks_raw or scale.looks_counted)
@@ -152,7 +155,7 @@ def _applied(log2: bool) -> str:
     return "applied" if log2 else "not applied"
 
 
-def _not_raw(chosen: Settings, expression: Expression, found: str, hint: str) -> InputError:
+def _not_raw(chosen: Preprocess, expression: Expression, found: str, hint: str) -> InputError:
     return InputError.at(
         expression.source,
         "",
@@ -163,7 +166,7 @@ def _not_raw(chosen: Settings, expression: Expression, found: str, hint: str) ->
 
 
 def _normalize_raw(
-    expression: Expression, chosen: Settings, account: Account, overwrite: bool
+    expression: Expression, chosen: Preprocess, account: Account, overwrite: bool
 ) -> np.ndarray:
     """The values or a copy of them, normalised if that is done before the logarithm."""
     if chosen.normalize == "cpm":
@@ -179,14 +182,14 @@ def _normalize_raw(
     return expression.values if overwrite else expression.values.copy()
 
 
-def _tell_log2(chosen: Settings, account: Account) -> None:
+def _note_log2(chosen: Preprocess, account: Account) -> None:
     if chosen.pseudocount:
         account.notes.append(f"{chosen.pseudocount:g} was added to every value before log2.")
     elif account.n_zeros.any():
         account.notes.append(f"{int(account.n_zeros.sum())} zeros became missing under log2.")
 
 
-def _normalize_log(values: np.ndarray, chosen: Settings, account: Account) -> np.ndarray:
+def _normalize_log(values: np.ndarray, chosen: Preprocess, account: Account) -> np.ndarray:
     """Values of the genes that are kept at the end, normalised if that is done after log2."""
     if chosen.drop_constant:
         account.drop_constant()
@@ -207,7 +210,7 @@ def _normalize_log(values: np.ndarray, chosen: Settings, account: Account) -> np
     return values if still.all() else values[still]
 
 
-def _check_left(n_kept: int, expression: Expression, chosen: Settings, account: Account) -> None:
+def _check_left(n_kept: int, expression: Expression, chosen: Preprocess, account: Account) -> None:
     if n_kept < MIN_GENES:
         found = f"{n_kept} of {len(expression.genes)} genes left"
         reasons = ", ".join(f"{n} {reason}" for reason, n in account.dropped().items() if n)

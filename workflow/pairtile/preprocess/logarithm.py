@@ -17,7 +17,7 @@ _WIDE_RANGE = 50.0
 
 @dataclass(frozen=True)
 class Scale:
-    """What the values of a table tell of its scale.
+    """What the values of a table say about its scale.
 
     Quantiles are of the observed values other than zero; NaN when there are none.
     """

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from pairtile.report import network_figures
 from pairtile.report.formats import count, counted, number
-from pairtile.report.method_report import FigureMaker, FigureWithText
+from pairtile.report.method_report import CaptionedFigure, FigureMaker, FigureWithText
 from pairtile.report.results import Results
-from pairtile.report.sections.page_section import CaptionedFigure
 from pairtile.report.style import save_figure
 
 
@@ -35,19 +34,19 @@ def make_figures(results: Results, folder: Path) -> list[CaptionedFigure]:
 
 
 def score_distribution(results: Results) -> FigureWithText | None:
-    scores, words = results.scores, results.text
+    scores, text = results.scores, results.text
     if scores is None or "edges" not in scores or "counts" not in scores:
         return None
-    threshold = float(scores.get("threshold_bits", float("nan")))
+    threshold = float(scores.get("threshold", float("nan")))
     figure = network_figures.score_distribution(
         scores["edges"],
         scores["counts"],
         scores.get("null_counts"),
         threshold,
-        label=words.score_axis,
+        label=text.score_axis,
     )
     total = int(scores["counts"].sum())
-    caption = f"{words.score.capitalize()} of {counted(total, 'scored pair')}; logarithmic y axis."
+    caption = f"{text.score.capitalize()} of {counted(total, 'scored pair')}; logarithmic y axis."
     if "null_counts" in scores and scores["null_counts"].sum():
         caption += (
             " The null is that of permuted samples, scaled to the same number of pairs: where it "
@@ -55,7 +54,7 @@ def score_distribution(results: Results) -> FigureWithText | None:
         )
     limit = ""
     if threshold == threshold:
-        limit = f" The threshold is at {number(threshold)} {words.score_unit}".rstrip() + "."
+        limit = f" The threshold is at {number(threshold)} {text.score_unit}".rstrip() + "."
     return FigureWithText(
         figure, "Scores, null and threshold", caption, f"Histogram. {caption}{limit}"
     )
@@ -64,9 +63,9 @@ def score_distribution(results: Results) -> FigureWithText | None:
 def degree_distribution(results: Results) -> FigureWithText | None:
     if results.network.empty:
         return None
-    words = results.text
+    text = results.text
     figure = network_figures.degree_distribution(results.network, results.regulators)
-    caption = f"How many {words.items} have at least k edges"
+    caption = f"How many {text.items} have at least k edges"
     caption += " and how many regulators at least k targets" if results.regulators else ""
     caption += "; both axes logarithmic. A straight line means a few hubs and many leaves."
     hub, n = next(iter(results.degree.items()))
@@ -101,7 +100,7 @@ def precision_recall(results: Results) -> FigureWithText | None:
 
 
 def cleaning(results: Results) -> FigureWithText | None:
-    items, words = results.items, results.text
+    items, text = results.items, results.text
     if "n_observed" not in items or items.empty:
         return None
     observed = items["n_observed"].to_numpy()
@@ -112,7 +111,7 @@ def cleaning(results: Results) -> FigureWithText | None:
         observed, items["kept"].to_numpy(), min_samples=preprocess.get("min_samples")
     )
     caption = (
-        f"In how many samples each of {counted(len(items), words.item, words.items)} has a value; "
+        f"In how many samples each of {counted(len(items), text.item, text.items)} has a value; "
         f"{count(len(results.dropped))} left out."
     )
     return FigureWithText(figure, "Observed samples", caption, f"Histogram. {caption}")

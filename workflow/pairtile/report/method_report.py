@@ -1,4 +1,4 @@
-"""What a method brings to the report: its text, and what the page shows of it alone."""
+"""What a method gives to the report: names and sentences, figures, and sections of its own."""
 
 from __future__ import annotations
 
@@ -6,16 +6,116 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-import pandas as pd
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
-
-from pairtile.report.method_text import MethodText
+from pairtile.report.formats import spaced
 
 if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
     from pairtile.report.results import Results
-    from pairtile.report.sections.page_section import CaptionedFigure, PageSection
+
+
+@dataclass(frozen=True)
+class CaptionedFigure:
+    """A figure as the page shows it: file name without suffix, words, and the SVG itself."""
+
+    name: str
+    title: str
+    caption: str
+    alternative: str
+    svg: bytes
+
+
+@dataclass(frozen=True)
+class PageSection:
+    """One part of the page.
+
+    ``template`` is a file in templates/ that is given ``values``; ``scripts`` are files in
+    vendor/ or templates/ which it needs, in order, each taken into the page once.
+    """
+
+    id: str
+    title: str
+    template: str
+    values: dict[str, Any] = field(default_factory=dict)
+    scripts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A paper: how the text cites it, the full citation, the DOI (or, without one, a ``page``)."""
+
+    cited: str
+    citation: str
+    doi: str = ""
+    page: str = ""
+
+
+@dataclass(frozen=True)
+class MethodText:
+    """Names and sentences of one method.
+
+    ``strength`` lists the columns that edges can be ranked by, the first present one is used, by
+    its size alone if it is ``signed``;
+    ``ties`` those that decide between equally strong ones, smallest first; ``directed_columns``
+    those whose presence makes the network directed. ``target`` names an item that is no regulator
+    where ``item`` will not do. ``edge_table`` gives the table of edges further columns.
+
+    ``findings`` gives sentences for the top of the page, ``warnings`` those beyond the summary's
+    own, ``empty`` advice for a network without edges, ``rules`` sentences that say in plain words
+    by what rules results are found, and ``methods`` the paragraph for a paper with the references
+    that it cites. ``headline``, ``key_numbers`` (value, what it is, what it is
+    set against) and ``remarks`` (sentences on hubs and on what was left out) stand in for those
+    that are made from items and edges.
+
+    ``files`` names result files of the method's own and says what they hold; ``file_columns``
+    explains columns of some of them. ``adapted`` gives the words for one analysis, where they
+    depend on what is paired in it.
+    """
+
+    title: str
+    item: str = "gene"
+    items: str = "genes"
+    regulator: str = "regulator"
+    regulators: str = "regulators"
+    target: str = ""
+    edge: str = "edge"
+    edges: str = "edges"
+    score: str = "score"
+    score_axis: str = "score"
+    score_unit: str = ""
+    ranking: str = "all scored pairs"
+    strength: tuple[str, ...] = ()
+    signed: bool = False
+    ties: tuple[str, ...] = ()
+    directed_columns: tuple[str, ...] = ()
+    columns: Mapping[str, str] = field(default_factory=dict)
+    counts: Mapping[str, str] = field(default_factory=dict)
+    headline: Callable[[Results], str] | None = None
+    key_numbers: Callable[[Results], list[tuple[str, str, str]]] | None = None
+    remarks: Callable[[Results], list[str]] | None = None
+    findings: Callable[[Results], list[str]] = lambda results: []
+    warnings: Callable[[Results], list[str]] = lambda results: []
+    empty: str = (
+        "The network is empty. A laxer keep rule (a larger p_value or fdr, or top_edges) or "
+        "more samples may help; the score distribution below shows how far pairs fell short."
+    )
+    edge_table: Callable[[Results, pd.DataFrame], pd.DataFrame] = lambda results, table: table
+    files: Mapping[str, str] = field(default_factory=dict)
+    file_columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    rules: Callable[[Results], list[str]] = lambda results: []
+    methods: Callable[[Results], tuple[str, list[Reference]]] | None = None
+    adapted: Callable[[Results], MethodText] | None = None
+
+    def column(self, name: str) -> str:
+        """Heading of a column of the network table."""
+        return self.columns.get(name) or spaced(name)
+
+    def count(self, key: str) -> str:
+        """A key of the summary's counts in words."""
+        return self.counts.get(key) or spaced(key)
 
 
 class FigureWithText(NamedTuple):

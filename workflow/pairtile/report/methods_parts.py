@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pairtile.report import references as papers
 from pairtile.report.formats import count, counted, number
-from pairtile.report.method_text import Reference
+from pairtile.report.method_report import Reference
+from pairtile.report.references import read_references
 
 if TYPE_CHECKING:
     from pairtile.report.results import Results
+
+papers = read_references()
 
 Part = tuple[str, list[Reference]]
 """A sentence, and the papers that it cites."""

@@ -13,8 +13,7 @@ import pandas as pd
 
 from pairtile.errors import StoreError
 from pairtile.method import methods
-from pairtile.report.method_report import MethodReport
-from pairtile.report.method_text import MethodText
+from pairtile.report.method_report import MethodReport, MethodText
 from pairtile.runtime.files import read_json
 
 T = TypeVar("T")

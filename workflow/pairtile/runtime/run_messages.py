@@ -61,7 +61,7 @@ def failure(snakemake_logs: Iterable[str]) -> str:
         said = _last_words(Path(log))
         defect |= said.startswith(DEFECT)
         what = said or (
-            "the job ended without a word: it may have been killed, "
+            "the job ended without a message: it may have been killed, "
             "as by the system when memory ran out"
         )
         lines += [f"  {rule}: {what}", f"    log: {log}"]

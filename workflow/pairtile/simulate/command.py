@@ -8,8 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from pairtile.simulate.boolean import simulate_boolean, write_boolean
-from pairtile.simulate.boolean_network import TOPOLOGIES
+from pairtile.simulate.boolean import TOPOLOGIES, simulate_boolean, write_boolean
 from pairtile.simulate.kinetic import simulate_kinetic, write_simulation
 from pairtile.simulate.modes import simulate_modes, write_modes
 

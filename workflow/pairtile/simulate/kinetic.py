@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pairtile.simulate.files import write_files
-from pairtile.simulate.streams import stream
+from pairtile.simulate.shared import stream, write_files
 
 _LEAK = (0.02, 0.2)  # expression left when an activator is absent or a repressor abounds
 _HILL = (1.0, 4.0)  # cooperativity

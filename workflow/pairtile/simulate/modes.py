@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.simulate.files import write_files
-from pairtile.simulate.streams import stream
+from pairtile.simulate.shared import stream, write_files
 
 MAX_MODES = 5
 TRIES = 1000
@@ -124,8 +123,8 @@ def write_modes(simulation: ModesSimulation, folder: Path, command: str) -> None
             "mode": simulation.labels.ravel() + 1,
         }
     )
-    told = {k: v for k, v in simulation.parameters.items() if isinstance(v, int | float)}
-    settings = ", ".join(f"{key} {value}" for key, value in told.items())
+    scalars = {k: v for k, v in simulation.parameters.items() if isinstance(v, int | float)}
+    settings = ", ".join(f"{key} {value}" for key, value in scalars.items())
     contents = {
         "expression.tsv.gz": values.to_csv(
             sep="\t", index_label="gene", lineterminator="\n", float_format="%.6g", na_rep="NA"

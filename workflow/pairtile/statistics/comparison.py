@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from pairtile.statistics.gold_truth import require_columns
+from pairtile.statistics.evaluation import require_columns
 
 
 @dataclass(frozen=True)

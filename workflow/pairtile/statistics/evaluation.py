@@ -3,14 +3,234 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.statistics.gold_truth import Truth, read_truth, require_columns
-from pairtile.statistics.precision_recall import ranking_curve
+WHOLE_TABLE = 0.75
+"""A gold standard that names this share of the table's genes is taken to judge all of them."""
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The gold standard in numbers; edge source -> target is ``source * n_genes + target``."""
+
+    universe: str
+    """``all`` or ``targets``: see ``pairtile.evaluate``."""
+    edges: NDArray[np.int64]
+    """Edges that are true and judged, ascending."""
+    is_source: NDArray[np.bool_]
+    """Of each gene: whether it may be a source."""
+    is_judged_target: NDArray[np.bool_]
+    """Of each gene: whether edges to it are judged."""
+
+    @property
+    def n_genes(self) -> int:
+        """Genes of the table."""
+        return len(self.is_source)
+
+    @property
+    def n_candidates(self) -> int:
+        """Judged edges, true or not."""
+        both_roles = int((self.is_source & self.is_judged_target).sum())
+        return int(self.is_source.sum()) * int(self.is_judged_target.sum()) - both_roles
+
+    @property
+    def n_candidate_pairs(self) -> int:
+        """Unordered pairs with a judged direction."""
+        both_roles = int((self.is_source & self.is_judged_target).sum())
+        return self.n_candidates - both_roles * (both_roles - 1) // 2
+
+    def judges(self, edge: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of these edges are candidates."""
+        source, target = edge // self.n_genes, edge % self.n_genes
+        return self.is_source[source] & self.is_judged_target[target] & (source != target)
+
+
+def require_columns(table: pd.DataFrame, columns: Sequence[str], what: str) -> None:
+    """Raises ValueError naming the columns that a table lacks."""
+    absent = [repr(name) for name in columns if name not in table]
+    if absent:
+        held = ", ".join(map(repr, table.columns)) or "none"
+        raise ValueError(f"{what}: found columns {held}; expected {' and '.join(absent)}, too")
+
+
+def read_truth(
+    gold: pd.DataFrame, index: pd.Index[Any], is_source: NDArray[np.bool_], universe: str
+) -> tuple[Truth, dict[str, int]]:
+    """Known edges (columns ``source``, ``target``: names) as numbers of the genes in ``index``.
+
+    is_source : bool (G,), who may be a source. universe : auto, all or targets.
+
+    Returns the truth, and counts of what was left out and why, named as in the result of
+    ``pairtile.evaluate``. Raises ValueError if no edge, or nothing else, is left.
+    """
+    require_columns(gold, ("source", "target"), "gold standard")
+    source = index.get_indexer(pd.Index(gold["source"]))
+    target = index.get_indexer(pd.Index(gold["target"]))
+    is_self = (gold["source"] == gold["target"]).to_numpy()
+    outside = ~is_self & ((source < 0) | (target < 0))
+    not_regulator = ~is_self & ~outside & ~is_source[source]
+    usable = ~(is_self | outside | not_regulator)
+    edges = np.unique(source[usable].astype(np.int64) * len(index) + target[usable])
+    counts = {
+        "n_gold_read": len(gold),
+        "n_gold_self": int(is_self.sum()),
+        "n_gold_outside_table": int(outside.sum()),
+        "n_gold_source_not_regulator": int(not_regulator.sum()),
+        "n_gold_repeated": int(usable.sum()) - len(edges),
+    }
+    if len(edges) == 0:
+        reasons = {
+            "to itself": "self",
+            "with a gene that is not of the table": "outside_table",
+            "from a gene that is no regulator": "source_not_regulator",
+        }
+        why = ", ".join(
+            f"{counts[f'n_gold_{key}']} {words}"
+            for words, key in reasons.items()
+            if counts[f"n_gold_{key}"]
+        )
+        raise ValueError(
+            f"none of the {len(gold)} gold standard edges goes from a regulator to another gene "
+            f"of the table ({why or 'the list is empty'}); expected at least one"
+        )
+    if universe == "auto":
+        named = len(np.unique(np.concatenate([edges // len(index), edges % len(index)])))
+        universe = "all" if named >= WHOLE_TABLE * len(index) else "targets"
+    is_judged_target = np.full(len(index), universe == "all")
+    is_judged_target[edges % len(index)] = True
+    truth = Truth(universe, edges, is_source, is_judged_target)
+    if truth.n_candidates == len(edges):
+        raise ValueError("every candidate edge is true; expected some that are not")
+    return truth, counts
+
+
+# Precision-recall and ROC curves of a ranking that is cut off and may hold ties (DREAM5 rule).
+
+SAME_SCORE = 1e-12
+"""Scores closer than this fraction of the largest differ by rounding only: they are tied."""
+
+
+@dataclass(frozen=True)
+class RankingCurve:
+    """True positives among the first k candidates, for every k, as a broken line.
+
+    ``ranks`` (int64) and ``true_positives`` (float64), both of shape (K,), ascending, are its
+    corners: from (0, 0) to (``n_candidates``, ``n_positives``). A straight piece over many ranks
+    is a set of candidates in random order: tied ones, or all that come after the ranking's end.
+    """
+
+    ranks: NDArray[np.int64]
+    true_positives: NDArray[np.float64]
+
+    @property
+    def n_candidates(self) -> int:
+        """All candidates, ranked or not."""
+        return int(self.ranks[-1])
+
+    @property
+    def n_positives(self) -> float:
+        """Candidates that are true."""
+        return float(self.true_positives[-1])
+
+    def aupr(self) -> float:
+        """Area under precision(recall), by trapezoids from rank 1 on, over 1 - 1/P (DREAM5).
+
+        The divisor makes a perfect ranking score 1, since recall starts at 1/P. With one positive
+        there is no such area: precision is then averaged over the steps of recall.
+        """
+        from scipy.special import digamma
+
+        total = self.n_positives
+        first = self.true_positives[1] / self.ranks[1]
+        inner = self.ranks > 1
+        k = np.concatenate([[1], self.ranks[inner]]).astype(np.float64)
+        tp = np.concatenate([[first], self.true_positives[inner]])
+        # Along a straight piece tp(k) = offset + slope k, so precision is slope + offset / k and
+        # the sum of all its trapezoids, one for each rank, is a difference of harmonic numbers.
+        steps = np.diff(k)
+        slope = np.diff(tp) / steps
+        offset = tp[:-1] - slope * k[:-1]
+        harmonic = np.diff(digamma(k)) + np.diff(1.0 / k) / 2
+        area = float(np.sum(slope * (slope * steps + offset * harmonic))) / total
+        if total <= 1:
+            return area + first * first / total
+        return area / (1 - 1 / total)
+
+    def auroc(self) -> float:
+        """Area under the ROC curve: the chance that a true candidate comes before a false one."""
+        tp = self.true_positives
+        fp = self.ranks - tp
+        area = np.sum(np.diff(fp) * (tp[1:] + tp[:-1]) / 2)
+        return float(area / (fp[-1] * tp[-1]))
+
+    def points(self, n_points: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Recall and precision at every rank, or at up to ``n_points`` evenly in log(rank)."""
+        if self.n_candidates <= n_points:
+            ranks = np.arange(1, self.n_candidates + 1)
+        else:
+            spaced = np.geomspace(1, self.n_candidates, n_points)
+            ranks = np.unique(np.round(spaced).astype(np.int64))
+        tp = np.interp(ranks, self.ranks, self.true_positives)
+        return tp / self.n_positives, tp / ranks
+
+
+def ranking_curve(
+    score: NDArray[np.float64],
+    is_judged: NDArray[np.bool_],
+    is_positive: NDArray[np.bool_],
+    *,
+    top: int,
+    n_candidates: int,
+    n_positives: int,
+) -> tuple[RankingCurve, int]:
+    """Make the curve of a ranking; also return how many judged candidates it ranks.
+
+    The ``top`` highest scores are taken, then those that the gold standard does not judge are
+    left out, as the DREAM5 scorer does. Tied candidates share their true positives evenly, as on
+    average over all orders; so do those of a tie that the cut at ``top`` falls into. All other
+    candidates follow in random order.
+
+    Parameters
+    ----------
+    score [shape: (M,)]
+        Higher is better, in any order, no NaN.
+    is_judged, is_positive [shape: (M,)]
+        Whether the gold standard speaks about the candidate, and says it is true.
+    n_candidates, n_positives
+        Judged candidates and true ones in all, ranked or not.
+    """
+    if len(score) == 0:
+        return RankingCurve(np.array([0, n_candidates]), np.array([0.0, n_positives])), 0
+    order = np.argsort(-score, kind="stable")
+    score, is_judged, is_positive = score[order], is_judged[order], is_positive[order]
+    close = SAME_SCORE * np.abs(score).max()
+    ends = np.append(np.flatnonzero(score[:-1] - score[1:] > close) + 1, len(score))
+    starts = np.concatenate([[0], ends[:-1]])
+    judged = np.add.reduceat(is_judged.astype(np.int64), starts)
+    positive = np.add.reduceat(is_positive.astype(np.float64), starts)
+
+    taken = starts < top
+    starts, ends, judged, positive = starts[taken], ends[taken], judged[taken], positive[taken]
+    if ends[-1] > top and judged[-1] > 0:
+        part = round(int(judged[-1]) * (top - int(starts[-1])) / int(ends[-1] - starts[-1]))
+        positive[-1] *= part / judged[-1]
+        judged[-1] = part
+    filled = judged > 0
+    ranks = np.concatenate([[0], np.cumsum(judged[filled])])
+    true_positives = np.concatenate([[0.0], np.cumsum(positive[filled])])
+    n_ranked = int(ranks[-1])
+    if n_ranked < n_candidates:
+        ranks = np.append(ranks, n_candidates)
+        true_positives = np.append(true_positives, float(n_positives))
+    return RankingCurve(ranks, true_positives), n_ranked
+
+
+# How well a ranking and a network agree with a gold standard, by the rule of DREAM5.
 
 TOP_EDGES = 100_000
 """Edges of a ranking that DREAM5 looks at."""

@@ -20,11 +20,10 @@ from pairtile.engine.chunk_file import (
     write_chunk,
 )
 from pairtile.engine.estimator import State
-from pairtile.engine.selection import BestSoFar
+from pairtile.engine.selection import RunningTopK
 from pairtile.runtime.files import read_arrays
 from pairtile.runtime.host_memory import peak_host_bytes
-from pairtile.runtime.progress import ChunkProgress
-from pairtile.runtime.record import StepRecord, recorded
+from pairtile.runtime.record import ChunkProgress, StepRecord, recorded
 from pairtile.steps.null import read_null
 from pairtile.steps.plan import read_plan
 
@@ -88,12 +87,12 @@ def chunk(
         if selection.top:
             schema = schema.append(pa.field(PASSED, pa.bool_()))
             schema = schema.append(pa.field(RANK_SCORE, pa.float64()))
-        best = BestSoFar(selection.top)
+        best = RunningTopK(selection.top)
 
         def computed() -> Iterator[tuple[int, Rows]]:
             waiting: dict[int, dict[str, Any]] = {}
             for tile in tiles:
-                rows, sums_of_tile = opened.compute_tile(tile, selection, sums, best.cut)
+                rows, sums_of_tile = opened.compute_tile(tile, selection, sums, best.threshold)
                 add_summaries(summaries, sums_of_tile)
                 progress.advance(work[tile])
                 if not selection.top:

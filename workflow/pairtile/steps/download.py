@@ -1,4 +1,7 @@
-"""Rule ``download``: an input file from a web server, taken only when its checksum is right."""
+"""Rule ``download``: an input file from a web server, taken only when its checksum is right.
+
+Not by pooch: it knows no ``SSL_CERT_FILE`` and asks again after a 404 or a wrong checksum.
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from pairtile.config.models import Analysis
 from pairtile.engine.state import scratch_beside, write_state
 from pairtile.io.input_files import local_inputs
 from pairtile.method import get_method
-from pairtile.preprocess.item_names import check_item_names
+from pairtile.preprocess.items import check_item_names
 from pairtile.runtime.files import atomic_path
 from pairtile.runtime.record import recorded
 

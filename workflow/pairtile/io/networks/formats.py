@@ -7,17 +7,11 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pairtile.io.networks.adjacency import write_adjacency
-from pairtile.io.networks.cx2 import write_cx2
-from pairtile.io.networks.gexf import write_gexf
-from pairtile.io.networks.graphml import write_graphml
-from pairtile.io.networks.h5ad import write_h5ad
-from pairtile.io.networks.html import write_html
-from pairtile.io.networks.parquet import write_parquet
-from pairtile.io.networks.regulon import write_regulon
-from pairtile.io.networks.sif import write_sif
+from pairtile.io.networks.edge_lists import write_parquet, write_regulon, write_sif, write_tsv
+from pairtile.io.networks.graphs import write_cx2, write_gexf, write_graphml
+from pairtile.io.networks.matrices import write_adjacency, write_h5ad
+from pairtile.io.networks.page import write_html
 from pairtile.io.networks.table import NetworkTable
-from pairtile.io.networks.tsv import write_tsv
 from pairtile.runtime.files import atomic_path
 
 if TYPE_CHECKING:

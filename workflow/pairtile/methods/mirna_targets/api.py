@@ -1,10 +1,13 @@
-"""Targets of miRNAs, in memory."""
+"""Targets of miRNAs, their network and the energies of duplexes, in memory."""
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 import pandas as pd
@@ -12,19 +15,33 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pairtile.api.settings import analysis_config
-from pairtile.engine.tiles import PairSpace, Tile
+from pairtile.engine.tiles import PairSpace
+from pairtile.errors import InputError
 from pairtile.gpu.device import Device, choose
-from pairtile.methods.mirna_targets.api_sequences import as_fasta, as_pairs
-from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
-from pairtile.methods.mirna_targets.export_extras import extra_columns
-from pairtile.methods.mirna_targets.export_tables import ALIGNMENT, ROWS, hits_table
-from pairtile.methods.mirna_targets.fasta import Fasta, refuse_bad_records
-from pairtile.methods.mirna_targets.hits import COLUMNS, Hits, Letters
-from pairtile.methods.mirna_targets.prepare import LONG_MIRNA
-from pairtile.methods.mirna_targets.restrict import match_restrict
-from pairtile.methods.mirna_targets.score import MIRNAS_OF_A_TILE, TRANSCRIPTS_OF_A_TILE
-from pairtile.methods.mirna_targets.search import AlignmentSettings, TargetSearch
-from pairtile.methods.mirna_targets.sequence_items import items_table
+from pairtile.methods.mirna_targets.config import AlignmentConfig, MirnaTargetsConfig
+from pairtile.methods.mirna_targets.energy import DuplexEnergy, viennarna_duplex_energy
+from pairtile.methods.mirna_targets.fasta import LETTERS, Fasta, read_fasta, refuse_bad_records
+from pairtile.methods.mirna_targets.kernels.traceback import LINKER
+from pairtile.methods.mirna_targets.prepare import (
+    LONG_MIRNA,
+    items_table,
+    match_restrict,
+    read_restrict,
+)
+from pairtile.methods.mirna_targets.score import (
+    MIRNAS_OF_A_TILE,
+    TRANSCRIPTS_OF_A_TILE,
+    pairs_in_tile,
+    target_edges,
+)
+from pairtile.methods.mirna_targets.search import COLUMNS, Hits, SequenceBatch, TargetSearch
+from pairtile.methods.mirna_targets.tables import ALIGNMENT, ROWS, extra_columns, hits_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    Texts: TypeAlias = list[str] | tuple[str, ...] | NDArray[Any] | pd.Series[str]
+
 
 _SHOWN = 5
 
@@ -145,34 +162,26 @@ def mirna_targets(
         on_bad_record=on_bad_record,
         backend=backend,
     )
-    settings = AlignmentSettings(**config["estimator"])
+    settings = config.estimator
     files = as_fasta(mirnas, "mirnas"), as_fasta(transcripts, "transcripts")
     if on_bad_record == "error":
         refuse_bad_records(files)
-    cautions = [*_cautions(*files)]
+    messages = _warnings_on(*files)
     pairs = None
     if restrict is not None:
         pairs, missing = _restricted(restrict, *files)
-        cautions += missing
+        messages += missing
     items, renamed = items_table(*files)
     if renamed:
         shown = ", ".join(f"{old} as {new}" for old, new in renamed[:_SHOWN])
-        cautions.append(f"{len(renamed)} names are there twice; the table shows {shown}.")
-    for caution in cautions:
-        warnings.warn(caution, stacklevel=2)
+        messages.append(f"{len(renamed)} names are there twice; the table shows {shown}.")
+    for message in messages:
+        warnings.warn(message, stacklevel=2)
 
     state = _state(*files, settings.trim)
     device = choose(backend)
-    found = _search(state, settings, pairs, device)
-    columns = {name: getattr(found, name) for name in COLUMNS}
-    columns["j"] = columns["j"] + np.int32(len(files[0]))
-    hits = hits_table(
-        pa.table(columns, schema=ROWS), items, state, energies=config["estimator"]["energies"]
-    )
-    for name, values in extra_columns(hits, state, config["extras"]).items():
-        hits = hits.add_column(hits.num_columns - len(ALIGNMENT), name, values)
-    table = _plain(hits).to_pandas()
-    table["energy_kcal_mol"] = table["energy_kcal_mol"].astype(np.float64).round(2)
+    hits = _search(state, settings, pairs, device)
+    table = _table(hits, items, state, config)
     table.attrs = {
         "counts": {
             "mirnas_kept": len(files[0]),
@@ -181,32 +190,32 @@ def mirna_targets(
             "hits": len(table),
             "pairs_with_hits": int((table["rank"] == 1).sum()),
         },
-        "warnings": cautions,
+        "warnings": messages,
         "device": device.name,
-        "settings": {key: config[key] for key in ("estimator", "extras")},
+        "settings": {"estimator": settings.model_dump(), "extras": config.extras.model_dump()},
     }
     return table
 
 
-def _cautions(mirnas: Fasta, transcripts: Fasta) -> list[str]:
-    told = []
+def _warnings_on(mirnas: Fasta, transcripts: Fasta) -> list[str]:
+    messages = []
     for file in (mirnas, transcripts):
         if file.bad:
             count = "1 bad record" if len(file.bad) == 1 else f"{len(file.bad)} bad records"
-            told.append(f"{count} left out, the first: {file.bad[0].message(file.path)}.")
-    told += [
+            messages.append(f"{count} left out, the first: {file.bad[0].message(file.path)}.")
+    messages += [
         f"{file.path}: no sequence to search with."
         for file in (mirnas, transcripts)
         if not len(file)
     ]
     long = int((mirnas.lengths > LONG_MIRNA).sum())
     if long:
-        told.append(
+        messages.append(
             f"{mirnas.path}: {long} of {len(mirnas)} miRNAs have more than {LONG_MIRNA} letters; "
             "mature miRNAs have 18 to 25. Are these hairpins, or are mirnas and transcripts "
             "exchanged?"
         )
-    return told
+    return messages
 
 
 def _restricted(
@@ -226,10 +235,10 @@ def _restricted(
 
 
 def _state(mirnas: Fasta, transcripts: Fasta, trim: int | None) -> dict[str, NDArray[Any]]:
-    """The arrays of ``prepare.sequences.PreparedSequences`` that hits are described with, the
+    """The arrays of ``prepare.PreparedSequences`` that hits are described with, the
     transcripts in the order of their file."""
     count = len(transcripts)
-    cut = Letters(transcripts.text, transcripts.offsets).block(np.arange(count), trim)
+    cut = SequenceBatch(transcripts.text, transcripts.offsets).block(np.arange(count), trim)
     return {
         "mirna_text": mirnas.text,
         "mirna_offsets": mirnas.offsets,
@@ -241,37 +250,328 @@ def _state(mirnas: Fasta, transcripts: Fasta, trim: int | None) -> dict[str, NDA
 
 def _search(
     state: Mapping[str, NDArray[Any]],
-    settings: AlignmentSettings,
+    settings: AlignmentConfig,
     pairs: NDArray[np.int32] | None,
     device: Device,
 ) -> Hits:
     """Hits of all pairs, or of some, by tiles as in the workflow."""
-    mirnas = Letters(state["mirna_text"], state["mirna_offsets"])
-    transcripts = Letters(state["transcript_text"], state["transcript_offsets"])
+    mirnas = SequenceBatch(state["mirna_text"], state["mirna_offsets"])
+    transcripts = SequenceBatch(state["transcript_text"], state["transcript_offsets"])
     search = TargetSearch(mirnas, transcripts, settings, device)
     parts = []
     space = PairSpace("rectangle", len(mirnas), len(transcripts))
     for tile in space.tiles(MIRNAS_OF_A_TILE, TRANSCRIPTS_OF_A_TILE):
         columns = np.arange(tile.column_begin, tile.column_end)
-        allowed = None if pairs is None else _allowed(pairs, tile)
+        allowed = None if pairs is None else pairs_in_tile(pairs[:, 0], pairs[:, 1], tile)
         if allowed is None or allowed.any():
             parts.append(search.hits(tile.row_begin, tile.row_end, columns, allowed))
     return Hits.joined(parts)
 
 
-def _allowed(pairs: NDArray[np.int32], tile: Tile) -> NDArray[np.bool_]:
-    shape = (tile.row_end - tile.row_begin, tile.column_end - tile.column_begin)
-    rows, columns = pairs[:, 0] - tile.row_begin, pairs[:, 1] - tile.column_begin
-    inside = (rows >= 0) & (rows < shape[0]) & (columns >= 0) & (columns < shape[1])
-    allowed = np.zeros(shape, dtype=bool)
-    allowed[rows[inside], columns[inside]] = True
-    return allowed
-
-
-def _plain(hits: pa.Table) -> pa.Table:
-    """Words as text, not as categories: grouping by categories makes rows for what is not there."""
+def _table(
+    found: Hits, items: pd.DataFrame, state: Mapping[str, NDArray[Any]], config: MirnaTargetsConfig
+) -> pd.DataFrame:
+    """The hits as ``hits.tsv`` has them."""
+    columns = {name: getattr(found, name) for name in COLUMNS}
+    columns["j"] = columns["j"] + np.int32(len(state["mirna_offsets"]) - 1)
+    rows = pa.table(columns, schema=ROWS)
+    hits = hits_table(rows, items, state, energies=config.estimator.energies)
+    for name, values in extra_columns(hits, state, config.extras).items():
+        hits = hits.add_column(hits.num_columns - len(ALIGNMENT), name, values)
+    # Words as text: grouping by categories makes rows for what is not there.
     fields = [
         pa.field(field.name, pa.string() if pa.types.is_dictionary(field.type) else field.type)
         for field in hits.schema
     ]
-    return hits.cast(pa.schema(fields))
+    table = hits.cast(pa.schema(fields)).to_pandas()
+    table["energy_kcal_mol"] = table["energy_kcal_mol"].astype(np.float64).round(2)
+    return table
+
+
+# --- network --------------------------------------------------------------------------------------
+
+
+NEEDED = ("mirna", "transcript", "score", "energy_kcal_mol")
+"""Columns of hits that edges are made from."""
+
+
+def mirna_edges(hits: pd.DataFrame) -> pd.DataFrame:
+    """Turn hits into the edges of a network, miRNA to transcript.
+
+    Parameters
+    ----------
+    hits : DataFrame
+        What :func:`mirna_targets` returns, or a part of it (8mers only, sites that are open...).
+
+    Returns
+    -------
+    DataFrame, one row for each pair with a hit, best first
+        The columns of the workflow's network: ``source``, ``target``, ``score`` (greatest),
+        ``energy_kcal_mol`` (lowest), ``n_hits``, ``total_score``, ``total_energy_kcal_mol``;
+        without those of energies where there are none.
+
+    Raises
+    ------
+    ValueError
+        Missing columns.
+
+    Examples
+    --------
+    >>> from pairtile import mirna_targets
+    >>> hits = mirna_targets({"m": "UGAGGUAGUAGGUUGUAUAGUU"}, ["CUAUACAACCUACUACCUCA" * 2])
+    >>> mirna_edges(hits)[["source", "target", "n_hits", "total_score"]]
+      source        target  n_hits  total_score
+    0      m  transcript_0       2        400.0
+    """
+    missing = [name for name in NEEDED if name not in hits]
+    if missing:
+        raise ValueError(
+            f"hits: found no column {', '.join(missing)}; expected a table of mirna_targets"
+        )
+    # Hits are sorted by their pair, so that equals stay in the order of the workflow.
+    edges = target_edges(hits, ("mirna", "transcript"))
+    edges = edges.sort_values(
+        ["score", "energy_kcal_mol"], ascending=[False, True], kind="stable", ignore_index=True
+    )
+    if len(hits) and edges["energy_kcal_mol"].isna().all():
+        edges = edges.drop(columns=["energy_kcal_mol", "total_energy_kcal_mol"])
+    edges.attrs = {"directed": True}
+    return edges
+
+
+# --- energies -------------------------------------------------------------------------------------
+
+
+MODELS = ("miranda", "viennarna")
+
+_LETTERS_OF_DUPLEX = frozenset(LETTERS + LETTERS.lower() + "-")
+
+
+@overload
+def duplex_energy(
+    mirnas: str, sites: str, *, model: str = "miranda", backend: str = "auto"
+) -> float: ...
+
+
+@overload
+def duplex_energy(
+    mirnas: Texts,
+    sites: Texts,
+    *,
+    model: str = "miranda",
+    backend: str = "auto",
+) -> NDArray[np.float64]: ...
+
+
+def duplex_energy(mirnas: Any, sites: Any, *, model: str = "miranda", backend: str = "auto") -> Any:
+    """Free energy in kcal/mol of miRNAs bound to sites of transcripts; lower is stronger.
+
+    Parameters
+    ----------
+    mirnas : str or sequence of str
+        miRNAs, 5' to 3'.
+    sites : str or sequence of str
+        The site of each, 5' to 3', as many.
+    model : {"miranda", "viennarna"}
+        ``miranda``: what miRanda 3.3a reports: the minimum free energy of the miRNA, seven letters
+        that pair with nothing, and the site as one string, both from 3' to 5'; Turner 1999 at 30
+        degrees. Either strand may also fold on itself. ``viennarna``: ViennaRNA's ``RNAduplex``:
+        pairs between the strands only; Turner 2004 at 37 degrees.
+    backend : {"auto", "cpu", "cuda"}
+        For ``miranda``; all give the same answer.
+
+    Returns
+    -------
+    float, or float64 array [shape: (n,)]
+        In steps of 0.01; 0 where nothing binds.
+
+    Raises
+    ------
+    ValueError
+        Lists of unlike length, letters that are none, an unknown model.
+    ConfigError
+        The package ViennaRNA, which brings the energy tables, is not installed.
+    DeviceError
+        ``backend="cuda"`` without a GPU.
+
+    Notes
+    -----
+    T pairs as U, and X with nothing. ``miranda`` reads the case of letters, as miRanda does: a
+    hairpin of four gets its bonus in upper-case A C G U only, so not with T. To get the energy of
+    a hit again, hand over its aligned lines without the gaps, the miRNA reversed; a ``-`` opposite
+    a lower-case letter is no gap but a place beyond the transcript, and stays.
+
+    Examples
+    --------
+    >>> let_7 = "UGAGGUAGUAGGUUGUAUAGUU"
+    >>> duplex_energy(let_7, "AACUAUACAACCUACUACCUCA")
+    -39.3
+    >>> duplex_energy([let_7, let_7], ["AACUAUACAACCUACUACCUCA", "AACUAUACAACCUACUAGCUCA"])
+    array([-39.3 , -34.47])
+    """
+    if model not in MODELS:
+        raise ValueError(f"model: found {model!r}; expected {' or '.join(MODELS)}")
+    if isinstance(mirnas, str) != isinstance(sites, str):
+        raise ValueError("mirnas, sites: found one text and one list; expected two of a kind")
+    if isinstance(mirnas, str):
+        return float(duplex_energy([mirnas], [sites], model=model, backend=backend)[0])
+    if len(mirnas) != len(sites):
+        raise ValueError(
+            f"mirnas, sites: found {len(mirnas)} and {len(sites)}; expected a site for each miRNA"
+        )
+    pairs = list(zip(_letters(mirnas, "mirnas"), _letters(sites, "sites"), strict=True))
+    if model == "viennarna":
+        without_gaps = [(mirna.replace("-", ""), site.replace("-", "")) for mirna, site in pairs]
+        return np.array([round(viennarna_duplex_energy(*pair), 2) for pair in without_gaps])
+    strings = [f"{mirna[::-1]}{'X' * LINKER}{site[::-1]}" for mirna, site in pairs]
+    folded = DuplexEnergy(choose(backend)).fold(strings)
+    return folded.astype(np.float64).round(2)
+
+
+def _letters(texts: Texts, name: str) -> list[str]:
+    for text in texts:
+        strange = set(text) - _LETTERS_OF_DUPLEX if isinstance(text, str) else {text}
+        if strange:
+            raise ValueError(
+                f"{name}: found {min(strange, key=str)!r} in {text!r}; expected letters of "
+                f"{' '.join(LETTERS)}, in either case"
+            )
+    return list(texts)
+
+
+# --- sequences in any form ------------------------------------------------------------------------
+
+
+_ALLOWED = frozenset(LETTERS + LETTERS.lower())
+_BASES = re.compile("[ACGTUNacgtun]{10,}")
+_FAULTS_SHOWN = 20
+
+
+def as_fasta(sequences: Any, key: str) -> Fasta:
+    """Take sequences in any form as what ``read_fasta`` gives; the input is not changed.
+
+    Parameters
+    ----------
+    sequences
+        The path of a FASTA file; a mapping or pandas Series of name -> sequence; or a list of
+        sequences, of (name, sequence), or of records with ``id`` and ``seq`` (Biopython's).
+        Sequences without names are called ``mirna_0``, ``mirna_1``... White space is left out.
+    key
+        What messages call them: ``mirnas`` or ``transcripts``.
+
+    Returns
+    -------
+    Fasta
+        Bad records of a file are in ``bad``: the caller judges them.
+
+    Raises
+    ------
+    ValueError
+        None of these forms.
+    InputError
+        A file that cannot be read; sequences in memory without letters, or with letters that are
+        none, all of them in one message.
+    """
+    if isinstance(sequences, str | PathLike):
+        if _is_sequence(sequences):
+            raise ValueError(
+                f"{key}: found the sequence {_short(str(sequences))}; expected the path of a FASTA "
+                "file, a mapping of name -> sequence, or a list of sequences"
+            )
+        return read_fasta(sequences, key, "skip")
+    names, texts = [], []
+    for name, text in _named(sequences, key):
+        names.append(name)
+        texts.append("".join(text.split()))
+    _check(names, texts, key)
+    offsets = np.zeros(len(texts) + 1, dtype=np.int64)
+    np.cumsum([len(text) for text in texts], out=offsets[1:])
+    return Fasta(
+        path=key,
+        key=key,
+        names=names,
+        headers=[""] * len(names),
+        text=np.frombuffer("".join(texts).encode("ascii"), dtype=np.uint8),
+        offsets=offsets,
+        records=np.arange(1, len(names) + 1, dtype=np.int32),
+    )
+
+
+def as_pairs(restrict: Any) -> list[tuple[str, str]]:
+    """Pairs of names, miRNA and transcript: from a file, a DataFrame's first two columns, or a
+    list. Raises ValueError for other forms, InputError for a file that cannot be used."""
+    if isinstance(restrict, str | PathLike):
+        return read_restrict(restrict)
+    if isinstance(restrict, pd.DataFrame):
+        restrict = list(restrict.iloc[:, :2].itertuples(index=False, name=None))
+    pairs = [tuple(pair) if _is_listing(pair) else (pair,) for pair in restrict]
+    for pair in pairs:
+        if len(pair) != 2:
+            raise ValueError(f"restrict: found {pair}; expected pairs of a miRNA and a transcript")
+    if not pairs:
+        raise ValueError("restrict: found no pair; expected at least one, or restrict=None")
+    return list(dict.fromkeys((str(mirna), str(transcript)) for mirna, transcript in pairs))
+
+
+def _named(sequences: Any, key: str) -> Iterator[tuple[str, str]]:
+    if isinstance(sequences, Mapping | pd.Series):
+        entries: Iterable[Any] = sequences.items()
+    elif isinstance(sequences, Iterable) and not isinstance(sequences, bytes | pd.DataFrame):
+        entries = sequences
+    else:
+        raise ValueError(
+            f"{key}: found {type(sequences).__name__}; expected the path of a FASTA file, a "
+            "mapping of name -> sequence, or a list of sequences"
+        )
+    for number, entry in enumerate(entries):
+        if isinstance(entry, str):
+            yield f"{key.removesuffix('s')}_{number}", entry
+        elif hasattr(entry, "id") and hasattr(entry, "seq"):
+            yield str(entry.id), str(entry.seq)
+        elif _is_listing(entry) and len(entry) == 2 and isinstance(entry[1], str):
+            yield str(entry[0]), entry[1]
+        else:
+            raise ValueError(
+                f"{key}: found {entry!r}; expected a sequence as text, or a name and a sequence"
+            )
+
+
+def _check(names: list[str], texts: list[str], key: str) -> None:
+    faults = []
+    for name, text in zip(names, texts, strict=True):
+        strange = [letter for letter in text if letter not in _ALLOWED]
+        if not text:
+            faults.append((name, "an empty sequence", "at least one letter"))
+        elif strange:
+            more = f" (and {len(strange) - 1} more)" if len(strange) > 1 else ""
+            faults.append((name, f"illegal character {strange[0]!r}{more}", _EXPECTED))
+    if faults:
+        lines = [
+            str(InputError.at(key, repr(name), *words)) for name, *words in faults[:_FAULTS_SHOWN]
+        ]
+        if len(faults) > _FAULTS_SHOWN:
+            lines.append(f"... and {len(faults) - _FAULTS_SHOWN} more")
+        raise InputError("\n".join(lines))
+
+
+_EXPECTED = f"letters of {' '.join(LETTERS)}, in either case"
+
+
+def _is_sequence(text: str | PathLike[str]) -> bool:
+    """Whether a text is a sequence rather than a path."""
+    return isinstance(text, str) and bool(_BASES.fullmatch(text)) and not _is_file(text)
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except OSError:  # longer than a path can be
+        return False
+
+
+def _is_listing(entry: Any) -> bool:
+    return isinstance(entry, tuple | list | np.ndarray)
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 30 else f"{text[:30]}...")

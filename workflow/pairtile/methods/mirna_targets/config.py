@@ -17,7 +17,7 @@ TABLES = ("hits.tsv", "hits.parquet", "hits.bed", "hits.gff3", "targets.tsv", "m
 MAX_TRIM = 2**31 - 1  # positions are int32
 
 
-class TargetEstimator(ConfigModel):
+class AlignmentConfig(ConfigModel):
     """How miRNAs are aligned to transcripts and which sites are hits: the rules and defaults of
     miRanda 3.3a (Enright et al. 2003), and the same results."""
 
@@ -81,7 +81,7 @@ class TargetEstimator(ConfigModel):
     )
 
 
-class MirandaText(ConfigModel):
+class MirandaTextConfig(ConfigModel):
     """The form of `miranda.txt`, the text that miRanda 3.3a prints, byte for byte (without its
     banner and list of settings)."""
 
@@ -98,8 +98,8 @@ class MirandaText(ConfigModel):
     )
 
 
-class Extras(ConfigModel):
-    """Columns of the hits' tables that newer tools tell, from ViennaRNA. They decide nothing about
+class ExtraColumnsConfig(ConfigModel):
+    """Columns of the hits' tables that ViennaRNA computes. They decide nothing about
     which sites are hits, and they cost time for each hit."""
 
     duplex_energy: Annotated[bool, Switch()] = Field(
@@ -189,14 +189,15 @@ class MirnaTargetsConfig(Analysis):
             "and `summary.json`; for Ensembl's `Sequence unavailable`, for instance."
         ),
     )
-    estimator: TargetEstimator = Field(
-        default=TargetEstimator(), description="How sites are aligned, and which are hits."
+    estimator: AlignmentConfig = Field(
+        default=AlignmentConfig(), description="How sites are aligned, and which are hits."
     )
-    miranda_text: MirandaText = Field(
-        default=MirandaText(), description="The form of `miranda.txt`."
+    miranda_text: MirandaTextConfig = Field(
+        default=MirandaTextConfig(), description="The form of `miranda.txt`."
     )
-    extras: Extras = Field(
-        default=Extras(), description="Further columns of `hits.tsv` and `hits.parquet`."
+    extras: ExtraColumnsConfig = Field(
+        default=ExtraColumnsConfig(),
+        description="Further columns of `hits.tsv` and `hits.parquet`.",
     )
     chunks: Chunks = chunks_field(
         more=" There are never more than there are blocks of 512 miRNAs x 256 transcripts."

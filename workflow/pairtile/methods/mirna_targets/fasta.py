@@ -1,4 +1,8 @@
-"""FASTA files: miRNAs and transcripts, read by miRanda's rules, every fault found and named."""
+"""FASTA files: miRNAs and transcripts, read by miRanda's rules, every fault found and named.
+
+Our own reader: what counts as a record, a name or white space must be exactly what it is to
+miRanda 3.3a, and a damaged file needs a message that names its record and line.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from pairtile.errors import InputError
-from pairtile.io.text_file import check_file, is_gzip
-from pairtile.io.unpacked import open_unpacked
+from pairtile.io.text_file import check_file, is_gzip, open_unpacked
 
 LETTERS = "ACGTUNRYKMSWBDHVX"
 """Letters of a sequence, in either case: bases, and IUPAC's codes for several of them."""

@@ -11,7 +11,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.methods.mirna_targets.hits import AlignmentSettings, Hits
+from pairtile.methods.mirna_targets.config import AlignmentConfig
+from pairtile.methods.mirna_targets.search import Hits
 
 _RULE = "=-" * 31 + "=\n"
 _SUMMARY_HEADER = "Seq1,Seq2,Tot Score,Tot Energy,Max Score,Max Energy,Strand,Len1,Len2,Positions\n"
@@ -35,7 +36,7 @@ def write_miranda_text(
     hits: Iterable[Hits],
     mirnas: TextSequences,
     transcripts: TextSequences,
-    settings: AlignmentSettings,
+    settings: AlignmentConfig,
     out: BinaryIO,
     *,
     quiet: bool = True,
@@ -100,7 +101,7 @@ class _Text:
         self,
         mirnas: TextSequences,
         transcripts: TextSequences,
-        settings: AlignmentSettings,
+        settings: AlignmentConfig,
         keyval: bool,
         pairs: NDArray[np.integer] | None,
     ) -> None:

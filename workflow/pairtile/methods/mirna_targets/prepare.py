@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.errors import InputError
+from pairtile.io.text_file import open_lines
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
-from pairtile.methods.mirna_targets.fasta import Fasta, read_fasta, refuse_bad_records
-from pairtile.methods.mirna_targets.restrict import Restriction, match_restrict, read_restrict
-from pairtile.methods.mirna_targets.sequence_items import items_table, with_genes
-from pairtile.preprocess.item_names import printable
+from pairtile.methods.mirna_targets.fasta import BadRecord, Fasta, read_fasta, refuse_bad_records
+from pairtile.preprocess.item_names import printable, unique_names
 
 LONG_MIRNA = 30
 """Letters; mature miRNAs have 18 to 25."""
@@ -27,7 +28,7 @@ _LISTED = 20
 class PreparedSequences:
     """miRNAs and transcripts ready for the search, and the account of how they came about.
 
-    ``items``: see ``sequence_items.items_table``. ``state``: the arrays
+    ``items``: see ``items_table``. ``state``: the arrays
 
     | name | type, shape | meaning |
     |---|---|---|
@@ -64,16 +65,16 @@ def prepare_sequences(config: MirnaTargetsConfig) -> PreparedSequences:
         A file that is missing or damaged; bad records, all of both files in one message, unless
         ``on_bad_record`` is ``skip``; a restrict list without a pair that is there.
     """
-    mirnas = read_fasta(config["mirnas"], "mirnas", "skip")
-    transcripts = read_fasta(config["transcripts"], "transcripts", "skip")
-    if config["on_bad_record"] == "error":
+    mirnas = read_fasta(config.mirnas, "mirnas", "skip")
+    transcripts = read_fasta(config.transcripts, "transcripts", "skip")
+    if config.on_bad_record == "error":
         refuse_bad_records([mirnas, transcripts])
     restriction = None
-    if config["restrict"] is not None:
+    if config.restrict is not None:
         restriction = match_restrict(
-            read_restrict(config["restrict"]), mirnas.names, transcripts.names, config["restrict"]
+            read_restrict(config.restrict), mirnas.names, transcripts.names, config.restrict
         )
-    trim = config["estimator"]["trim"]
+    trim = config.estimator.trim
     state = {
         "mirna_text": mirnas.text,
         "mirna_offsets": mirnas.offsets,
@@ -85,9 +86,9 @@ def prepare_sequences(config: MirnaTargetsConfig) -> PreparedSequences:
         state["restrict"] = restriction.pairs
     items, renamed = items_table(mirnas, transcripts)
     unmapped = 0
-    if config["genes"] is not None:
+    if config.genes is not None:
         items, state["gene_items"], unmapped = with_genes(
-            items, transcripts.names, len(mirnas), config["genes"]
+            items, transcripts.names, len(mirnas), config.genes
         )
     return PreparedSequences(
         items=items,
@@ -99,8 +100,8 @@ def prepare_sequences(config: MirnaTargetsConfig) -> PreparedSequences:
             *_warn_of_bad(transcripts),
             *_warn_of_names(renamed),
             *_warn_of_lengths(mirnas),
-            *_warn_of_missing(restriction, config["restrict"]),
-            *_warn_of_unmapped(unmapped, len(transcripts), config["genes"]),
+            *_warn_of_missing(restriction, config.restrict),
+            *_warn_of_unmapped(unmapped, len(transcripts), config.genes),
         ],
     )
 
@@ -221,3 +222,257 @@ def _warn_of_missing(restriction: Restriction | None, source: str | None) -> lis
         f"{source}: {len(restriction.missing)} of {restriction.n_rows} pairs name a miRNA or "
         f"transcript that is not there and were left out: {shown}{more}."
     ]
+
+
+# --- items ----------------------------------------------------------------------------------------
+
+
+MIRNA, TRANSCRIPT, GENE = "mirna", "transcript", "gene"
+"""The kinds of item; genes only where transcripts are mapped to them."""
+
+
+def items_table(mirnas: Fasta, transcripts: Fasta) -> tuple[pd.DataFrame, list[tuple[str, str]]]:
+    """One row for each record: kept miRNAs, kept transcripts, then what was left out.
+
+    | column | meaning |
+    |---|---|
+    | item | row number, int32; ``i`` and ``j`` of a pairs table are these |
+    | name | as in the file; where it is there already, with ``#2``, ``#3``... |
+    | kept, reason | whether it is searched; if not, line and fault |
+    | kind | ``mirna``, ``transcript`` or ``gene`` |
+    | length | letters in the file, before ``trim``, int32; 0 where left out |
+    | header | the header line after the name |
+    | record | number of the record in its file, from 1, int32 |
+    | is_regulator | true for miRNAs: edges point from them |
+
+    Names are unique over both kinds, since networks name their nodes by them. Characters that
+    tables cannot hold stand as ``\\x..``. Also returns the names that were changed, (in the file,
+    in the table).
+    """
+    columns: list[dict[str, Any]] = []
+    files = ((MIRNA, mirnas), (TRANSCRIPT, transcripts))
+    originals = [name for _, fasta in files for name in fasta.names]
+    unique = unique_names([printable(name) for name in originals])
+    renamed = [(a, b) for a, b in zip(originals, unique, strict=True) if a != b]
+    for kind, fasta in files:
+        columns.append(
+            {
+                "kept": np.ones(len(fasta), dtype=bool),
+                "reason": [""] * len(fasta),
+                "kind": [kind] * len(fasta),
+                "length": fasta.lengths.astype(np.int32),
+                "header": [printable(header.strip()) for header in fasta.headers],
+                "record": fasta.records,
+            }
+        )
+    for kind, fasta in files:
+        n_bad = len(fasta.bad)
+        columns.append(
+            {
+                "kept": np.zeros(n_bad, dtype=bool),
+                "reason": [_reason(bad) for bad in fasta.bad],
+                "kind": [kind] * n_bad,
+                "length": np.zeros(n_bad, dtype=np.int32),
+                "header": [""] * n_bad,
+                "record": np.array([bad.record for bad in fasta.bad], dtype=np.int32),
+            }
+        )
+        unique += [printable(bad.name) for bad in fasta.bad]
+    joined = {key: np.concatenate([_column(part[key]) for part in columns]) for key in columns[0]}
+    items = pd.DataFrame(
+        {
+            "item": np.arange(len(unique), dtype=np.int32),
+            "name": pd.Series(unique, dtype=object),
+            **joined,
+            "is_regulator": (joined["kind"] == MIRNA) & joined["kept"],
+        }
+    )
+    return items, renamed
+
+
+def with_genes(
+    items: pd.DataFrame, transcripts: Sequence[str], n_mirnas: int, path: str
+) -> tuple[pd.DataFrame, NDArray[np.int32], int]:
+    """Add the genes of a table transcript -> gene as items of their own, after all others.
+
+    A gene that is called as a transcript is that item; a transcript without a gene stands for
+    itself. Also returns, for the kept transcripts in file order, the item of each one's gene, and
+    how many have none.
+    """
+    genes = read_transcript_genes(path, transcripts)
+    kept = items[items["kept"]]
+    item_of = dict(zip(kept["name"], kept["item"].tolist(), strict=True))
+    named = list(dict.fromkeys(printable(gene) for gene in genes.values()))
+    new = [gene for gene in named if gene not in item_of]
+    item_of |= {gene: len(items) + k for k, gene in enumerate(new)}
+    rows = pd.DataFrame({"name": pd.Series(new, dtype=object), "kept": True, "reason": ""})
+    rows = rows.assign(item=np.arange(len(new)) + len(items), kind=GENE, length=0, header="")
+    rows = rows.assign(record=0, is_regulator=False)[list(items.columns)]
+    itself = range(n_mirnas, n_mirnas + len(transcripts))
+    of_transcript = [
+        item_of[printable(genes[name])] if name in genes else item
+        for name, item in zip(transcripts, itself, strict=True)
+    ]
+    joined = pd.concat([items, rows.astype(items.dtypes)], ignore_index=True)
+    unmapped = sum(name not in genes for name in transcripts)
+    return joined, np.array(of_transcript, dtype=np.int32), unmapped
+
+
+def _column(values: Any) -> NDArray[Any]:
+    return np.array(values, dtype=object) if isinstance(values, list) else np.asarray(values)
+
+
+def _reason(bad: BadRecord) -> str:
+    return f"line {bad.line}: {bad.found}"
+
+
+# --- pairs to look at -----------------------------------------------------------------------------
+
+
+_FIRST_HEADERS = {"mirna", "mirnas", "microrna", "query", "source", "regulator", "from"}
+_SECOND_HEADERS = {"transcript", "transcripts", "reference", "target", "gene", "to", "utr"}
+_PAIRS_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Restriction:
+    """The pairs of a restrict list, as row numbers.
+
+    pairs : int32 (n, 2), row of the miRNA and row of the transcript, sorted, each once.
+    n_rows : pairs in the file. missing : those of which a name is not there, in file order.
+    """
+
+    pairs: np.ndarray
+    n_rows: int
+    missing: list[tuple[str, str]]
+
+
+def read_restrict(path: str | PathLike[str]) -> list[tuple[str, str]]:
+    """Read pairs of names, miRNA and transcript, in file order, each pair once.
+
+    Two fields a line, with tabs or blanks between them (names in FASTA files have neither). Blank
+    lines and lines that start with ``#`` are passed over, and so is a header such as ``miRNA
+    transcript``.
+
+    Raises
+    ------
+    InputError
+        File missing or damaged, a line with another number of fields, or no pair at all.
+    """
+    return read_name_pairs(path, "miRNA and transcript", (_FIRST_HEADERS, _SECOND_HEADERS))
+
+
+def match_restrict(
+    pairs: Sequence[tuple[str, str]],
+    mirnas: Sequence[str],
+    transcripts: Sequence[str],
+    source: str | PathLike[str],
+) -> Restriction:
+    """Find pairs of names among the miRNAs and transcripts.
+
+    A name that several records have stands for all of them. ``source``: the list's file, for the
+    message.
+
+    Raises
+    ------
+    InputError
+        No pair of the list is there although there are miRNAs and transcripts.
+    """
+    mirna_rows, transcript_rows = _rows(mirnas), _rows(transcripts)
+    rows: set[tuple[int, int]] = set()
+    missing = []
+    for mirna, transcript in pairs:
+        if mirna in mirna_rows and transcript in transcript_rows:
+            rows |= {(i, j) for i in mirna_rows[mirna] for j in transcript_rows[transcript]}
+        else:
+            missing.append((mirna, transcript))
+    if not rows and mirnas and transcripts:
+        shown = ", ".join(f"{a} {b}" for a, b in missing[:_PAIRS_SHOWN])
+        dots = ", ..." if len(missing) > _PAIRS_SHOWN else ""
+        raise InputError.at(
+            source,
+            "",
+            f"none of its {len(missing)} pairs ({shown}{dots}) in the two FASTA files",
+            f"pairs such as {mirnas[0]} {transcripts[0]}, the miRNA first",
+        )
+    found = np.array(sorted(rows), dtype=np.int32).reshape(-1, 2)
+    return Restriction(found, len(pairs), missing)
+
+
+def _rows(names: Sequence[str]) -> dict[str, list[int]]:
+    rows: dict[str, list[int]] = {}
+    for k, name in enumerate(names):
+        rows.setdefault(name, []).append(k)
+    return rows
+
+
+# --- genes of transcripts -------------------------------------------------------------------------
+
+
+_GENE_HEADERS = (
+    {"transcript", "transcripts", "transcript_id", "tx", "tx_id", "target_id", "utr"},
+    {"gene", "genes", "gene_id", "gene_name", "gene_symbol", "symbol"},
+)
+
+
+def read_transcript_genes(path: str | PathLike[str], transcripts: Sequence[str]) -> dict[str, str]:
+    """Read a table transcript -> gene; returns it for those of ``transcripts`` that it holds.
+
+    Raises
+    ------
+    InputError
+        As ``read_name_pairs``; a transcript with two genes; none of the transcripts in the table.
+    """
+    genes: dict[str, str] = {}
+    for transcript, gene in read_name_pairs(path, "transcript and gene", _GENE_HEADERS):
+        other = genes.setdefault(transcript, gene)
+        if other != gene:
+            raise InputError.at(
+                path, f"transcript {transcript!r}", f"the genes {other!r} and {gene!r}", "one gene"
+            )
+    found = {name: genes[name] for name in transcripts if name in genes}
+    if not found and transcripts:
+        raise InputError.at(
+            path,
+            "",
+            f"none of the {len(set(transcripts))} transcripts (such as {next(iter(genes))!r})",
+            f"names as in the FASTA file, such as {transcripts[0]!r}",
+        )
+    return found
+
+
+# --- tables of two names a line -------------------------------------------------------------------
+
+
+def read_name_pairs(
+    path: str | PathLike[str], what: str, headers: tuple[Collection[str], Collection[str]]
+) -> list[tuple[str, str]]:
+    """Read pairs of names in file order, each pair once.
+
+    Two fields a line, with tabs or blanks between them (names in FASTA files have neither). Blank
+    lines and lines that start with ``#`` are passed over, and so is a first line whose fields are
+    among ``headers``, in any case. ``what``: what the fields are, for messages, such as ``miRNA
+    and transcript``.
+
+    Raises
+    ------
+    InputError
+        File missing or damaged, a line with another number of fields, or no pair at all.
+    """
+    pairs: dict[tuple[str, str], None] = {}
+    first = True
+    with open_lines(path) as lines:
+        for number, line in lines:
+            fields = line.split()
+            if not fields or fields[0].startswith("#"):
+                continue
+            if len(fields) != 2:
+                found = f"{len(fields)} field{'s' if len(fields) > 1 else ''}"
+                raise InputError.at(path, f"line {number}", found, f"2: {what}")
+            named = fields[0].lower() in headers[0] and fields[1].lower() in headers[1]
+            if not (first and named):
+                pairs[(fields[0], fields[1])] = None
+            first = False
+    if not pairs:
+        raise InputError.at(path, "", "no pairs", f"{what} in each line")
+    return list(pairs)

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from pairtile.methods.mirna_targets import report_hits
-from pairtile.methods.mirna_targets.report_files import FILE_COLUMNS, FILES
-from pairtile.methods.mirna_targets.report_findings import GENES, findings, hit_transcripts, n_hits
-from pairtile.methods.mirna_targets.report_methods import methods_paragraph, settings_of
-from pairtile.methods.mirna_targets.report_pictures import FIGURES
-from pairtile.methods.mirna_targets.report_tables import hits_of
-from pairtile.report.formats import count, counted, number, percent, plain
+from pairtile.methods.mirna_targets.config import AlignmentConfig
+from pairtile.methods.mirna_targets.report_figures import FIGURES
+from pairtile.methods.mirna_targets.report_hits import (
+    GENES,
+    hits_of,
+    shared_sites,
+    target_rows,
+    targets_of,
+)
+from pairtile.report import references as papers
+from pairtile.report.formats import count, counted, listed, number, percent, plain
 from pairtile.report.make_figures import precision_recall
 from pairtile.report.method_report import MethodReport
-from pairtile.report.method_text import MethodText
+from pairtile.report.method_text import MethodText, Reference
+from pairtile.report.methods_parts import Part, evaluation_part, paragraph, section, versions
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from pairtile.report.results import Results
+
 
 MAX_POSITIONS = 3
 PAIR_COLUMNS = (
@@ -100,7 +107,7 @@ def rules(results: Results) -> list[str]:
     return sentences
 
 
-def answers(results: Results) -> list[str]:
+def findings(results: Results) -> list[str]:
     """How many pairs were looked at, and how many hits have a place in the genome."""
     counts, sentences = results.counts, []
     if counts.get("restrict_pairs_read") is not None:
@@ -114,7 +121,7 @@ def answers(results: Results) -> list[str]:
     return sentences
 
 
-def cautions(results: Results) -> list[str]:
+def warnings(results: Results) -> list[str]:
     """What a reader of predicted targets should know, and what these settings bring about."""
     settings = settings_of(results)
     found = []
@@ -148,12 +155,10 @@ def cautions(results: Results) -> list[str]:
 
 
 def edge_table(results: Results, table: pd.DataFrame) -> pd.DataFrame:
-    """The strongest pairs with what targets.tsv tells of them."""
+    """The strongest pairs with their columns of targets.tsv."""
     path = results.folder / "targets.tsv"
     if not path.is_file() or table.empty or GENES in table:
         return table
-    from pairtile.methods.mirna_targets.report_tables import target_rows
-
     rows = target_rows(path, table)
     whole = ("n_canonical_sites", "transcript_length")
     more: dict[str, Any] = {
@@ -192,6 +197,304 @@ def _written_with_t(results: Results) -> bool:
     if hits is None:
         return False
     return bool(hits.strongest["reference_alignment"].str.contains("[Tt]").any())
+
+
+# --- remarks on what was found --------------------------------------------------------------------
+
+
+N_NAMED = 3
+
+
+def remarks(results: Results) -> list[str]:
+    """Strongest hits, largest hubs, seed classes, and what was left out or has no hit."""
+    return [*_strongest_hits(results), *_hubs(results), *_seeds(results), *_left_out(results)]
+
+
+def hit_transcripts(results: Results) -> int:
+    """Transcripts with a hit, whether or not edges point to their genes."""
+    found = results.counts.get("transcripts_with_sites")
+    return int(results.network["target"].nunique() if found is None else found)
+
+
+def n_hits(results: Results) -> int:
+    """Hits of all pairs."""
+    if "hits" in results.counts:
+        return results.counts["hits"]
+    return int(results.network["n_hits"].sum()) if "n_hits" in results.network else 0
+
+
+def _strongest_hits(results: Results) -> list[str]:
+    hits = results.cached(hits_of)
+    if hits is None or not hits.n:
+        return []
+    sites = []
+    for site in shared_sites(hits, N_NAMED):
+        hit, transcripts = site.hits.iloc[0], site.transcripts
+        parts = [f"score {plain(hit['score'])}"]
+        if pd.notna(hit["energy_kcal_mol"]):
+            parts += [f"{plain(round(hit['energy_kcal_mol'], 1))} kcal/mol"]
+        parts += [hit["seed_class"] if hit["seed_class"] != "none" else "no seed site"]
+        least = "" if site.complete else "at least "
+        more = f"{least}{counted(len(transcripts) - 1, 'transcript')} more"
+        place = f"{transcripts[0]} and {more}" if len(transcripts) > 1 else transcripts[0]
+        sites.append(f"{hit['mirna']} on {place} ({', '.join(parts)})")
+    return [f"Strongest: {listed(sites)}."]
+
+
+def _hubs(results: Results) -> list[str]:
+    targets = results.cached(targets_of)
+    if targets is None or targets.n < 2:
+        return []
+    sentences = []
+    for table, of, noun in (
+        (targets.mirnas, "Most targets", "transcript"),
+        (targets.transcripts, "Hit by most miRNAs", "miRNA"),
+    ):
+        named = [
+            f"{name} ({counted(int(n), noun)})" for name, n in table["pairs"].head(N_NAMED).items()
+        ]
+        sentences.append(f"{of}: {listed(named)}.")
+    several = int((results.network["n_hits"] > 1).sum()) if "n_hits" in results.network else 0
+    if several:
+        sentences.append(f"{counted(several, 'pair')} {_has(several)} more than one hit.")
+    return sentences
+
+
+def _seeds(results: Results) -> list[str]:
+    hits = results.cached(hits_of)
+    if hits is None or not hits.n:
+        return []
+    classes = hits.seed_classes
+    kinds = [
+        f"{count(classes[name])} {name}" for name in ("8mer", "7mer-m8", "7mer-A1") if classes[name]
+    ]
+    text = (
+        f"{count(hits.canonical)} of {counted(hits.n, 'hit')} ({percent(hits.canonical / hits.n)})"
+    )
+    text += f" {_has(hits.canonical)} a canonical seed site"
+    text += f" ({listed(kinds)})" if kinds else ""
+    targets = results.cached(targets_of)
+    if targets is not None and hits.canonical:
+        text += f", in {count(targets.canonical)} of {counted(targets.n, 'pair')}"
+    if classes["none"]:
+        text += f"; {count(classes['none'])} {_has(classes['none'])} no seed match of any class"
+    return [f"{text}."]
+
+
+def _has(n: int) -> str:
+    return "has" if n == 1 else "have"
+
+
+def _left_out(results: Results) -> list[str]:
+    sentences = []
+    items, network = results.items, results.network
+    dropped = results.dropped
+    if len(dropped):
+        kinds = {"mirna": "miRNA", "transcript": "transcript"}
+        numbers = {word: int((dropped["kind"] == kind).sum()) for kind, word in kinds.items()}
+        parts = [counted(n, word) for word, n in numbers.items() if n]
+        where = "the records and their faults are listed below"
+        sentences.append(f"{listed(parts)} left out as unusable: {where}.")
+    if len(network) and "kind" in items:
+        kept = items[items["kept"].astype(bool)]["kind"]
+        alone = {
+            "miRNA": int((kept == "mirna").sum()) - network["source"].nunique(),
+            "transcript": int((kept == "transcript").sum()) - hit_transcripts(results),
+        }
+        parts = [counted(n, word) for word, n in alone.items() if n > 0]
+        if parts:
+            sentences.append(f"{listed(parts)} without a hit.")
+    return sentences
+
+
+# --- methods paragraph ----------------------------------------------------------------------------
+
+
+def methods_paragraph(results: Results) -> tuple[str, list[Reference]]:
+    """The paragraph, ready to paste, and the papers it cites in the order it cites them."""
+    parts = [
+        _search(results),
+        _alignment(results),
+        _energies_part(results),
+        _seed_classes_part(results),
+        _extras(results),
+        _found(results),
+        evaluation_part(results),
+    ]
+    return paragraph(parts)
+
+
+def settings_of(results: Results) -> dict[str, Any]:
+    """How sites were aligned and which are hits: the section ``estimator``, complete."""
+    return AlignmentConfig().model_dump() | section(results, "estimator")
+
+
+def _search(results: Results) -> Part:
+    counts, settings = results.counts, settings_of(results)
+    mirnas = counted(counts["mirnas_kept"], "miRNA") if "mirnas_kept" in counts else "miRNAs"
+    transcripts = "transcripts"
+    if "transcripts_kept" in counts:
+        transcripts = counted(counts["transcripts_kept"], "transcript")
+    if settings["trim"]:
+        transcripts = f"the first {count(settings['trim'])} nucleotides of {transcripts}"
+    only = ""
+    if "restrict_pairs_read" in counts:
+        only = f", for {counted(counts.get('pairs_scored', 0), 'chosen pair')} of them"
+    return (
+        f"Target sites of {mirnas} in {transcripts}{only} were predicted with "
+        f"pairtile{versions(results)}, which applies the rules of miRanda 3.3a (Enright et al. "
+        "2003; on GPUs: Wang et al. 2014) and gives the same hits."
+    ), [papers.ENRIGHT_2003, papers.WANG_2014]
+
+
+def _alignment(results: Results) -> Part:
+    settings = settings_of(results)
+    weighted = ""
+    if settings["scale"] != 1:
+        weighted = f"; at miRNA positions 2–8 all of these times {plain(settings['scale'])}"
+    sentence = (
+        "Each miRNA was aligned to each transcript by complementarity (A-U and G-C pairs 5, G-U "
+        f"pairs 1, mismatches −3, gaps {plain(settings['gap_open'])} to open and "
+        f"{plain(settings['gap_extend'])} to extend{weighted}), and all sites that share "
+        "fewer than 6 nucleotides with a better one, with a score of at least "
+        f"{plain(settings['score'])}"
+    )
+    if settings["strict"]:
+        sentence += " and Watson-Crick pairs without a gap at positions 2–8"
+    return f"{sentence}, were taken.", []
+
+
+def _energies_part(results: Results) -> Part:
+    settings = settings_of(results)
+    if not settings["energies"]:
+        return "Duplex energies were not computed.", []
+    return (
+        "The free energy of a duplex is the minimum free energy at 30 °C of miRNA and site, joined "
+        "by a linker that does not pair, with the nearest-neighbour parameters of Mathews et al. "
+        f"1999 as provided by the ViennaRNA package{_vienna(results)} (Lorenz et al. 2011); sites "
+        f"with an energy below {plain(settings['energy'])} kcal/mol were kept."
+    ), [papers.MATHEWS_1999, papers.LORENZ_2011]
+
+
+def _seed_classes_part(results: Results) -> Part:
+    return (
+        "Sites were classified by their seed match as 8mer, 7mer-m8, 7mer-A1, 6mer or offset 6mer "
+        "(Bartel 2009; Friedman et al. 2009), and the content of A and U around them was weighted "
+        "by distance (after Grimson et al. 2007)."
+    ), [papers.BARTEL_2009, papers.FRIEDMAN_2009, papers.GRIMSON_2007]
+
+
+def _extras(results: Results) -> Part:
+    extras = section(results, "extras")
+    computed, cited = [], []
+    if extras.get("duplex_energy"):
+        computed.append("their energy by RNAduplex (parameters of Mathews et al. 2004, 37 °C)")
+        cited.append(papers.MATHEWS_2004)
+    if extras.get("accessibility"):
+        computed.append(
+            "the probability that the site is unpaired by RNAplfold (Bernhart et al. 2006; window "
+            "80, pairs up to 40 nucleotides apart)"
+        )
+        cited.append(papers.BERNHART_2006)
+    if not computed:
+        return "", []
+    package = f"the ViennaRNA package{_vienna(results)} (Lorenz et al. 2011)"
+    return f"For the hits, {package} gave {listed(computed)}.", [*cited, papers.LORENZ_2011]
+
+
+def _found(results: Results) -> Part:
+    network, hits = results.network, results.cached(hits_of)
+    if network.empty:
+        return "No site was found.", []
+    target = "gene" if GENES in network else "transcript"
+    sentence = f"This gave {counted(len(network), 'pair')} of miRNA and {target}"
+    if hits is not None and hits.n:
+        sentence += (
+            f" with {counted(hits.n, 'site')}, of which {count(hits.canonical)} "
+            f"({percent(hits.canonical / hits.n)}) have a canonical seed match"
+        )
+    return f"{sentence}.", []
+
+
+def _vienna(results: Results) -> str:
+    known = {k.lower(): v for k, v in (results.summary.get("versions") or {}).items()}
+    version = known.get("viennarna")
+    return f" {version}" if version else ""
+
+
+# --- files and their columns ----------------------------------------------------------------------
+
+
+FILES = {
+    "hits.tsv": "every hit: one row a site, with its alignment, seed class and surroundings",
+    "hits.parquet": "the same with types, for Python and R",
+    "targets.tsv": "every pair of miRNA and transcript with a hit: one row a pair, its hits summed",
+    "hits.bed": (
+        "the sites as BED12 for a genome browser, thick where aligned; genome coordinates where "
+        "an annotation was given, else those of the transcripts"
+    ),
+    "hits.gff3": "the same as GFF3, with scores, seed classes and energies as attributes",
+    "miranda.txt": "the text that miRanda 3.3a prints for this input (without its banner)",
+    "network.parquet": "the network: one edge a pair, strongest first",
+    "items.parquet": "every record of both FASTA files, kept or left out and why",
+}
+
+ALIGNMENT_COLUMNS = {
+    "query_alignment": "the miRNA, 3' to 5', aligned part in capitals",
+    "match_line": "“|”: A-U or G-C pair, “:”: G-U pair",
+    "reference_alignment": "the transcript, 5' to 3', aligned part in capitals",
+}
+
+HIT_COLUMNS = {
+    "mirna, transcript": "names; # and a number mark a name that was there already",
+    "rank": "place among the hits of the pair, from 1, in miRanda’s order",
+    "score": "alignment score",
+    "energy_kcal_mol": "free energy of the duplex as miRanda has it; empty without energies",
+    "query_begin, query_end": "aligned part of the miRNA, from its 5' end, counted from 1",
+    "reference_begin, reference_end": (
+        "place on the transcript, counted from 1, with the letters opposite the miRNA’s ends"
+    ),
+    "site_begin, site_end": "the aligned part of it",
+    "alignment_length": "columns of the alignment, gaps included",
+    "identity_percent": "share of columns with an A-U or G-C pair",
+    "similarity_percent": "share of columns with an A-U, G-C or G-U pair",
+    "seed_class": (
+        "pairs without a gap at miRNA positions 2–8 and an A opposite position 1: 8mer; 2–8: "
+        "7mer-m8; 2–7 and that A: 7mer-A1; 2–7: 6mer; 3–8: offset 6mer"
+    ),
+    "local_au": "share of A and U in 30 letters on either side, near ones counting more, 0 to 1",
+    "relative_position": "middle of the site on the transcript: 0 at the 5' end, 1 at the 3' end",
+    "transcript_length": "letters of the transcript",
+    "duplex_energy_kcal_mol": "ViennaRNA’s current duplex energy, Turner 2004 at 37 °C (extras)",
+    "accessibility": "probability that the whole aligned site is unpaired (extras)",
+    **ALIGNMENT_COLUMNS,
+}
+
+TARGET_COLUMNS = {
+    "mirna, transcript": "names",
+    "n_hits": "hits of the pair",
+    "n_canonical_sites": "those of class 8mer, 7mer-m8 or 7mer-A1",
+    "best_seed_class": "the best class among them",
+    "total_score, max_score": "sum and greatest of the alignment scores",
+    "total_energy_kcal_mol, min_energy_kcal_mol": "sum and lowest of the energies",
+    "max_local_au": "greatest local AU content",
+    "transcript_length": "letters of the transcript",
+    "positions": "where each hit begins on the transcript, strongest first",
+}
+
+NETWORK_COLUMNS = {
+    "source, target": "miRNA and transcript",
+    "score": "greatest alignment score of the pair’s hits",
+    "energy_kcal_mol": "lowest energy of its hits; not there without energies",
+    "n_hits": "number of its hits",
+    "total_score, total_energy_kcal_mol": "sums over its hits",
+}
+
+FILE_COLUMNS = {
+    "hits.tsv": HIT_COLUMNS,
+    "targets.tsv": TARGET_COLUMNS,
+    "network.parquet": NETWORK_COLUMNS,
+}
 
 
 TEXT = MethodText(
@@ -243,10 +546,10 @@ TEXT = MethodText(
     },
     headline=headline,
     key_numbers=key_numbers,
-    remarks=findings,
-    findings=answers,
+    remarks=remarks,
+    findings=findings,
     rules=rules,
-    warnings=cautions,
+    warnings=warnings,
     empty=(
         "There is no hit. A lower score (or scale and gap penalties as they were), a higher energy "
         "threshold or strict: false would give more; check as well that miRNAs and transcripts "

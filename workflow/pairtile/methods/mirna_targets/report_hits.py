@@ -1,23 +1,416 @@
-"""The strongest hits of miRNAs: their alignments, and a table to sort and search."""
+"""The strongest hits of miRNAs in the report: what is read of them, cards, table."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pv
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
-from pairtile.methods.mirna_targets.report_hit_cards import cards, seed_columns
-from pairtile.methods.mirna_targets.report_tables import hits_of
-from pairtile.report.formats import count, number
+from pairtile.errors import StoreError
+from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
+from pairtile.methods.mirna_targets.tables import ALIGNMENT, CANONICAL
+from pairtile.report.formats import count, counted, listed, number, plain
 from pairtile.report.packed_columns import pack_column, to_digits
 from pairtile.report.results import Results
-from pairtile.report.sections.page_section import CaptionedFigure, PageSection
+
+# --- what the report takes from hits.parquet and targets.tsv: read in parts -----------------------
+
+
+MAX_HITS = 20_000
+"""So many hits are in the page, the strongest: about a megabyte or two of it."""
+
+GENES = "n_transcripts"
+"""The column that a network of genes has, and one of transcripts has not."""
+
+POSITION_BINS = 40
+"""Parts of equal length into which transcripts are divided."""
+
+_WORDS = ("mirna", "transcript", "best_seed_class", "positions")
+_WHOLE = ("n_hits", "n_canonical_sites", "transcript_length")
+_DECIMAL = (
+    "total_score",
+    "max_score",
+    "total_energy_kcal_mol",
+    "min_energy_kcal_mol",
+    "max_local_au",
+)
+# Said beforehand: what Arrow sees first of a column may all be missing.
+_TYPES = {
+    **dict.fromkeys(_WORDS, pa.string()),
+    **dict.fromkeys(_WHOLE, pa.int64()),
+    **dict.fromkeys(_DECIMAL, pa.float64()),
+}
+
+
+@dataclass(frozen=True)
+class Hits:
+    """All hits in numbers, and the strongest as they are.
+
+    ``n``: hits. ``seed_classes``: how many of each class, the most effective first. ``positions``:
+    hits by their relative position on the transcript, int64 (2, POSITION_BINS): those with a
+    canonical seed site, and the others. ``strongest``: rows of hits.parquet, highest score first,
+    then lowest energy, then as in the file.
+    """
+
+    n: int
+    seed_classes: dict[str, int]
+    positions: NDArray[np.int64]
+    strongest: pd.DataFrame
+
+    @property
+    def canonical(self) -> int:
+        """Hits with a canonical seed site: 8mer, 7mer-m8 or 7mer-A1."""
+        return sum(self.seed_classes[name] for name in CANONICAL)
+
+
+@dataclass(frozen=True)
+class Targets:
+    """All pairs with hits in numbers.
+
+    ``n``: pairs; ``canonical``: those with a canonical seed site. ``mirnas``, ``transcripts``:
+    their names (index) and pairs of each (columns ``pairs``, ``canonical``), most pairs first,
+    ties by name; only those with a pair.
+    """
+
+    n: int
+    canonical: int
+    mirnas: pd.DataFrame
+    transcripts: pd.DataFrame
+
+
+def read_hits(path: Path, limit: int = MAX_HITS) -> Hits:
+    """Read hits.parquet in one pass for the numbers and one for the ``limit`` strongest rows.
+
+    Raises StoreError for a file that is not what its name says.
+    """
+    classes = np.zeros(len(SEED_CLASSES), dtype=np.int64)
+    positions = np.zeros((2, POSITION_BINS), dtype=np.int64)
+    canonical = pa.array(CANONICAL)
+    # Score, energy and row of the strongest hits so far.
+    best = np.empty((3, 0))
+    n = 0
+    with _stated(path), pq.ParquetFile(path) as file:
+        columns = ["score", "energy_kcal_mol", "seed_class", "relative_position"]
+        for batch in file.iter_batches(1_000_000, columns=columns):
+            kinds = batch["seed_class"]
+            found = pc.index_in(kinds, pa.array(SEED_CLASSES)).to_numpy(zero_copy_only=False)
+            classes += np.bincount(found.astype(np.int64), minlength=classes.size)
+            other = ~np.asarray(pc.is_in(kinds, canonical))
+            place = np.floor(_floats(batch["relative_position"]) * POSITION_BINS)
+            place = np.clip(place, 0, POSITION_BINS - 1).astype(np.int64)
+            cells = np.bincount(other * POSITION_BINS + place, minlength=positions.size)
+            positions += cells.reshape(positions.shape)
+            best = _strongest_so_far(best, batch, n, limit)
+            n += len(batch)
+        strongest = _taken(file, best[2].astype(np.int64))
+    counts = dict(zip(reversed(SEED_CLASSES), classes[::-1].tolist(), strict=True))
+    return Hits(n, counts, positions, strongest)
+
+
+def read_targets(path: Path, items: pd.DataFrame) -> Targets:
+    """Read targets.tsv, whose names are those of ``items``.
+
+    Raises StoreError for a file that is not what its name says.
+    """
+    mirnas, transcripts = _names(items, "mirna"), _names(items, "transcript")
+    rows = np.zeros((2, len(mirnas)), dtype=np.int64)
+    columns = np.zeros((2, len(transcripts)), dtype=np.int64)
+    for batch in _target_batches(path, ("mirna", "transcript", "n_canonical_sites")):
+        canonical = _floats(batch["n_canonical_sites"]) > 0
+        for counts, name, among in ((rows, "mirna", mirnas), (columns, "transcript", transcripts)):
+            item = _item_rows(path, batch[name], among)
+            counts[0] += np.bincount(item, minlength=len(among))
+            counts[1] += np.bincount(item[canonical], minlength=len(among))
+    return Targets(
+        n=int(rows[0].sum()),
+        canonical=int(rows[1].sum()),
+        mirnas=_most(mirnas, rows),
+        transcripts=_most(transcripts, columns),
+    )
+
+
+def target_rows(path: Path, pairs: pd.DataFrame) -> pd.DataFrame:
+    """The rows of targets.tsv for ``pairs`` (columns ``source``, ``target``), in their order."""
+    mirnas = pa.array(pairs["source"].unique().tolist(), pa.string())
+    transcripts = pa.array(pairs["target"].unique().tolist(), pa.string())
+    wanted = _keys(pa.array(pairs["source"], pa.string()), mirnas) * max(len(transcripts), 1)
+    wanted += _keys(pa.array(pairs["target"], pa.string()), transcripts)
+    parts = []
+    for batch in _target_batches(path, None):
+        i, j = _keys(batch["mirna"], mirnas), _keys(batch["transcript"], transcripts)
+        key = np.where((i < 0) | (j < 0), -1, i * len(transcripts) + j)
+        rows = np.flatnonzero(np.isin(key, wanted))
+        if rows.size:
+            part = batch.take(pa.array(rows)).to_pandas()
+            parts.append(part.set_index(pd.Index(key[rows])))
+    if not parts:
+        return pd.DataFrame(columns=["mirna", "transcript"], index=range(len(pairs)))
+    return pd.concat(parts).reindex(wanted).reset_index(drop=True)
+
+
+def _strongest_so_far(
+    best: NDArray[Any], batch: pa.RecordBatch, first: int, limit: int
+) -> NDArray[np.float64]:
+    """The strongest of ``best`` and a batch whose rows count from ``first``."""
+    score, energy = _floats(batch["score"]), np.nan_to_num(_floats(batch["energy_kcal_mol"]))
+    least = best[0].min() if best.shape[1] == limit else -np.inf
+    if len(score) > limit:
+        least = max(least, np.partition(score, len(score) - limit)[len(score) - limit])
+    rows = np.flatnonzero(score >= least)
+    joined = np.concatenate([best, [score[rows], energy[rows], rows + float(first)]], axis=1)
+    return joined[:, np.lexsort((joined[2], joined[1], -joined[0]))[:limit]]
+
+
+def _taken(file: pq.ParquetFile, rows: NDArray[np.int64]) -> pd.DataFrame:
+    """Rows of a file in the order given, a group of rows in memory at a time."""
+    parts, first = [file.schema_arrow.empty_table()], 0
+    for group in range(file.num_row_groups):
+        n = file.metadata.row_group(group).num_rows
+        inside = rows[(rows >= first) & (rows < first + n)]
+        if inside.size:
+            parts.append(file.read_row_group(group).take(pa.array(np.sort(inside) - first)))
+        first += n
+    table = pa.concat_tables(parts).to_pandas()
+    return table.set_index(np.sort(rows)).loc[rows].reset_index(drop=True)
+
+
+def _target_batches(path: Path, columns: tuple[str, ...] | None) -> Iterator[pa.RecordBatch]:
+    convert = pv.ConvertOptions(column_types=_TYPES, include_columns=columns or ())
+    with _stated(path):
+        parse = pv.ParseOptions(delimiter="\t")
+        yield from pv.open_csv(path, parse_options=parse, convert_options=convert)
+
+
+@contextmanager
+def _stated(path: Path) -> Iterator[None]:
+    """Arrow's message on a damaged file as one that names the file."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, KeyError) as error:
+        found = f"an unreadable file ({error})"
+        raise StoreError.at(path, "", found, "the table of an earlier step") from error
+
+
+def _names(items: pd.DataFrame, kind: str) -> pa.Array:
+    chosen = items[(items["kind"] == kind) & items["kept"].astype(bool)]
+    return pa.array(chosen["name"].tolist(), pa.string())
+
+
+def _keys(names: pa.Array, among: pa.Array) -> NDArray[np.int64]:
+    """Place of each name, -1 where it is not among them."""
+    places = pc.fill_null(pc.index_in(names, among), -1)
+    return np.asarray(places).astype(np.int64)
+
+
+def _item_rows(path: Path, names: pa.Array, among: pa.Array) -> NDArray[np.int64]:
+    places = _keys(names, among)
+    if (places < 0).any():
+        name = names[int(np.argmin(places))].as_py()
+        raise StoreError.at(path, f"name {name!r}", "no such item", "the names of items.parquet")
+    return places
+
+
+def _most(names: pa.Array, counts: NDArray[np.int64]) -> pd.DataFrame:
+    table = pd.DataFrame({"name": names.to_pylist(), "pairs": counts[0], "canonical": counts[1]})
+    table = table[table["pairs"] > 0].sort_values(["pairs", "name"], ascending=[False, True])
+    return table.set_index("name")
+
+
+def _floats(values: pa.Array) -> NDArray[np.float64]:
+    return values.to_numpy(zero_copy_only=False).astype(np.float64)
+
+
+def hits_of(results: Results) -> Hits | None:
+    """What hits.parquet of an analysis holds, for ``results.cached``; None where there is none."""
+    path = results.folder / "hits.parquet"
+    return read_hits(path) if path.is_file() else None
+
+
+def targets_of(results: Results) -> Targets | None:
+    """What targets.tsv of an analysis holds, for ``results.cached``; None where there is none."""
+    path = results.folder / "targets.tsv"
+    return read_targets(path, results.items) if path.is_file() else None
+
+
+# --- hits with the same alignment -----------------------------------------------------------------
+
+
+SAME = ("score", "energy_kcal_mol", "mirna", *ALIGNMENT, "seed_class")
+"""Columns in which hits of one site agree."""
+
+
+@dataclass(frozen=True)
+class SharedSite:
+    """The hits of one miRNA with one alignment.
+
+    ``hits``: their rows of ``Hits.strongest``, strongest first. ``complete``: whether no further
+    hit has this alignment; unknown, and so False, where the strongest hits end among equals.
+    """
+
+    hits: pd.DataFrame
+    complete: bool
+
+    @property
+    def transcripts(self) -> list[str]:
+        """Names of the transcripts, each once, in the order of the hits."""
+        return list(dict.fromkeys(self.hits["transcript"].astype(str)))
+
+
+def shared_sites(hits: Hits, limit: int) -> list[SharedSite]:
+    """The ``limit`` strongest alignments, each once, with all hits that have it.
+
+    An alignment is passed over where stronger ones have shown all its pairs of miRNA and
+    transcript already.
+    """
+    return list(islice(_sites(hits), limit))
+
+
+def _sites(hits: Hits) -> Iterator[SharedSite]:
+    table = hits.strongest
+    site = table.groupby(list(SAME), sort=False, observed=True, dropna=False).ngroup().to_numpy()
+    cut = hits.n > len(table)
+    shown: set[tuple[str, str]] = set()
+    for rows in _rows_of_each(site):
+        found = table.iloc[rows]
+        pairs = set(zip(found["mirna"], found["transcript"], strict=True))
+        if pairs <= shown:
+            continue
+        shown |= pairs
+        yield SharedSite(found, not (cut and _equal(table, rows[-1], len(table) - 1)))
+
+
+def _rows_of_each(site: NDArray[np.integer[Any]]) -> list[NDArray[np.intp]]:
+    """Rows with each number of ``site``, in the order of their first row."""
+    order = np.argsort(site, kind="stable")
+    ends = np.flatnonzero(np.diff(site[order])) + 1
+    return sorted(np.split(order, ends), key=lambda rows: int(rows[0])) if site.size else []
+
+
+def _equal(table: pd.DataFrame, one: int, other: int) -> bool:
+    """Whether two rows are equally strong: further hits like the one may follow the other."""
+    values = table[["score", "energy_kcal_mol"]].to_numpy(dtype=np.float64)
+    return bool(np.array_equal(values[one], values[other], equal_nan=True))
+
+
+# --- alignments that the page shows without a click -----------------------------------------------
+
+
+MAX_CARDS = 12
+"""So many alignments are shown, each of another pair."""
+
+MAX_OPEN = 3
+"""So many transcripts of an alignment are named in view (or one more, if that is all), ..."""
+
+MAX_NAMED = 50
+"""... and so many with those that a click unfolds; hits.tsv has all."""
+
+SEED_BEGIN, SEED_END = 2, 8
+"""Positions of the seed, from the miRNA's 5' end."""
+
+# Letters above one another: miRNA, pairs, transcript, and where the seed begins and ends in them.
+Alignment = tuple[str, str, str, int, int]
+
+
+def cards(hits: Hits) -> dict[str, Any]:
+    """The cards and, over all of them, ``hits`` and ``transcripts``; ``complete`` as for a site."""
+    sites = shared_sites(hits, MAX_CARDS)
+    return {
+        "cards": [_card(site) for site in sites],
+        "hits": sum(len(site.hits) for site in sites),
+        "transcripts": len({name for site in sites for name in site.transcripts}),
+        "shared": any(len(site.transcripts) > 1 for site in sites),
+        "complete": all(site.complete for site in sites),
+    }
+
+
+def seed_columns(query: str) -> tuple[int, int]:
+    """The columns of the seed, end excluded.
+
+    ``query`` runs from the miRNA's 3' to its 5' end and holds all its letters: the seed is
+    counted from the right, past gaps.
+    """
+    places = [k for k in range(len(query) - 1, -1, -1) if query[k] != "-"]
+    if len(places) < SEED_BEGIN:
+        return len(query), len(query)
+    return places[min(SEED_END, len(places)) - 1], places[SEED_BEGIN - 1] + 1
+
+
+def alignment_of(query: str, match: str, reference: str) -> Alignment:
+    """The three lines of an alignment and the columns of the seed, end excluded."""
+    return query, match.ljust(len(query)), reference, *seed_columns(query)
+
+
+def _card(site: SharedSite) -> dict[str, Any]:
+    """Heading, facts, the lines cut at the seed, and the transcripts that have the alignment."""
+    hit = site.hits.iloc[0]
+    query, match, reference, begin, end = alignment_of(
+        hit["query_alignment"], hit["match_line"], hit["reference_alignment"]
+    )
+    energy = hit["energy_kcal_mol"]
+    facts = [f"score {plain(hit['score'])}"]
+    facts += [f"{plain(energy)} kcal/mol"] if pd.notna(energy) else []
+    facts += ["no seed match" if hit["seed_class"] == "none" else f"{hit['seed_class']} site"]
+    places = _places_of(site)
+    n = len(places)
+    n_open = n if n <= MAX_OPEN + 1 else MAX_OPEN  # a click for one more is not worth it
+    if n == 1:
+        facts.append(places[0][1])
+    return {
+        "mirna": hit["mirna"],
+        "transcript": places[0][0] if n == 1 else counted(n, "transcript"),
+        "facts": " · ".join(facts),
+        "stands_for": _stands_for(site, n) if n > 1 else "",
+        "open": places[:n_open] if n > 1 else [],
+        "folded": places[n_open:MAX_NAMED],
+        "unnamed": max(0, n - MAX_NAMED),
+        "lines": [
+            (name, five, (text[:begin], text[begin:end], text[end:]), three)
+            for name, five, text, three in (
+                ("miRNA     ", "3'", query, "5'"),
+                ("          ", "  ", match, "  "),
+                ("transcript", "5'", reference, "3'"),
+            )
+        ],
+    }
+
+
+def _stands_for(site: SharedSite, n_transcripts: int) -> str:
+    """``The same alignment in 3 transcripts``, and the number of hits where there are more."""
+    least = "" if site.complete else "at least "
+    text = f"The same alignment in {least}{counted(n_transcripts, 'transcript')}"
+    more = len(site.hits) > n_transcripts
+    return f"{text}, {count(len(site.hits))} hits" if more else text
+
+
+def _places_of(site: SharedSite) -> list[tuple[str, str]]:
+    """Each transcript and where it has the alignment: ``at 12–33 and 80–101 of 1,200``."""
+    places = []
+    for name, rows in site.hits.groupby("transcript", sort=False, observed=True):
+        spans = sorted(zip(rows["site_begin"], rows["site_end"], strict=True))
+        where = listed([f"{count(begin)}–{count(end)}" for begin, end in spans])
+        places.append((str(name), f"at {where} of {count(rows['transcript_length'].iloc[0])}"))
+    return places
+
+
+# --- the section of the page ----------------------------------------------------------------------
+
 
 FIRST_ROWS = 25
 """Rows of one page; so many are in the page as text, for readers without JavaScript."""
 
 # What the table shows: column and heading.
-COLUMNS = {
+HEADINGS = {
     "score": "score",
     "energy_kcal_mol": "energy (kcal/mol)",
     "duplex_energy_kcal_mol": "ViennaRNA energy (kcal/mol)",
@@ -36,7 +429,7 @@ def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | 
     if found is None or not found.n:
         return None
     hits = found.strongest
-    columns = [name for name in COLUMNS if name in hits and hits[name].notna().any()]
+    columns = [name for name in HEADINGS if name in hits and hits[name].notna().any()]
     return PageSection(
         id="hits",
         title="Strongest hits",
@@ -45,8 +438,8 @@ def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | 
             "shown": len(hits),
             "total": found.n,
             "sites": cards(found),
-            "headings": [COLUMNS[name] for name in columns],
-            "rows": _rows(hits.head(FIRST_ROWS), columns),
+            "headings": [HEADINGS[name] for name in columns],
+            "rows": _first_rows(hits.head(FIRST_ROWS), columns),
             "data": _data(hits, columns),
         },
         scripts=(
@@ -81,7 +474,7 @@ def _packed(hits: pd.DataFrame, name: str) -> dict[str, Any]:
     return packed | {"kind": "span", "length": pack_column(hits["site_end"] - hits[name])}
 
 
-def _rows(hits: pd.DataFrame, columns: list[str]) -> list[list[str]]:
+def _first_rows(hits: pd.DataFrame, columns: list[str]) -> list[list[str]]:
     """The cells of each hit as the script writes them; that of its button is empty."""
     return [
         [str(hit["mirna"]), str(hit["transcript"]), "", *(_shown(hit, name) for name in columns)]

@@ -1,8 +1,8 @@
 """Targets of miRNAs by the rules of miRanda 3.3a (Enright et al. 2003), as one estimator.
 
-State: sequences as ``prepare.sequences`` lays them out: miRNAs in file order, transcripts by
-length. Rows of the pair space are miRNAs, columns are transcripts; long transcripts are cut into
-windows inside a tile, where overlapping windows meet again.
+State: sequences as ``prepare`` lays them out: miRNAs in file order, transcripts by length. Rows of
+the pair space are miRNAs, columns are transcripts; long transcripts are cut into windows inside a
+tile, where overlapping windows meet again.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from pairtile.engine.network import Network
 from pairtile.engine.selection import Selection
 from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
-from pairtile.methods.mirna_targets.hits import AlignmentSettings, Hits, Letters
-from pairtile.methods.mirna_targets.network import target_edges
 from pairtile.methods.mirna_targets.prepare import prepare_sequences
-from pairtile.methods.mirna_targets.search import TargetSearch
+from pairtile.methods.mirna_targets.search import Hits, SequenceBatch, TargetSearch
+from pairtile.methods.mirna_targets.tables import rows_by_length
 from pairtile.methods.mirna_targets.transcript_model import read_transcript_models
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+
 MIRNAS_OF_A_TILE, TRANSCRIPTS_OF_A_TILE = 512, 256
 """A tile of mature miRNAs on human transcripts is some 1e10 cells: seconds on a CPU."""
 
-HITS_OF_140, MOST_HITS, HIT_BYTES = 1.2e-4, 0.05, 750
+HIT_RATE_AT_SCORE_140, MAX_HIT_RATE, HIT_BYTES = 1.2e-4, 0.05, 750
 """Hits for each letter of a transcript and miRNA: at the usual score, and at any; memory for one.
 Measured on random letters, of which 1 in 90 begins a hit of a score of 90."""
 
@@ -102,8 +102,8 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
         cls, config: MirnaTargetsConfig, state: State, items: pd.DataFrame
     ) -> None:
         super().check_later_inputs(config, state, items)
-        if config["annotation"] is not None:
-            read_transcript_models(config["annotation"])
+        if config.annotation is not None:
+            read_transcript_models(config.annotation)
 
     @classmethod
     def space(cls, state: State) -> PairSpace:
@@ -116,14 +116,14 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
         return MIRNAS_OF_A_TILE, TRANSCRIPTS_OF_A_TILE
 
     @classmethod
-    def blocks_bytes(
+    def tile_memory_bytes(
         cls, config: MirnaTargetsConfig, state: State, backend: str, rows: int, columns: int
     ) -> int:
         """Hits of a tile of the longest transcripts, with their alignments, among random letters:
         their number rises tenfold with each 23 that the least score falls."""
         lengths = np.sort(np.diff(state["transcript_offsets"]))[::-1]
-        of_a_letter = HITS_OF_140 * np.exp(0.1 * (140.0 - config["estimator"]["score"]))
-        hits = rows * float(lengths[:columns].sum()) * min(of_a_letter, MOST_HITS)
+        hit_rate = HIT_RATE_AT_SCORE_140 * np.exp(0.1 * (140.0 - config.estimator.score))
+        hits = rows * float(lengths[:columns].sum()) * min(hit_rate, MAX_HIT_RATE)
         blocks = super().blocks_bytes(config, state, backend, rows, columns)
         return blocks + int(HIT_BYTES * hits)
 
@@ -139,7 +139,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
         cls, config: MirnaTargetsConfig, state: State, backend: str, threads: int
     ) -> float:
         # Measured: docs/speed.md. With energies, hits cost more than the score pass.
-        energies = 3.0 if config["estimator"]["energies"] else 1.0
+        energies = 3.0 if config.estimator.energies else 1.0
         return (1e12 if backend == "cuda" else 2e9 * threads) / energies
 
     @classmethod
@@ -148,17 +148,12 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
 
     @classmethod
     def chunk_parameters(cls, config: MirnaTargetsConfig) -> dict[str, Any]:
-        return {"estimator": config["estimator"]}
+        return {"estimator": config.estimator}
 
     def schema(self) -> pa.Schema:
         return SCHEMA
 
     # --- tiles ----------------------------------------------------------------------------------
-
-    def settings(self) -> AlignmentSettings:
-        """The section's settings, as the search takes them."""
-        asked = self.config["estimator"]
-        return AlignmentSettings(**asked)
 
     @property
     def search(self) -> TargetSearch:
@@ -166,9 +161,9 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
         if self._search is None:
             state = self.state
             self._search = TargetSearch(
-                Letters(state["mirna_text"], np.asarray(state["mirna_offsets"])),
-                Letters(state["transcript_text"], np.asarray(state["transcript_offsets"])),
-                self.settings(),
+                SequenceBatch(state["mirna_text"], np.asarray(state["mirna_offsets"])),
+                SequenceBatch(state["transcript_text"], np.asarray(state["transcript_offsets"])),
+                self.config.estimator,
                 self.device,
             )
         return self._search
@@ -195,15 +190,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
         if "restrict" not in self.state:
             return None
         pairs = np.asarray(self.state["restrict"])
-        order = np.asarray(self.state["transcript_order"])
-        row_of = np.empty(order.size, dtype=np.int64)
-        row_of[order] = np.arange(order.size)
-        mirna, transcript = pairs[:, 0] - tile.row_begin, row_of[pairs[:, 1]] - tile.column_begin
-        shape = (tile.row_end - tile.row_begin, tile.column_end - tile.column_begin)
-        inside = (mirna >= 0) & (mirna < shape[0]) & (transcript >= 0) & (transcript < shape[1])
-        allowed = np.zeros(shape, dtype=bool)
-        allowed[mirna[inside], transcript[inside]] = True
-        return allowed
+        return pairs_in_tile(pairs[:, 0], rows_by_length(self.state)[pairs[:, 1]], tile)
 
     def _columns(self, hits: Hits) -> dict[str, Any]:
         """The rows of ``SCHEMA``, by items, sorted."""
@@ -219,7 +206,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
     def network(self, merged: Merged) -> Network:
         by_transcript = _edges(merged)
         edges = self._of_genes(by_transcript)
-        if not self.config["estimator"]["energies"]:
+        if not self.config.estimator.energies:
             edges = edges.drop(columns=["energy_kcal_mol", "total_energy_kcal_mol"])
         genes = {"genes_with_sites": int(edges["target"].nunique())}
         return Network(
@@ -232,9 +219,9 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
                 "transcripts_with_sites": int(by_transcript["target"].nunique()),
             },
             threshold={
-                "score": float(self.config["estimator"]["score"]),
-                "energy_kcal_mol": float(self.config["estimator"]["energy"])
-                if self.config["estimator"]["energies"]
+                "score": float(self.config.estimator.score),
+                "energy_kcal_mol": float(self.config.estimator.energy)
+                if self.config.estimator.energies
                 else None,
             },
         )
@@ -260,7 +247,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
         return {
             "edges": np.arange(SCORE_BINS + 1) * SCORE_STEP,
             "counts": merged.sums.get("score_counts", np.zeros(SCORE_BINS, dtype=np.int64)),
-            "threshold_bits": np.array(float(self.config["estimator"]["score"])),
+            "threshold_bits": np.array(float(self.config.estimator.score)),
             "energy_edges": -np.arange(ENERGY_BINS + 1)[::-1] * ENERGY_STEP,
             "energy_counts": merged.sums.get(
                 "energy_counts", np.zeros(ENERGY_BINS, dtype=np.int64)
@@ -268,9 +255,21 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
         }
 
     def write_tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
-        from pairtile.methods.mirna_targets.tables import write_target_tables
+        from pairtile.methods.mirna_targets.export import write_target_tables
 
         return write_target_tables(self, merged, items, folder)
+
+
+def pairs_in_tile(
+    mirnas: NDArray[np.integer], transcripts: NDArray[np.integer], tile: Tile
+) -> NDArray[np.bool_]:
+    """Which cells of a tile are among some pairs, given by their rows."""
+    shape = (tile.row_end - tile.row_begin, tile.column_end - tile.column_begin)
+    row, column = mirnas - tile.row_begin, transcripts - tile.column_begin
+    inside = (row >= 0) & (row < shape[0]) & (column >= 0) & (column < shape[1])
+    found = np.zeros(shape, dtype=bool)
+    found[row[inside], column[inside]] = True
+    return found
 
 
 def _counts(values: NDArray[np.float64], step: float, bins: int) -> NDArray[np.int64]:
@@ -285,3 +284,36 @@ def _edges(merged: Merged) -> pd.DataFrame:
     by = ["score", "energy_kcal_mol", "source", "target"]
     ordered = edges.sort_values(by, ascending=[False, True, True, True])
     return ordered.reset_index(drop=True)
+
+
+def target_edges(hits: pd.DataFrame, pair: tuple[str, str]) -> pd.DataFrame:
+    """Add up the hits of each pair, in order of the pairs' first hits.
+
+    Parameters
+    ----------
+    hits : columns ``score``, ``energy_kcal_mol`` and both of ``pair``, one row for each hit.
+    pair : the columns that name miRNA and transcript.
+
+    Returns
+    -------
+    DataFrame: ``source``, ``target``, ``score`` (greatest), ``energy_kcal_mol`` (lowest),
+    ``n_hits`` int32, ``total_score``, ``total_energy_kcal_mol``. Energies are rounded to the 0.01
+    kcal/mol in which they are counted.
+    """
+    energies = hits["energy_kcal_mol"].astype(np.float64).round(2)
+    edges = (
+        hits.assign(energy_kcal_mol=energies)
+        .groupby(list(pair), sort=False)
+        .agg(
+            score=("score", "max"),
+            energy_kcal_mol=("energy_kcal_mol", "min"),
+            n_hits=("score", "size"),
+            total_score=("score", "sum"),
+            total_energy_kcal_mol=("energy_kcal_mol", "sum"),
+        )
+        .reset_index()
+        .rename(columns=dict(zip(pair, ("source", "target"), strict=True)))
+        .astype({"n_hits": np.int32})
+    )
+    edges["total_energy_kcal_mol"] = edges["total_energy_kcal_mol"].round(2)
+    return edges

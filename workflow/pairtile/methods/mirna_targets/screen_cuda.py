@@ -1,14 +1,16 @@
-"""The GPU's score pass of one block of pairs, and what follows it there.
+"""The GPU's search of one block of pairs: score pass, filters and traceback.
 
 A fast screen (two miRNAs in the halves of each register, one thread for a window of the text of all
 references) finds the blocks of 16 diagonals on which any cell reaches the threshold; a second
 kernel computes those few again, in full, and reports the best candidate of each diagonal. Long
-miRNAs, and scores that the screen cannot hold, go to a plain kernel in 32-bit integers.
+miRNAs, and scores that the screen cannot hold, go to a plain kernel in 32-bit integers. Candidates
+are sorted, filtered and traced back where they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +19,14 @@ from numpy.typing import NDArray
 
 from pairtile.gpu import compiling as cuda
 from pairtile.gpu.device import Device
-from pairtile.methods.mirna_targets import search_plan as plan
-from pairtile.methods.mirna_targets.kernels.miranda_scoring import CodedSequences, Scoring
-from pairtile.methods.mirna_targets.search_plan import BLOCK_COLUMNS, THREADS, Group, blocks
-from pairtile.methods.mirna_targets.traceback_cuda import trace
+from pairtile.methods.mirna_targets.scoring import (
+    SEED_ROWS,
+    Candidates,
+    CodedSequences,
+    Scoring,
+)
 
-KERNELS = Path(__file__).parent / "kernels/miranda_alignment.cu"
+SCORE_PASS = Path(__file__).parent / "kernels/miranda_alignment.cu"
 PLAIN_THREADS = 128
 FREE_SHARE = 4
 """Lists that may have to grow, and scratch, begin with at most one part in so many of what is
@@ -52,7 +56,7 @@ class BlockSearch:
         offsets = references.offsets[begin : end + 1]
         self.codes = references.codes[offsets[0] : offsets[-1]]
         self.offsets = offsets - offsets[0]
-        self.groups, self.plain = plan.groups(self.lengths, rows, scoring)
+        self.groups, self.plain = groups(self.lengths, rows, scoring)
 
     def candidates(self, allowed: NDArray[np.bool_] | None) -> tuple[NDArray[np.int32]]:
         """i, j, row, column, score: int32 (5, count), sorted as ``Candidates`` says."""
@@ -63,7 +67,7 @@ class BlockSearch:
     def alignments(
         self, allowed: NDArray[np.bool_] | None
     ) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
-        """Numbers and states that ``target_traceback_cuda.trace`` gives."""
+        """Numbers and states that ``trace`` gives."""
         references = CodedSequences(self.codes, self.offsets)
         fields = self._candidates(allowed)
         numbers, states = trace(fields, self.mirnas, references, self.scoring, self.device)
@@ -96,20 +100,20 @@ class BlockSearch:
         text = _Text(xp, self.codes, self.offsets, lead, max(group.span for group in self.groups))
         tasks = []
         for group in self.groups:
-            scores = xp.asarray(plan.profiles(self.mirnas, group, self.scoring))
+            scores = xp.asarray(profiles(self.mirnas, group, self.scoring))
             tasks.append((group, scores, self._screen(group, scores, text)))
 
         def report(*appending: Any) -> None:
             for group, scores, found in tasks:
                 if len(found):
-                    kernel = cuda.load(KERNELS, group.defines).get_function("best_of_diagonals")
+                    kernel = cuda.load(SCORE_PASS, group.defines).get_function("best_of_diagonals")
                     arguments = (
                         found,
                         np.uint64(len(found)),
                         text.letters,
                         scores,
                         np.int32(group.lead),
-                        *self._settings(-plan.MAX_SCORE),
+                        *self._settings(-MAX_SCORE),
                         xp.asarray(self.lengths[group.mirnas].astype(np.int32)),
                         xp.asarray(group.mirnas.astype(np.int32)),
                         text.starts,
@@ -120,13 +124,13 @@ class BlockSearch:
 
         return self._fields(4 * sum(len(found) for _, _, found in tasks), report)
 
-    def _screen(self, group: Group, scores: Any, text: _Text) -> Any:
+    def _screen(self, group: ScreenGroup, scores: Any, text: _Text) -> Any:
         """Blocks of diagonals to look at closely: uint32 (count, 2), miRNA of group and block."""
         n_pairs = len(scores) // 2
         lead_blocks = blocks(group.lead)
         n_resident = self._multiprocessors() * 1024
-        n_groups, window_blocks = plan.windows(text.columns, lead_blocks, n_pairs, n_resident)
-        kernel = cuda.load(KERNELS, group.defines).get_function("screen_diagonals")
+        n_groups, window_blocks = windows(text.columns, lead_blocks, n_pairs, n_resident)
+        kernel = cuda.load(SCORE_PASS, group.defines).get_function("screen_diagonals")
 
         def run(found: Any, capacity: np.uint64, count: Any) -> None:
             arguments = (
@@ -137,7 +141,7 @@ class BlockSearch:
                 np.int32(window_blocks),
                 np.int64(text.lead // BLOCK_COLUMNS - lead_blocks),
                 np.int32(lead_blocks),
-                *self._settings(-plan.MAX_SCORE),
+                *self._settings(-MAX_SCORE),
                 found,
                 capacity,
                 count,
@@ -169,15 +173,15 @@ class BlockSearch:
             by_length = np.argsort(-np.diff(self.offsets), kind="stable")
             begins, ends = self.offsets[:-1][by_length], self.offsets[1:][by_length]
             first = begins
-        pair = np.full((2, 5, plan.CODES), -(1 << 30), dtype=np.int32)
-        pair[:, :, : plan.BETWEEN] = self.scoring.pair
+        pair = np.full((2, 5, CODES), -(1 << 30), dtype=np.int32)
+        pair[:, :, :BETWEEN] = self.scoring.pair
         tables = (self.mirnas.codes, self.mirnas.offsets, rows, pair, begins, ends, first)
         inputs = (text.letters, *(xp.asarray(table) for table in tables))
         n_tasks = len(rows) * len(begins)
         n_blocks = -(-min(n_threads, n_tasks) // PLAIN_THREADS)
         at_once = n_blocks * PLAIN_THREADS
         state = xp.empty((4 * longest, at_once), dtype=np.int32)
-        kernel = cuda.load(KERNELS, {}).get_function("best_of_diagonals_any_length")
+        kernel = cuda.load(SCORE_PASS, {}).get_function("best_of_diagonals_any_length")
 
         def report(*appending: Any) -> None:
             for task in range(0, n_tasks, at_once):
@@ -244,10 +248,10 @@ class _Text:
         self.columns = int(offsets[-1]) + between * self.count
         self.starts = xp.asarray(lead + offsets[:-1] + between * np.arange(self.count))
         # The last window may run beyond the last column, and the kernels read a block ahead.
-        size = lead + self.columns + (plan.MAX_WINDOW_BLOCKS + 4) * BLOCK_COLUMNS
-        self.letters = xp.full(size, plan.BETWEEN << 4, dtype=np.uint8)
+        size = lead + self.columns + (MAX_WINDOW_BLOCKS + 4) * BLOCK_COLUMNS
+        self.letters = xp.full(size, BETWEEN << 4, dtype=np.uint8)
         if len(codes):
-            kernel = cuda.load(KERNELS, {}).get_function("lay_out_references")
+            kernel = cuda.load(SCORE_PASS, {}).get_function("lay_out_references")
             grid = (min(-(-len(codes) // 256), 65_535),)
             arguments = (xp.asarray(codes), xp.asarray(offsets), self.starts)
             kernel(grid, (256,), (*arguments, np.int32(self.count), self.letters))
@@ -275,3 +279,289 @@ def _sorted(xp: Any, fields: Any) -> Any:
         fields[k] = value if k != score else highest[k] - value
         numbers >>= np.uint64(bits[k])
     return fields
+
+
+# --- filters and traceback ------------------------------------------------------------------------
+
+
+TRACEBACK = Path(__file__).parent / "kernels/miranda_traceback.cu"
+TRACE_THREADS = 128
+SHARED_BYTES = 48 * 1024
+"""Shared memory that a block may have without asking."""
+
+CELLS_IN_WORD = 8
+
+
+@dataclass(frozen=True)
+class Traced:
+    """Candidates that both filters leave, sorted by (i, j, rank), and their alignments.
+
+    cells           the last aligned cell of each, and its score
+    begin_row, begin_column   int32: the cell before the first aligned one
+    state_count     int32: columns of the alignment
+    states          uint8 (count, longest alignment): state of each column, the last one first
+    """
+
+    cells: Candidates
+    begin_row: NDArray[np.int32]
+    begin_column: NDArray[np.int32]
+    state_count: NDArray[np.int32]
+    states: NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    @classmethod
+    def of(cls, numbers: NDArray[np.int32], states: NDArray[np.uint8]) -> Traced:
+        """numbers: int32 (8, count), what ``trace`` gives."""
+        i, j, row, column, score, begin_row, begin_column, state_count = numbers
+        cells = Candidates(i=i, j=j, row=row, column=column, score=score)
+        return cls(cells, begin_row, begin_column, state_count, states)
+
+
+def trace(
+    fields: Any,
+    mirnas: CodedSequences,
+    references: CodedSequences,
+    scoring: Scoring,
+    device: Device,
+) -> tuple[Any, Any]:
+    """Filter candidates and trace them back.
+
+    fields    int32 (5, count) on the GPU: i, j, row, column, score, sorted as ``Candidates`` says
+
+    Returns on the GPU: int32 (8, count), of those left, the fields, begin row and column, and
+    number of states; uint8 (count, longest), the states.
+    """
+    xp = device.xp
+    count = fields.shape[1]
+    if count == 0:
+        return xp.empty((8, 0), dtype=np.int32), xp.empty((0, 0), dtype=np.uint8)
+    kernel = {
+        name: cuda.load(TRACEBACK, {}).get_function(name)
+        for name in ("far_from_better", "trace", "share_too_little")
+    }
+    i, j, row, column, _ = (xp.ascontiguousarray(field) for field in fields)
+    starts_pair = xp.ones(count + 1, dtype=bool)
+    starts_pair[1:-1] = (i[1:] != i[:-1]) | (j[1:] != j[:-1])
+    first = xp.flatnonzero(starts_pair)
+    n_pairs = len(first) - 1
+    one_warp_each = (-(-n_pairs * 32 // TRACE_THREADS),), (TRACE_THREADS,)
+
+    kept = xp.empty(count, dtype=np.uint8)
+    scratch = xp.empty(count, dtype=np.int64)
+    arguments = (first, np.int64(n_pairs), row, column, scratch, kept)
+    kernel["far_from_better"](*one_warp_each, arguments)
+    wanted = xp.flatnonzero(kept)
+    found = xp.zeros((3, count), dtype=np.int32)
+    states = _trace(kernel["trace"], wanted, (i, j, row, column), found, mirnas, references,
+                    scoring, device)  # fmt: skip
+    arguments = (first, np.int64(n_pairs), column, found[1], scratch, kept)
+    kernel["share_too_little"](*one_warp_each, arguments)
+
+    left = xp.flatnonzero(kept)
+    numbers = xp.concatenate([fields[:, left], found[:, left]])
+    longest = int(numbers[7].max())
+    return numbers, states[xp.flatnonzero(kept[wanted]), :longest]
+
+
+def _trace(
+    kernel: Any,
+    wanted: Any,
+    cells: tuple[Any, ...],
+    found: Any,
+    mirnas: CodedSequences,
+    references: CodedSequences,
+    scoring: Scoring,
+    device: Device,
+) -> Any:
+    """Trace some candidates; fill ``found`` (3, candidates) and return states (wanted, most)."""
+    xp = device.xp
+    lengths = np.diff(mirnas.offsets)
+    spans = scoring.span_limits(lengths)
+    used = xp.asnumpy(xp.unique(cells[0]))
+    longest = int(lengths[used].max())
+    columns = min(int(spans[used].max()), int(cells[3].max()))
+    words = -(-longest // CELLS_IN_WORD)
+    # Each state takes a row of its own or an unpaired reference base.
+    width = longest + columns
+    states = xp.empty((len(wanted), width), dtype=np.uint8)
+
+    n_threads = min(TRACE_THREADS, SHARED_BYTES // (8 * longest) // 32 * 32)
+    in_shared = n_threads > 0
+    n_threads = n_threads or TRACE_THREADS
+    bytes_each = 4 * words * columns + (0 if in_shared else 8 * longest)
+    most = device.free_bytes() // FREE_SHARE // bytes_each
+    most = min(most, int(xp.cuda.Device().attributes["MultiProcessorCount"]) * 2048, len(wanted))
+    n_blocks = max(1, -(-most // n_threads))
+    at_once = n_blocks * n_threads
+    tracks = None if in_shared else xp.empty((2 * longest, at_once), dtype=np.int32)
+    directions = xp.empty((words * columns, at_once), dtype=np.uint32)
+    inputs = [
+        xp.asarray(table)
+        for table in (
+            mirnas.codes,
+            mirnas.offsets,
+            references.codes,
+            references.offsets,
+            spans,
+            scoring.pair,
+        )
+    ]
+    for begin in range(0, len(wanted), at_once):
+        arguments = (
+            wanted,
+            np.int64(begin),
+            np.int64(min(at_once, len(wanted) - begin)),
+            *cells,
+            *inputs,
+            *(np.int32(cost) for cost in scoring.gaps),
+            np.int32(words),
+            np.uint64(0) if tracks is None else tracks,
+            directions,
+            *found,
+            states,
+            np.int32(width),
+        )
+        shared_bytes = 8 * longest * n_threads if in_shared else 0
+        kernel((n_blocks,), (n_threads,), arguments, shared_mem=shared_bytes)
+    return states
+
+
+# --- layout of the score pass: groups, profiles, windows; pure array code -------------------------
+
+
+MAX_SCORE = 2047
+"""Scores of the screen stay exact up to here: half-precision addition of integers."""
+
+CODES = 6
+"""Codes in the text: A, C, G, U, any other letter, and what stands between references."""
+
+BETWEEN = 5
+
+BLOCK_COLUMNS = 16
+"""The screen looks at its result once in so many columns."""
+
+THREADS = 64
+"""Threads of a block of the screen, which share the profile of a pair of miRNAs."""
+
+ROW_COUNTS = (9, 13, 15, 17, 19, 21, 23, 25, 29, 33, 41, 49)
+"""Rows that the screen is compiled for. Most miRNAs have 22 letters, so 19 rows that can score."""
+
+TRACKED_COUNTS = (4, 8, 16, 32)
+"""How many of the last rows it is compiled to watch; or all."""
+
+MAX_WINDOW_BLOCKS = 512
+
+
+@dataclass(frozen=True)
+class ScreenGroup:
+    """miRNAs that the screen takes together.
+
+    mirnas    rows of the miRNAs (int64)
+    rows      rows kept in registers: n - rows .. n - 1 of each miRNA
+    tracked   so many of the last of these can reach the threshold
+    span      most columns that an alignment which reaches it can span
+    """
+
+    mirnas: NDArray[np.int64]
+    rows: int
+    tracked: int
+    span: int
+
+    @property
+    def lead(self) -> int:
+        """Columns to run through before those whose scores must be exact."""
+        return self.span + self.tracked
+
+    @property
+    def defines(self) -> dict[str, str | int]:
+        """Macros that the kernels are compiled with."""
+        return {"ROWS": self.rows, "TRACKED": self.tracked}
+
+
+def groups(
+    lengths: NDArray[np.int64], mirnas: NDArray[np.int64], scoring: Scoring
+) -> tuple[list[ScreenGroup], NDArray[np.int64]]:
+    """Groups for the screen, and the miRNAs that only the plain kernel can take.
+
+    lengths   letters of every miRNA, int64
+    mirnas    rows of those wanted, int64
+
+    Those that cannot reach the threshold at all are in neither. The plain kernel takes those of
+    more than ``ROW_COUNTS[-1]`` + 3 letters, those that can score more than ``MAX_SCORE``, and
+    all where a gap costs nothing, so that alignments may span any number of columns.
+    """
+    members: dict[int, list[NDArray[np.int64]]] = {}
+    settings: dict[int, list[tuple[int, int]]] = {}
+    plain = [np.empty(0, dtype=np.int64)]
+    for n in np.unique(lengths[mirnas]).tolist():
+        rows_of_length = mirnas[lengths[mirnas] == n]
+        highest = scoring.highest_score(n)
+        if highest < scoring.threshold:
+            continue
+        span = scoring.span_limit(n)
+        if span is None or highest > MAX_SCORE or n - 3 > ROW_COUNTS[-1]:
+            plain.append(rows_of_length)
+            continue
+        rows = next(count for count in ROW_COUNTS if count >= n - 3)
+        members.setdefault(rows, []).append(rows_of_length)
+        settings.setdefault(rows, []).append((_rows_that_reach(n, scoring), span))
+    found = []
+    for rows, parts in members.items():
+        tracked, span = (max(values) for values in zip(*settings[rows], strict=True))
+        tracked = next((t for t in TRACKED_COUNTS if tracked <= t <= rows), rows)
+        found.append(ScreenGroup(np.concatenate(parts), rows, tracked, span))
+    return found, np.concatenate(plain)
+
+
+def _rows_that_reach(n: int, scoring: Scoring) -> int:
+    """In how many rows, all of them before row n, a score can reach the threshold."""
+    best = [max(int(scores.max()), 0) for scores in scoring.pair]
+    reach = np.cumsum([best[row >= n - SEED_ROWS] for row in range(3, n)])
+    return int((reach >= scoring.threshold).sum())
+
+
+def profiles(mirnas: CodedSequences, group: ScreenGroup, scoring: Scoring) -> NDArray[np.int16]:
+    """Score of each row on each code: int16 (miRNAs, made even, CODES, rows, made 8, 16, ...).
+
+    Rows that a shorter miRNA does not have, and its rows 1 and 2, score 0 on everything; the
+    others never pair with what stands between references.
+    """
+    table = np.zeros((2, CODES, CODES), dtype=np.int16)  # [in the seed, miRNA code, text code]
+    table[:, :BETWEEN, :BETWEEN] = np.maximum(scoring.pair, -MAX_SCORE)
+    table[:, :BETWEEN, BETWEEN] = -MAX_SCORE
+    begins = mirnas.offsets[group.mirnas]
+    lengths = mirnas.offsets[group.mirnas + 1] - begins
+    # Register row r is row n - rows + r: the letter at position rows - r, counted from 0.
+    position = np.arange(group.rows, 0, -1)
+    scored = position <= lengths[:, None] - 3
+    letters = mirnas.codes[np.where(scored, begins[:, None] + position, begins[:, None])]
+    letters = np.where(scored, letters, BETWEEN)
+    in_seed = (position <= SEED_ROWS).astype(np.int64)
+    shape = (len(lengths) + len(lengths) % 2, CODES, -(-group.rows // 8) * 8)
+    found = np.zeros(shape, dtype=np.int16)
+    found[: len(lengths), :, : group.rows] = table[in_seed, letters].transpose(0, 2, 1)
+    return found
+
+
+def windows(columns: int, lead_blocks: int, n_pairs: int, n_resident: int) -> tuple[int, int]:
+    """Blocks of threads for each pair of miRNAs, and blocks of columns for each thread.
+
+    n_resident   threads that the GPU runs at once
+
+    Long windows waste little on their lead; short ones fill the GPU, and its last wave.
+    """
+    n_blocks = blocks(columns)
+    fewest = -(-n_blocks // (THREADS * MAX_WINDOW_BLOCKS))
+    most = -(-n_blocks // THREADS)
+    choices = np.unique(np.geomspace(fewest, most, 256).astype(np.int64))
+    length = -(-n_blocks // (THREADS * choices))
+    waves = n_pairs * choices * THREADS / n_resident
+    best = int(np.argmin((length + lead_blocks) * (waves + 0.5)))
+    return int(choices[best]), int(length[best])
+
+
+def blocks(columns: int) -> int:
+    """Blocks of columns that hold so many."""
+    return -(-columns // BLOCK_COLUMNS)

@@ -1,6 +1,7 @@
-"""miRanda's score pass on the GPU: the twin of ``kernels.miranda_alignment.candidates``.
+"""miRanda's score pass on the GPU, and what follows it there, in as large blocks as memory allows.
 
-Filters and traceback can follow on the GPU too (``alignments``), so that only hits leave it.
+``candidates`` is the twin of ``search_cpu.candidates``; with ``alignments`` filters and traceback
+follow on the GPU, too, so that only hits leave it. ``screen_cuda`` searches one block of pairs.
 """
 
 from __future__ import annotations
@@ -13,13 +14,12 @@ from numpy.typing import NDArray
 
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import Device
-from pairtile.methods.mirna_targets.kernels.miranda_scoring import (
+from pairtile.methods.mirna_targets.scoring import (
     Candidates,
     CodedSequences,
     Scoring,
 )
-from pairtile.methods.mirna_targets.screen_cuda import BlockSearch
-from pairtile.methods.mirna_targets.traceback_cuda import Traced
+from pairtile.methods.mirna_targets.screen_cuda import BlockSearch, Traced
 
 
 def candidates(

@@ -1,69 +1,417 @@
-"""The files of miRNA hits: ``miranda.txt`` and the tables of ``export.hits``."""
+"""Tables of miRNA hits: one row for each hit, and one for each pair of miRNA and transcript.
+
+The text of tables is written by Arrow's own kernels: fast enough for millions of rows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from pairtile.engine.estimator import Merged, Written
-from pairtile.methods.mirna_targets.export_hits import write_hits
-from pairtile.methods.mirna_targets.hits import COLUMNS, Hits
-from pairtile.methods.mirna_targets.miranda_text import TextSequences, write_miranda_text
-from pairtile.methods.mirna_targets.prepare import header_lines
-from pairtile.runtime.files import atomic_path
+from pairtile.methods.mirna_targets.config import ExtraColumnsConfig
+from pairtile.methods.mirna_targets.energy import (
+    package,
+    site_accessibility,
+    viennarna_duplex_energy,
+)
+from pairtile.methods.mirna_targets.kernels.hit_sites import (
+    SEED_CLASSES,
+    HitSites,
+    HitSpans,
+    Texts,
+    hit_sites,
+)
+from pairtile.methods.mirna_targets.prepare import MIRNA
 
-if TYPE_CHECKING:
-    from pairtile.methods.mirna_targets.score import MirnaTargets
+ALIGNMENT = ("query_alignment", "match_line", "reference_alignment")
+
+ROWS = pa.schema(
+    [
+        *((name, pa.int32()) for name in ("i", "j", "rank")),
+        ("score", pa.float64()),
+        ("energy_kcal_mol", pa.float32()),
+        *((name, pa.int32()) for name in ("query_begin", "query_end")),
+        *((name, pa.int32()) for name in ("reference_begin", "reference_end")),
+        ("alignment_length", pa.int32()),
+        *((name, pa.float64()) for name in ("identity_percent", "similarity_percent")),
+        *((name, pa.string()) for name in ALIGNMENT),
+    ]
+)
+"""The columns of merged hits."""
+
+CANONICAL = ("7mer-A1", "7mer-m8", "8mer")
+"""Seed classes that by themselves mostly suffice for repression (Bartel 2009)."""
 
 
-def write_target_tables(
-    opened: MirnaTargets, merged: Merged, items: pd.DataFrame, folder: Path
-) -> Written:
-    """Write all files of hits into ``folder``; what they hold is said by their writers."""
-    config, state = opened.config, opened.state
-    restrict = np.asarray(state["restrict"]) if "restrict" in state else None
-    if restrict is not None:
-        restrict = np.unique(restrict, axis=0)
-    with atomic_path(folder / "miranda.txt") as temporary, temporary.open("wb") as out:
-        write_miranda_text(
-            _hits(merged, opened.n_mirnas),
-            _sequences(state, items, "mirna"),
-            _sequences(state, items, "transcript"),
-            opened.settings(),
-            out,
-            quiet=config["miranda_text"]["quiet"],
-            keyval=config["miranda_text"]["keyval"],
-            pairs=restrict,
-        )
-    done = write_hits(
-        merged.batches(),
-        items,
-        state,
-        folder,
-        energies=config["estimator"]["energies"],
-        annotation=config["annotation"],
-        extras=config["extras"],
+def hits_table(
+    rows: pa.Table,
+    items: pd.DataFrame,
+    state: Mapping[str, NDArray[Any]],
+    *,
+    energies: bool = True,
+) -> pa.Table:
+    """Describe hits for people.
+
+    Positions count from 1 and include both ends; those of the transcript from its 5' end.
+
+    | column | meaning |
+    |---|---|
+    | mirna, transcript | names of the items table |
+    | rank | place among the hits of the pair, from 1, in miRanda's order |
+    | score | alignment score |
+    | energy_kcal_mol | free energy of the duplex, as miRanda has it; missing without energies |
+    | query_begin, query_end | aligned part of the miRNA (miRanda's end is one too large) |
+    | reference_begin, reference_end | span in the transcript, unaligned tails included |
+    | site_begin, site_end | the aligned part of that span |
+    | alignment_length | columns of the alignment, gaps included, without tails |
+    | identity_percent | share of columns with A-U or G-C |
+    | similarity_percent | share of columns with A-U, G-C or G-U |
+    | seed_class | 8mer, 7mer-m8, 7mer-A1, 6mer, offset 6mer or none |
+    | local_au | weighted share of A and U around the site, 0 to 1 |
+    | relative_position | middle of the site within the transcript, 0 (5' end) to 1 (3' end) |
+    | transcript_length | letters |
+    | query_alignment, match_line, reference_alignment | the alignment, miRNA 3' to 5' above |
+
+    Seed class (Bartel 2009, Cell 136:215; Friedman et al. 2009, Genome Res. 19:92; as TargetScan
+    has them): A-U and G-C pairs without a gap, where the alignment puts the miRNA's 5' end, at
+    miRNA positions 2-8 with an A of the transcript opposite position 1 (8mer), 2-8 (7mer-m8), 2-7
+    with that A (7mer-A1), 2-7 (6mer), 3-8 (offset 6mer).
+
+    Local AU content (after Grimson et al. 2007, Mol. Cell 27:91, fig. 3B): of the 30 letters on
+    either side of the seed match (positions 2-8 where there is none), each counts 1/d, d letters
+    from the match; the score is the sum over A and U divided by that over all. The A opposite
+    position 1 of an 8mer or 7mer-A1 belongs to the site: it does not count, and the letters behind
+    it count 1/2, 1/3, ... Places off the transcript, and letters other than A C G U T, are left
+    out of both sums.
+
+    Parameters
+    ----------
+    rows : Table
+        Merged hits with the columns ``ROWS``, all or a part of them: ``i``, ``j`` are items,
+        ``rank`` counts from 0, positions are as miRanda prints them.
+    items : DataFrame
+        The items table (``prepare.items_table``).
+    state : mapping
+        The state (``prepare.PreparedSequences``).
+    energies : bool
+        Whether energies were computed.
+
+    Returns
+    -------
+    Table
+        One row for each of ``rows``, in their order.
+    """
+    i, j = _numbers(rows, "i", np.int32), _numbers(rows, "j", np.int32)
+    n_mirnas = int(((items["kind"] == MIRNA) & items["kept"]).sum())
+    lengths = items["length"].to_numpy(np.int32)
+    alignment = {name: _text(rows, name) for name in ALIGNMENT}
+    query_end = _numbers(rows, "query_end", np.int32) - 1
+    sites = _sites(rows, query_end, alignment, i, j - n_mirnas, state)
+    begin, end = sites.site_begin, sites.site_end
+    middle = (begin.astype(np.float64) + end - 1) / 2
+    names = pa.array(items["name"], pa.string())
+    energy = _numbers(rows, "energy_kcal_mol", np.float32)
+    columns: dict[str, Any] = {
+        "mirna": pa.DictionaryArray.from_arrays(i, names),
+        "transcript": pa.DictionaryArray.from_arrays(j, names),
+        "rank": _numbers(rows, "rank", np.int32) + 1,
+        "score": _numbers(rows, "score", np.float64),
+        "energy_kcal_mol": energy if energies else pa.nulls(len(rows), pa.float32()),
+        "query_begin": _numbers(rows, "query_begin", np.int32),
+        "query_end": query_end,
+        "reference_begin": _numbers(rows, "reference_begin", np.int32),
+        "reference_end": _numbers(rows, "reference_end", np.int32),
+        "site_begin": begin,
+        "site_end": end,
+        "alignment_length": _numbers(rows, "alignment_length", np.int32),
+        "identity_percent": _numbers(rows, "identity_percent", np.float64).round(2),
+        "similarity_percent": _numbers(rows, "similarity_percent", np.float64).round(2),
+        "seed_class": pa.DictionaryArray.from_arrays(sites.seed_class, list(SEED_CLASSES)),
+        "local_au": pa.array(sites.local_au.round(4), from_pandas=True),
+        "relative_position": (middle / lengths[j]).round(4),
+        "transcript_length": lengths[j],
+        **alignment,
+    }
+    return pa.table(columns)
+
+
+def targets_table(hits: pa.Table) -> pa.Table:
+    """Sum up the hits of each pair; sorted as they are. The alignments are not needed.
+
+    | column | meaning |
+    |---|---|
+    | mirna, transcript | names of the items table |
+    | n_hits | hits of the pair |
+    | n_canonical_sites | those of class 8mer, 7mer-m8 or 7mer-A1 |
+    | best_seed_class | the best class among them |
+    | total_score, max_score | sum and greatest of the scores |
+    | total_energy_kcal_mol, min_energy_kcal_mol | sum and lowest; missing without energies |
+    | max_local_au | greatest local AU content |
+    | transcript_length | letters |
+    | positions | ``reference_begin`` of each hit, in order of rank |
+    """
+    mirna = codes(hits["mirna"])
+    transcript = codes(hits["transcript"])
+    new = (mirna[1:] != mirna[:-1]) | (transcript[1:] != transcript[:-1])
+    first = np.concatenate([[0], np.flatnonzero(new) + 1]) if mirna.size else np.empty(0, np.int64)
+    last = np.append(first, mirna.size)[1:]
+    score = hits["score"].to_numpy()
+    seed_class = codes(hits["seed_class"]).astype(np.int8)
+    canonical = np.isin(seed_class, [SEED_CLASSES.index(name) for name in CANONICAL])
+    begins = hits["reference_begin"].to_pylist()
+    positions = [
+        " ".join(map(str, begins[a:b])) for a, b in zip(first.tolist(), last.tolist(), strict=True)
+    ]
+    energy = hits["energy_kcal_mol"].to_numpy().astype(np.float64)
+    return pa.table(
+        {
+            "mirna": _taken(hits["mirna"], first),
+            "transcript": _taken(hits["transcript"], first),
+            "n_hits": (last - first).astype(np.int32),
+            "n_canonical_sites": _per_pair(np.add, canonical.astype(np.int32), first),
+            "best_seed_class": pa.DictionaryArray.from_arrays(
+                _per_pair(np.maximum, seed_class, first), list(SEED_CLASSES)
+            ),
+            "total_score": _per_pair(np.add, score, first),
+            "max_score": _per_pair(np.maximum, score, first),
+            "total_energy_kcal_mol": _missing(_per_pair(np.add, energy, first).round(2)),
+            "min_energy_kcal_mol": _missing(_per_pair(np.minimum, energy, first).round(2)),
+            "max_local_au": _missing(_per_pair(np.fmax, hits["local_au"].to_numpy(), first)),
+            "transcript_length": hits["transcript_length"].to_numpy()[first],
+            "positions": pa.array(positions, pa.string()),
+        }
     )
-    return Written(done.counts, done.warnings)
 
 
-def _sequences(state: Any, items: pd.DataFrame, kind: str) -> TextSequences:
-    """Names as in the file: those of the items are made unique."""
-    names, headers = header_lines(np.asarray(state[f"{kind}_lines"]))
-    kept = items[(items["kind"] == kind) & items["kept"]]
-    return TextSequences(names, headers, kept["length"].to_numpy())
+def codes(column: pa.ChunkedArray) -> NDArray[np.int64]:
+    """Positions in ``categories`` of a dictionary column, one a row."""
+    parts = [np.asarray(chunk.indices, dtype=np.int64) for chunk in column.chunks]
+    return np.concatenate([np.empty(0, np.int64), *parts])
 
 
-def _hits(merged: Merged, n_mirnas: int) -> Iterator[Hits]:
-    """The merged hits in order, by rows of both files."""
-    for batch in merged.batches():
-        columns: dict[str, Any] = {}
-        for name in COLUMNS:
-            text = name in ("query_alignment", "match_line", "reference_alignment")
-            columns[name] = batch[name].to_pylist() if text else batch[name].to_numpy()
-        columns["j"] = columns["j"] - np.int32(n_mirnas)
-        yield Hits(**columns)
+def categories(column: pa.ChunkedArray) -> list[str]:
+    """The dictionary of a column, which all its chunks share; empty where it has no chunk."""
+    return [str(word) for word in column.chunk(0).dictionary.to_pylist()] if column.chunks else []
+
+
+def rows_by_length(state: Mapping[str, NDArray[Any]]) -> NDArray[np.int32]:
+    """Row of each transcript in the state, by its place among the kept ones in file order."""
+    order = np.asarray(state["transcript_order"])
+    rows = np.empty(order.size, dtype=np.int32)
+    rows[order] = np.arange(order.size, dtype=np.int32)
+    return rows
+
+
+def _sites(
+    rows: pa.Table,
+    query_end: NDArray[np.int32],
+    alignment: Mapping[str, pa.Array],
+    mirnas: NDArray[np.int32],
+    transcripts: NDArray[np.int32],
+    state: Mapping[str, NDArray[Any]],
+) -> HitSites:
+    n = len(rows)
+    sites = HitSites(
+        site_begin=np.zeros(n, dtype=np.int32),
+        site_end=np.zeros(n, dtype=np.int32),
+        seed_class=np.zeros(n, dtype=np.int8),
+        local_au=np.zeros(n, dtype=np.float64),
+    )
+    spans = HitSpans(
+        mirna=mirnas,
+        transcript=rows_by_length(state)[transcripts],
+        query_begin=_numbers(rows, "query_begin", np.int32),
+        query_end=query_end,
+        reference_begin=_numbers(rows, "reference_begin", np.int32),
+        reference_end=_numbers(rows, "reference_end", np.int32),
+    )
+    hit_sites(
+        _sequences(state, "mirna"),
+        _sequences(state, "transcript"),
+        spans,
+        _letters(alignment["query_alignment"]),
+        _letters(alignment["reference_alignment"]),
+        sites,
+    )
+    return sites
+
+
+def _sequences(state: Mapping[str, NDArray[Any]], kind: str) -> Texts:
+    letters, offsets = state[f"{kind}_text"], state[f"{kind}_offsets"]
+    return Texts(np.ascontiguousarray(letters), np.ascontiguousarray(offsets))
+
+
+def _letters(strings: pa.Array) -> Texts:
+    """All letters in one array, and where each string begins and ends."""
+    _, offsets, letters = strings.buffers()
+    starts = np.frombuffer(offsets, dtype=np.int64)[strings.offset :][: len(strings) + 1]
+    if letters is None:
+        return Texts(np.empty(0, dtype=np.uint8), starts)
+    return Texts(np.frombuffer(letters, dtype=np.uint8), starts)
+
+
+def _numbers(rows: pa.Table, name: str, kind: type[np.generic]) -> NDArray[Any]:
+    return np.ascontiguousarray(rows[name].to_numpy(), dtype=kind)
+
+
+def _text(rows: pa.Table, name: str) -> pa.Array:
+    parts = [chunk.cast(pa.large_string()) for chunk in rows[name].chunks]
+    return pa.concat_arrays(parts) if parts else pa.array([], pa.large_string())
+
+
+def _taken(column: pa.ChunkedArray, rows: NDArray[Any]) -> pa.ChunkedArray:
+    return column.take(pa.array(rows, pa.int64()))
+
+
+def _per_pair(combine: np.ufunc, values: NDArray[Any], first: NDArray[Any]) -> NDArray[Any]:
+    return combine.reduceat(values, first, dtype=values.dtype) if first.size else values[:0]
+
+
+def _missing(values: NDArray[np.float64]) -> pa.Array:
+    """NaN as missing."""
+    return pa.array(values, pa.float64(), from_pandas=True)
+
+
+# --- columns from ViennaRNA -----------------------------------------------------------------------
+
+
+WINDOW, SPAN = 80, 40
+"""RNAplfold's window, and how far apart bases that pair may be; letters."""
+
+LETTERS_FOR_A_SITE = 100
+"""So many letters of a whole transcript fold in the time that one site alone takes."""
+
+Site = tuple[int, int, int]
+
+
+def extra_columns(
+    hits: pa.Table, state: Mapping[str, NDArray[Any]], asked: ExtraColumnsConfig
+) -> dict[str, pa.Array]:
+    """What ViennaRNA computes of the hits of a table (``hits_table``), in their order.
+
+    | column | asked for by | meaning |
+    |---|---|---|
+    | duplex_energy_kcal_mol | duplex_energy | best duplex of the miRNA and its span (RNAduplex) |
+    | accessibility | accessibility | probability that all of the aligned site is free of pairs |
+
+    The span is ``reference_begin`` to ``reference_end``, the site ``site_begin`` to ``site_end``.
+    Accessibility is RNAplfold's (``WINDOW``, ``SPAN``).
+
+    Raises
+    ------
+    ConfigError
+        ViennaRNA is not installed.
+    """
+    columns: dict[str, pa.Array] = {}
+    if not (asked.duplex_energy or asked.accessibility):
+        return columns
+    mirna = codes(hits["mirna"]).tolist()
+    n_mirnas = len(state["mirna_offsets"]) - 1
+    transcript = rows_by_length(state)[codes(hits["transcript"]) - n_mirnas].tolist()
+    spans = [hits[name].to_pylist() for name in ("reference_begin", "reference_end")]
+    sites = [hits[name].to_pylist() for name in ("site_begin", "site_end")]
+    if asked.duplex_energy:
+        energies = [
+            viennarna_duplex_energy(
+                _sequence_text(state, "mirna", i),
+                _sequence_text(state, "transcript", j)[begin - 1 : end],
+            )
+            for i, j, begin, end in zip(mirna, transcript, *spans, strict=True)
+        ]
+        columns["duplex_energy_kcal_mol"] = pa.array(np.round(energies, 2), pa.float64())
+    if asked.accessibility:
+        keys = list(zip(transcript, *sites, strict=True))
+        found = _accessibilities(set(keys), state)
+        columns["accessibility"] = pa.array([found[key] for key in keys], pa.float64())
+    return columns
+
+
+def _accessibilities(sites: set[Site], state: Mapping[str, NDArray[Any]]) -> dict[Site, float]:
+    """Accessibility of each site (row of the transcript, begin, end), to six digits.
+
+    Where a transcript has many sites it is folded once as a whole, which gives the same numbers.
+    """
+    of_transcript: dict[int, list[Site]] = {}
+    for site in sorted(sites):
+        of_transcript.setdefault(site[0], []).append(site)
+    found = {}
+    for row, its_sites in of_transcript.items():
+        text = _sequence_text(state, "transcript", row)
+        longest = max(end - begin + 1 for _, begin, end in its_sites)
+        if len(its_sites) * LETTERS_FOR_A_SITE < len(text) or longest > WINDOW:
+            for site in its_sites:
+                found[site] = site_accessibility(text, site[1], site[2], WINDOW, SPAN)
+            continue
+        width = min(WINDOW, len(text))
+        letters = text.upper().replace("T", "U")
+        unpaired = package().pfl_fold_up(letters, longest, width, min(SPAN, width))
+        for site in its_sites:
+            found[site] = unpaired[site[2]][site[2] - site[1] + 1]
+    return {site: float(f"{probability:.6g}") for site, probability in found.items()}
+
+
+def _sequence_text(state: Mapping[str, NDArray[Any]], kind: str, row: int) -> str:
+    begin, end = state[f"{kind}_offsets"][row : row + 2]
+    return str(state[f"{kind}_text"][begin:end].tobytes(), "ascii")
+
+
+# --- tab-separated text ---------------------------------------------------------------------------
+
+
+_ROWS = 65_536
+_TAB, _NOTHING, _LINE_END = (pa.scalar(text, pa.large_string()) for text in ("\t", "", "\n"))
+_TO_QUOTE = re.compile('["\t\n\r]')
+
+
+def write_arrow_tsv(table: pa.Table, path: Path) -> None:
+    """Write a header line and one line a row, UTF-8.
+
+    Numbers are the shortest decimals that read back to the same value; a missing one is an empty
+    field. A dictionary column's word that holds a quotation mark, tab or line end is quoted in the
+    way of CSV; other text must hold none of these.
+    """
+    with path.open("wb") as handle:
+        handle.write(tsv_header(table))
+        handle.writelines(tsv_lines(table))
+
+
+def tsv_header(table: pa.Table) -> bytes:
+    """The header line."""
+    return ("\t".join(table.column_names) + "\n").encode()
+
+
+def tsv_lines(table: pa.Table) -> Iterator[bytes]:
+    """The rows as lines, many at a time; see ``write_arrow_tsv``."""
+    for batch in table.to_batches(max_chunksize=_ROWS):
+        columns = [_as_text(column) for column in batch.columns]
+        fields = pc.binary_join_element_wise(*columns, _TAB)
+        lines = pc.binary_join_element_wise(fields, _NOTHING, _LINE_END)
+        if len(lines):
+            # All lines lie one behind the other in the array's own memory.
+            _, offsets, letters = lines.buffers()
+            last = np.frombuffer(offsets, np.int64)[len(lines)]
+            yield letters.slice(0, last).to_pybytes()
+
+
+def quoted(word: str) -> str:
+    """``word`` as a field of a table: in quotes where it needs them."""
+    if _TO_QUOTE.search(word):
+        return '"' + word.replace('"', '""') + '"'
+    return word
+
+
+def _as_text(column: pa.Array) -> pa.Array:
+    if pa.types.is_dictionary(column.type):
+        words = pa.array([quoted(word) for word in column.dictionary.to_pylist()], pa.string())
+        text = words.take(column.indices)
+    else:
+        text = column.cast(pa.string())
+    return pc.fill_null(text.cast(pa.large_string()), "")

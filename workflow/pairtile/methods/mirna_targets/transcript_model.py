@@ -1,4 +1,4 @@
-"""Where transcripts lie in the genome: exons from a GTF or BED12 file.
+"""Where transcripts lie in the genome: exons from a GTF or BED12 file, and spans carried over.
 
 A transcript's coordinates are taken for those of the whole spliced transcript: position 1 is the
 first base of its first exon, introns are left out, and the last position is the last base of its
@@ -57,7 +57,19 @@ class Annotation:
 
 
 @dataclass(frozen=True)
-class Lift:
+class GenomeBlocks:
+    """Genome intervals of spans, 0-based, end excluded, ascending within each span.
+
+    span : int64 (blocks,), which span a block belongs to, ascending. begin, end : int64 (blocks,).
+    """
+
+    span: NDArray[np.int64]
+    begin: NDArray[np.int64]
+    end: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class TranscriptToGenome:
     """Which sequences can be carried over to the genome, and how.
 
     models : for each sequence its transcript, or None. n_missing : sequences that the annotation
@@ -65,16 +77,83 @@ class Lift:
     length is not that of the spliced transcript.
     """
 
-    models: list[TranscriptModel | None]
-    n_missing: int
-    n_ambiguous: int
-    n_other_length: int
+    models: Sequence[TranscriptModel | None]
+    n_missing: int = 0
+    n_ambiguous: int = 0
+    n_other_length: int = 0
+
+    @classmethod
+    def match(
+        cls,
+        names: Sequence[str],
+        lengths: Sequence[int] | NDArray[np.int32],
+        annotation: Annotation,
+    ) -> TranscriptToGenome:
+        """Find the transcripts of sequences by name and check their lengths.
+
+        A name is looked for as a whole, then each of its parts between ``|``
+        (``ENST00000456328.2|ENSG...``, ``gi|34147578|ref|NM_014338.3|``), then without the version
+        after the last point on either side, where that leaves one transcript only.
+        """
+        versionless: dict[str, set[str]] = {}
+        for name in annotation.models.keys() | annotation.ambiguous:
+            versionless.setdefault(_bare(name), set()).add(name)
+        models: list[TranscriptModel | None] = []
+        n_missing = n_ambiguous = n_other_length = 0
+        for name, length in zip(names, lengths, strict=True):
+            found = _found(name, versionless, annotation)
+            model = annotation.models.get(found) if found is not None else None
+            if found is None:
+                n_missing += 1
+            elif model is None:
+                n_ambiguous += 1
+            elif model.length != int(length):
+                n_other_length += 1
+                model = None
+            models.append(model)
+        return cls(models, n_missing, n_ambiguous, n_other_length)
+
+    def blocks(
+        self, sequence: NDArray[np.int64], begin: NDArray[np.int64], end: NDArray[np.int64]
+    ) -> GenomeBlocks:
+        """Carry spans of transcripts over to the genome; a span over exon borders becomes blocks.
+
+        sequence : int64 (spans,), position in ``models``; each must have a model. begin, end :
+        int64 (spans,), from 1, both included, within the transcript.
+        """
+        used, which = np.unique(sequence, return_inverse=True)
+        chosen = [_required(self.models[k]) for k in used.tolist()]
+        # All exons of all transcripts, 5' to 3' of each, on one long line of spliced positions.
+        ordered = [m.exons if m.strand == "+" else m.exons[::-1] for m in chosen]
+        genome = np.array([exon for exons in ordered for exon in exons], np.int64).reshape(-1, 2)
+        minus = np.repeat([m.strand == "-" for m in chosen], [len(m.exons) for m in chosen])
+        line = np.concatenate([[0], np.cumsum(genome[:, 1] - genome[:, 0])])
+        first_exon = np.concatenate([[0], np.cumsum([len(m.exons) for m in chosen])]).astype(
+            np.int64
+        )
+        shift = line[first_exon[which]]
+        low, high = shift + begin - 1, shift + end
+        first = np.searchsorted(line, low, side="right") - 1
+        last = np.searchsorted(line, high - 1, side="right") - 1
+        count = last - first + 1
+        span = np.repeat(np.arange(count.size), count)
+        step = np.arange(span.size) - np.repeat(np.cumsum(count) - count, count)
+        backwards = minus[first][span] if span.size else np.zeros(0, dtype=bool)
+        exon = np.where(backwards, last[span] - step, first[span] + step)
+        from_start = np.maximum(low[span], line[exon]) - line[exon]
+        to_start = np.minimum(high[span], line[exon + 1]) - line[exon]
+        exon_begin, exon_end = genome[exon, 0], genome[exon, 1]
+        return GenomeBlocks(
+            span.astype(np.int64),
+            np.where(backwards, exon_end - to_start, exon_begin + from_start),
+            np.where(backwards, exon_end - from_start, exon_begin + to_start),
+        )
 
 
 def read_transcript_models(path: str | PathLike[str]) -> Annotation:
     """Read a GTF file (``exon`` lines with ``transcript_id``) or a BED12 file, plain or gzip.
 
-    Which of the two it is, is told by the number of fields. Comment, ``track`` and ``browser``
+    The number of fields says which of the two it is. Comment, ``track`` and ``browser``
     lines are passed over. A transcript is known by its id, and by ``id.version`` where a GTF line
     has ``transcript_version``. Transcripts without a strand (``.``) are left out.
 
@@ -102,34 +181,6 @@ def read_transcript_models(path: str | PathLike[str]) -> Annotation:
     if not exons:
         raise InputError.at(path, "", "no transcript", "exon lines of GTF, or BED12 lines")
     return _annotation(str(path), exons, aliases, repeated)
-
-
-def match_models(
-    names: Sequence[str], lengths: Sequence[int] | NDArray[np.int32], annotation: Annotation
-) -> Lift:
-    """Find the transcripts of sequences by name and check their lengths.
-
-    A name is looked for as a whole, then each of its parts between ``|``
-    (``ENST00000456328.2|ENSG...``, ``gi|34147578|ref|NM_014338.3|``), then without the version
-    after the last point on either side, where that leaves one transcript only.
-    """
-    versionless: dict[str, set[str]] = {}
-    for name in annotation.models.keys() | annotation.ambiguous:
-        versionless.setdefault(_bare(name), set()).add(name)
-    models: list[TranscriptModel | None] = []
-    n_missing = n_ambiguous = n_other_length = 0
-    for name, length in zip(names, lengths, strict=True):
-        found = _found(name, versionless, annotation)
-        model = annotation.models.get(found) if found is not None else None
-        if found is None:
-            n_missing += 1
-        elif model is None:
-            n_ambiguous += 1
-        elif model.length != int(length):
-            n_other_length += 1
-            model = None
-        models.append(model)
-    return Lift(models, n_missing, n_ambiguous, n_other_length)
 
 
 def _check_width(path: str | PathLike[str], number: int, found: int, width: int) -> None:
@@ -248,3 +299,9 @@ def _found(
         if candidates and len(places) == 1:
             return next(iter(candidates))
     return None
+
+
+def _required(model: TranscriptModel | None) -> TranscriptModel:
+    if model is None:
+        raise ValueError("a span of a sequence that has no transcript model")
+    return model

@@ -10,11 +10,13 @@ import numpy as np
 import pandas as pd
 
 from pairtile.errors import InputError
-from pairtile.io.annotation_table import EMPTY, AnnotationTable, quoted
 from pairtile.io.annotations import (
+    EMPTY,
     Annotations,
+    AnnotationTable,
     ConditionEntry,
     annotations_of_table,
+    quoted,
     read_annotations,
 )
 

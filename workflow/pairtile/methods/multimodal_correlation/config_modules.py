@@ -6,9 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, Tag
 
-from pairtile.config.model_or_false import model_or_false, model_or_false_form
 from pairtile.config.models import ConfigModel
-from pairtile.config.values import Choice, Form, Number
+from pairtile.config.values import Choice, Form, Number, model_or_false, model_or_false_form
 
 
 class Modules(ConfigModel):

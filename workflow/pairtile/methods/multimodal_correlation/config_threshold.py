@@ -6,9 +6,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, Tag, ValidationInfo, field_validator
 
-from pairtile.config.model_or_false import model_or_false, model_or_false_form
 from pairtile.config.models import ConfigModel
-from pairtile.config.values import Choice, Form, Number, Whole, listed, refusal
+from pairtile.config.values import (
+    Choice,
+    Form,
+    Number,
+    Whole,
+    listed,
+    model_or_false,
+    model_or_false_form,
+    refusal,
+)
 
 ThresholdMethod = Literal["rmt", "power_law", "score", "none"]
 

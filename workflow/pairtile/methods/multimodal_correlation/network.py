@@ -220,7 +220,8 @@ def _arrays(found: Threshold) -> dict[str, NDArray[Any]]:
     """The walk, for ``scores.npz``: one array for each column."""
     threshold = np.nan if found.threshold is None else found.threshold
     return {
-        "threshold": np.array([threshold], dtype=np.float64),
+        "threshold": np.array(threshold, dtype=np.float64),
+        "threshold_unit": np.array("correlation"),
         **{f"curve_{name}": found.curve[name].to_numpy() for name in found.curve},
         **{f"spacings_{name}": found.spacings[name].to_numpy() for name in found.spacings},
     }

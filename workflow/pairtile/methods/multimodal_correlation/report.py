@@ -22,8 +22,7 @@ from pairtile.methods.multimodal_correlation.report_modules import module_groupi
 from pairtile.methods.multimodal_correlation.report_pictures import FIGURES
 from pairtile.methods.multimodal_correlation.report_results import mode_results
 from pairtile.report.make_figures import cleaning, precision_recall
-from pairtile.report.method_report import MethodReport
-from pairtile.report.method_text import MethodText
+from pairtile.report.method_report import MethodReport, MethodText
 
 if TYPE_CHECKING:
     from pairtile.report.results import Results

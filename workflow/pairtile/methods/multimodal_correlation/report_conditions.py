@@ -9,9 +9,9 @@ import pandas as pd
 from pairtile.methods.multimodal_correlation.report_conditions_text import differs_in, label_counts
 from pairtile.methods.multimodal_correlation.report_results import ModeResults, mode_results
 from pairtile.report.formats import count, number, plain
+from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.methods_parts import section as settings_of
 from pairtile.report.results import Results
-from pairtile.report.sections.page_section import CaptionedFigure, PageSection
 
 MAX_LABELS, MAX_EDGES = 40, 10
 

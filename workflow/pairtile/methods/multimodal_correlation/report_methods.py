@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from pairtile.methods.multimodal_correlation.report_findings import as_set, mixture
 from pairtile.methods.multimodal_correlation.report_results import mode_results
-from pairtile.report import references as papers
 from pairtile.report.formats import count, counted, listed, plain
-from pairtile.report.method_text import Reference
+from pairtile.report.method_report import Reference
 from pairtile.report.methods_parts import (
     Part,
     evaluation_part,
@@ -17,9 +16,12 @@ from pairtile.report.methods_parts import (
     section,
     versions,
 )
+from pairtile.report.references import read_references
 
 if TYPE_CHECKING:
     from pairtile.report.results import Results
+
+papers = read_references(__package__)
 
 CRITERIA: dict[str, Part] = {
     "icl": (

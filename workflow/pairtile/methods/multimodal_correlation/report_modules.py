@@ -10,9 +10,8 @@ import pandas as pd
 from pairtile.methods.multimodal_correlation.report_conditions import name_of
 from pairtile.methods.multimodal_correlation.report_results import ModeResults, mode_results
 from pairtile.report.formats import count, number, percent
-from pairtile.report.method_report import Grouping
+from pairtile.report.method_report import CaptionedFigure, Grouping, PageSection
 from pairtile.report.results import Results
-from pairtile.report.sections.page_section import CaptionedFigure, PageSection
 from pairtile.statistics.modules import module_table
 
 MAX_MODULES, MAX_MEMBERS = 100, 200

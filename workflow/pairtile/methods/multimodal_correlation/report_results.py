@@ -62,7 +62,7 @@ class ModeResults:
     def threshold(self) -> float | None:
         """Least size of an edge's correlation; None where none was found."""
         found = self.arrays.get("threshold")
-        return None if found is None or np.isnan(found[0]) else float(found[0])
+        return None if found is None or np.isnan(found) else float(found)
 
     def table(self, prefix: str) -> pd.DataFrame:
         """Arrays ``curve_...`` or ``spacings_...`` as a table; empty where there are none."""

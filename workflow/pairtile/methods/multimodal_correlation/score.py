@@ -122,7 +122,7 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
         return edge, edge
 
     @classmethod
-    def blocks_bytes(
+    def tile_memory_bytes(
         cls,
         config: MultimodalCorrelationConfig,
         state: State,

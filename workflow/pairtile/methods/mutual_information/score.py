@@ -109,7 +109,7 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         return threads * 1e6 / max(0.1, (samples * order * bins + 10 * bins * bins) / 9e3)
 
     @classmethod
-    def blocks_bytes(
+    def tile_memory_bytes(
         cls, config: MutualInformationConfig, state: State, backend: str, rows: int, columns: int
     ) -> int:
         """Weights of all genes are kept where there is room; a null keeps those of its columns,
@@ -119,7 +119,7 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         draws = permutations_needed(config.null.permutations, config.keep, pairs)
         nulls = len(class_pairs(int(entropy_classes(state["entropy_bits"]).max(initial=0)) + 1))
         if backend == "cuda":
-            blocks = super().blocks_bytes(config, state, backend, rows, columns)
+            blocks = super().tile_memory_bytes(config, state, backend, rows, columns)
             return blocks + drawn_bytes(draws, samples, nulls, 0)
         kept, beside = weights_bytes(config.estimator.bins, config.estimator.order)
         of_tiles = min(kept * samples * genes, max(KEPT_BYTES, kept * samples * (rows + columns)))
@@ -323,4 +323,4 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         return rank_pairs(self, merged)
 
     def score_histogram(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
-        return score_histogram(self, merged, network.threshold_bits)
+        return score_histogram(self, merged, network.threshold_value)

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.api.prepare import as_expression
 from pairtile.api.regulators import regulator_rows
 from pairtile.api.settings import analysis_config
+from pairtile.api.table import ExpressionTable, as_table
 from pairtile.engine.in_memory import merged_in_memory
 from pairtile.gpu.device import choose
-from pairtile.methods.predictor_pairs.api_input import (
-    expression_or_levels,
-    one_table,
-    series_of_samples,
+from pairtile.io.expression import Expression
+from pairtile.methods.predictor_pairs.config import (
+    KeepSetsConfig,
+    PredictorPairsConfig,
+    QuantizeConfig,
 )
-from pairtile.methods.predictor_pairs.config import PredictorPairsConfig
-from pairtile.methods.predictor_pairs.network_sets import edges_of_sets, kept_sets, members
+from pairtile.methods.predictor_pairs.network import edges_of_sets, kept_sets, members
 from pairtile.methods.predictor_pairs.prepare import prepare_predictor_input
-from pairtile.methods.predictor_pairs.prepare_input import PredictorInput
+from pairtile.methods.predictor_pairs.read_input import Levels, PredictorInput, Series, levels_of
 from pairtile.methods.predictor_pairs.score import PredictorPairs
 from pairtile.methods.predictor_pairs.state import search_input
-from pairtile.methods.predictor_pairs.tables import judged_sets, named_sets
+from pairtile.methods.predictor_pairs.tables import named_sets, tested_sets
 from pairtile.preprocess.expression import Prepared
 from pairtile.simulate import BooleanSimulation
 
@@ -190,7 +194,7 @@ def predictor_pairs(
             rows = regulator_rows(genes, table.labels, named=table.genes is not None, name=key)
             listed[key] = [names[row] for row in rows]
     given = PredictorInput(
-        expression_or_levels(table, expression, config["quantize"]),
+        expression_or_levels(table, expression, config.quantize),
         series_of_samples(series, table),
         **listed,
     )
@@ -198,21 +202,21 @@ def predictor_pairs(
     ready = search_input(config, prepared, int(seed))
     opened = PredictorPairs(config, ready.state, choose(backend), "float64")
     tiles = opened.space(ready.state).tiles(*opened.tile_edges(opened.config, ready.state))
-    sets = judged_sets(opened, merged_in_memory(opened, tiles, int(seed)))
-    cautions = [*ready.warnings, *opened.cautions(sets)]
-    for caution in cautions:
-        warnings.warn(caution, stacklevel=2)
+    sets = tested_sets(opened, merged_in_memory(opened, tiles, int(seed)))
+    found_warnings = [*ready.warnings, *opened.warnings(sets)]
+    for text in found_warnings:
+        warnings.warn(text, stacklevel=2)
     kept = pd.Index(names).get_indexer(pd.Index(prepared.genes))
     found = _labelled(named_sets(sets, table.labels[kept].to_numpy()), table.labels.dtype)
     found.attrs = {
         "counts": dict(ready.counts),
         "notes": list(ready.notes),
-        "warnings": cautions,
+        "warnings": found_warnings,
         "device": opened.device.name,
         "settings": {
-            **{key: config[key] for key in ("lag", "null", "quantize")},
+            **config.model_dump(include={"lag", "null", "quantize"}),
             **ready.parameters,
-            "estimator": {**config["estimator"], **ready.parameters["estimator"]},
+            "estimator": config.estimator.model_dump() | ready.parameters["estimator"],
             "seed": int(seed),
         },
     }
@@ -273,17 +277,126 @@ def predictor_edges(sets: pd.DataFrame, keep: Mapping[str, float] | str = "best"
         raise ValueError(
             f"sets: found no column {', '.join(missing)}; expected a table of predictor_pairs"
         )
-    if not (isinstance(keep, str) and keep == "all"):
-        keep = analysis_config(PredictorPairsConfig, keep=keep)["keep"]
-    if isinstance(keep, Mapping) and len(sets) and sets["p_value"].isna().all():
-        raise ValueError(f"keep: found {dict(keep)}; expected best or all (there are no p-values)")
+    every = isinstance(keep, str) and keep == "all"
+    rule = "best" if every else analysis_config(PredictorPairsConfig, keep=keep).keep
+    if isinstance(rule, KeepSetsConfig) and len(sets) and sets["p_value"].isna().all():
+        raise ValueError(
+            f"keep: found {rule.model_dump()}; expected best or all (there are no p-values)"
+        )
     ends = ["target", *members(sets)]
     labels = pd.Index(pd.concat([sets[end] for end in ends]).unique()).sort_values()
     numbered = sets.assign(**{end: labels.get_indexer(sets[end]) for end in ends})
     varied = numbered["target_entropy_bits"] > 0.0
-    chosen = numbered[varied] if keep == "all" else kept_sets(numbered, keep)
+    chosen = numbered[varied] if every else kept_sets(numbered, rule)
     edges = edges_of_sets(chosen)
     for end in ("source", "target"):
         edges[end] = labels[edges[end].to_numpy()]
     edges.attrs = {"directed": True}
     return edges
+
+
+_SHOWN = 3
+
+
+def one_table(
+    expression: Any, levels: Any, *, orientation: str, layer: str | None
+) -> ExpressionTable:
+    """The table that was given, as expression or as levels; ValueError unless it is one."""
+    if (expression is None) == (levels is None):
+        found = "neither" if expression is None else "both"
+        raise ValueError(f"expression, levels: found {found}; expected one of them")
+    if isinstance(expression, BooleanSimulation):
+        raise ValueError("expression: found levels of a simulation; expected levels=simulation")
+    if levels is None:
+        return as_table(expression, orientation=orientation, layer=layer)
+    if isinstance(levels, BooleanSimulation):
+        frame = pd.DataFrame(levels.levels, index=levels.genes, columns=levels.samples)
+        return as_table(frame, name="levels")
+    return as_table(levels, orientation=orientation, layer=layer, name="levels")
+
+
+def expression_or_levels(
+    table: ExpressionTable, expression: Any, quantize: QuantizeConfig
+) -> Expression | Prepared | Levels:
+    """The table as preparation takes it; without ``expression`` it holds levels.
+
+    Raises
+    ------
+    ValueError
+        Two genes whose labels are written alike.
+    InputError
+        Levels that are none, see ``levels_of``.
+    """
+    if isinstance(expression, Prepared):
+        return expression
+    given = as_expression(table, expression if isinstance(expression, Expression) else None)
+    names = pd.Index(given.genes)
+    if not names.is_unique:
+        raise ValueError(
+            f"{'levels' if expression is None else 'expression'}: found two genes that are written "
+            f"{names[names.duplicated()][0]!r}; expected each name once"
+        )
+    if expression is not None:
+        return given
+    n_levels = None if quantize.levels == "auto" else quantize.levels
+    return levels_of(replace(given, source="levels"), n_levels=n_levels)
+
+
+def series_of_samples(series: Any, table: ExpressionTable) -> Series | None:
+    """The time series of each sample.
+
+    Parameters
+    ----------
+    series
+        None; or one label for each sample, in their order; or, for samples with names, a mapping
+        or a pandas Series from sample to label.
+    table
+        Whose samples they are.
+
+    Raises
+    ------
+    ValueError
+        Labels of another number than there are samples; samples without a label; a mapping for
+        samples without names.
+    """
+    if series is None:
+        return None
+    n_unused = 0
+    if isinstance(series, pd.Series | Mapping):
+        labels, n_unused = _by_name(pd.Series(series), table)
+    else:
+        if isinstance(series, str) or not isinstance(series, Sequence | np.ndarray | pd.Index):
+            raise ValueError(
+                f"series: found {series!r}; expected a label for each sample, or a mapping from "
+                "sample to label"
+            )
+        labels = np.asarray(series)
+        if labels.shape != (table.n_samples,):
+            raise ValueError(
+                f"series: found shape {labels.shape}; expected a label for each of "
+                f"{table.n_samples} samples"
+            )
+    numbers, names = pd.factorize(labels)
+    if (numbers < 0).any():
+        missing = int((numbers < 0).sum())
+        raise ValueError(f"series: found {missing} samples without a label; expected one for each")
+    return Series(numbers.astype(np.int32), [str(name) for name in names], n_unused)
+
+
+def _by_name(series: pd.Series[Any], table: ExpressionTable) -> tuple[NDArray[Any], int]:
+    if table.samples is None:
+        raise ValueError(
+            "series: found labels by the name of the sample; expected a label for each sample, in "
+            "their order, since the samples have no names"
+        )
+    if not series.index.is_unique:
+        twice = series.index[series.index.duplicated()][0]
+        raise ValueError(f"series: found sample {twice!r} more than once; expected each once")
+    absent = table.samples[~table.samples.isin(series.index)]
+    if len(absent):
+        shown = ", ".join(map(repr, absent[:_SHOWN])) + (", ..." if len(absent) > _SHOWN else "")
+        raise ValueError(
+            f"series: found none for {len(absent)} of {table.n_samples} samples ({shown}); "
+            "expected one for each sample, named as in the table"
+        )
+    return series.reindex(table.samples).to_numpy(), len(series) - table.n_samples

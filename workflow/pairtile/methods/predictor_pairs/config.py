@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Discriminator, Field, Tag, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from pairtile.config.models import ConfigModel
 from pairtile.config.network import (
@@ -17,11 +26,115 @@ from pairtile.config.network import (
     gold_standard_field,
 )
 from pairtile.config.preprocess import TableAnalysis
-from pairtile.config.values import EXPECTED, Choice, Form, Number, Switch, Whole, refusal
-from pairtile.methods.predictor_pairs.config_quantize import Quantize
+from pairtile.config.values import EXPECTED, Choice, Form, Number, Switch, Whole, listed, refusal
+
+Rule = Literal["mean_split", "extreme_split", "quantile", "kmeans", "thresholds"]
+
+DEFAULT_LEVELS = 3
+MIN_LEVELS, MAX_LEVELS = 2, 4
+
+LEVELS_OF_RULE: Mapping[str, tuple[int, ...]] = {
+    "mean_split": (2, 3),
+    "extreme_split": (3,),
+    "quantile": (2, 3, 4),
+    "kmeans": (2, 3, 4),
+    "thresholds": (2, 3, 4),
+}
+"""How many levels each rule can make."""
+
+_THRESHOLDS_FORM = "a list of 1 to 3 increasing numbers, such as [2.5, 6], or null"
 
 
-class PredictorSearch(ConfigModel):
+def _increasing(thresholds: Any) -> Any:
+    if thresholds is None:
+        return None
+    if not isinstance(thresholds, list | tuple) or not 1 <= len(thresholds) < MAX_LEVELS:
+        raise refusal(_THRESHOLDS_FORM)
+    try:
+        numbers = [float(x) for x in thresholds]
+    except (TypeError, ValueError, OverflowError):
+        return tuple(thresholds)  # refused below, one by one
+    if any(a >= b for a, b in pairwise(numbers)):
+        raise refusal(_THRESHOLDS_FORM)
+    return tuple(thresholds)
+
+
+Thresholds = Annotated[
+    tuple[Annotated[float, Number()], ...] | None,
+    BeforeValidator(_increasing, json_schema_input_type=list[Annotated[float, Number()]] | None),
+    Form(_THRESHOLDS_FORM),
+]
+
+
+class QuantizeConfig(ConfigModel):
+    """How the values of each gene become levels 0, 1, ... (low to high), each gene by itself over
+    all its observed samples. A gene that never changes has level 0 everywhere; a missing value
+    stays missing."""
+
+    levels: Annotated[Literal["auto"] | int, Whole(MIN_LEVELS, MAX_LEVELS, word="auto")] = Field(
+        default="auto",
+        description=(
+            "How many levels. `auto`: 3 for an expression table (with `rule: thresholds` one more "
+            "than there are thresholds), and for a table of `levels` as many as it holds. 2 "
+            "(binary) needs the fewest samples; each level more multiplies the combinations of "
+            "predictor levels, and with them the samples that it takes to see each."
+        ),
+    )
+    rule: Annotated[Rule, Choice()] = Field(
+        default="mean_split",
+        description=(
+            "Where the borders between levels lie; a value on a border belongs to the lower level. "
+            "`mean_split`: values as z-scores (mean 0, standard deviation 1); 2 levels: above the "
+            "mean or not; 3 levels: borders at a third of the mean of the negative z-scores and a "
+            "third of the mean of the others. `extreme_split`: 3 levels, borders at a third of the "
+            "lowest and a third of the highest z-score. `quantile`: as many samples in each level "
+            "as ties allow. `kmeans`: the levels whose values lie closest together (least sum of "
+            "squares, exact). `thresholds`: your own borders, the same for all genes. "
+            "`mean_split` and `extreme_split` make no 4 levels."
+        ),
+    )
+    thresholds: Thresholds = Field(
+        default=None,
+        description=(
+            "The borders for `rule: thresholds`, one fewer than there are levels, in units of the "
+            "values after `preprocess` (z-scores under `normalize: zscore`). null for other rules."
+        ),
+    )
+
+    @model_validator(mode="after")
+    def _thresholds_fit(self) -> Self:
+        if self.rule != "thresholds":
+            if self.thresholds is not None:
+                raise refusal("null, or rule: thresholds beside it", key="thresholds")
+        elif self.thresholds is None:
+            raise refusal("a list of increasing numbers for rule: thresholds", key="thresholds")
+        elif self.levels not in ("auto", len(self.thresholds) + 1):
+            raise refusal(
+                f"auto or {len(self.thresholds) + 1} for {len(self.thresholds)} thresholds",
+                key="levels",
+            )
+        return self
+
+    def for_expression(self) -> QuantizeConfig:
+        """This section with ``levels`` decided for an expression table.
+
+        Raises PydanticCustomError where the rule does not make so many levels.
+        """
+        levels = self.levels
+        if levels == "auto":
+            levels = len(self.thresholds) + 1 if self.thresholds else DEFAULT_LEVELS
+        able = LEVELS_OF_RULE[self.rule]
+        if levels not in able:
+            others = [rule for rule, numbers in LEVELS_OF_RULE.items() if levels in numbers]
+            raise refusal(
+                f"{listed([str(n) for n in able])} for rule: {self.rule} ({levels} levels with "
+                f"{listed(others)})",
+                key="levels",
+            )
+        return self.model_copy(update={"levels": levels})
+
+
+class PredictorEstimatorConfig(ConfigModel):
     """The search: which sets of predictors tell most of a target. Its criterion is the mean
     conditional entropy of the target's level given the levels of the set, in bits: 0 where the set
     tells the target's level in every sample, and the target's own entropy where it tells nothing.
@@ -81,7 +194,7 @@ class PredictorSearch(ConfigModel):
     )
 
 
-class PredictorNull(ConfigModel):
+class PredictorNullConfig(ConfigModel):
     """How good the best sets are by chance: p-values from shuffled targets."""
 
     kind: Annotated[Literal["permutation", "circular_shift"], Choice()] = Field(
@@ -110,16 +223,34 @@ class PredictorNull(ConfigModel):
     )
 
 
-class KeepSetsByPValue(ConfigModel):
+class KeepSetsConfig(ConfigModel):
+    """Keep the reported sets with at most this value in a column of their table."""
+
+    key: ClassVar[str]
+    column: ClassVar[str]
+
+    @property
+    def limit(self) -> float:
+        """The largest value that is kept."""
+        return float(getattr(self, self.key))
+
+
+class KeepSetsByPValueConfig(KeepSetsConfig):
     """Keep sets by p-value."""
+
+    key: ClassVar[str] = "p_value"
+    column: ClassVar[str] = "p_value"
 
     p_value: Annotated[float, Number(above=0, high=1)] = Field(
         description="Keep the reported sets whose permutation p-value is at most this."
     )
 
 
-class KeepSetsByFdr(ConfigModel):
+class KeepSetsByFdrConfig(KeepSetsConfig):
     """Keep sets by false discovery rate."""
+
+    key: ClassVar[str] = "fdr"
+    column: ClassVar[str] = "q_value"
 
     fdr: Annotated[float, Number(above=0, high=1)] = Field(
         description=(
@@ -129,13 +260,12 @@ class KeepSetsByFdr(ConfigModel):
     )
 
 
-_KEEP_SECTIONS = (KeepSetsByPValue, KeepSetsByFdr)
 _KEEP_FORMS = "best, {p_value: x} or {fdr: x} (one of them)"
 
 
 def _keep_form(value: Any) -> str | None:
-    if isinstance(value, _KEEP_SECTIONS):
-        return f"<{next(iter(type(value).model_fields))}>"
+    if isinstance(value, KeepSetsConfig):
+        return f"<{value.key}>"
     if isinstance(value, Mapping):
         key = next(iter(value)) if len(value) == 1 else None
         return f"<{key}>" if key in ("p_value", "fdr") else None
@@ -143,8 +273,8 @@ def _keep_form(value: Any) -> str | None:
 
 
 KeepSets = Annotated[
-    Annotated[KeepSetsByPValue, Tag("<p_value>")]
-    | Annotated[KeepSetsByFdr, Tag("<fdr>")]
+    Annotated[KeepSetsByPValueConfig, Tag("<p_value>")]
+    | Annotated[KeepSetsByFdrConfig, Tag("<fdr>")]
     | Annotated[Literal["best"], Tag("<best>")],
     Discriminator(
         _keep_form,
@@ -181,8 +311,8 @@ class PredictorPairsConfig(TableAnalysis):
             "does nothing, and of `preprocess` only `min_samples` and `drop_constant` count."
         ),
     )
-    quantize: Quantize = Field(
-        default=Quantize(), description="How expression values become levels."
+    quantize: QuantizeConfig = Field(
+        default=QuantizeConfig(), description="How expression values become levels."
     )
     lag: Annotated[int, Whole(0, 1000)] = Field(
         default=1,
@@ -217,11 +347,12 @@ class PredictorPairsConfig(TableAnalysis):
         ),
     )
     gold_standard: OptionalPath = gold_standard_field()
-    estimator: PredictorSearch = Field(
-        default=PredictorSearch(), description="How sets of predictors are scored and searched."
+    estimator: PredictorEstimatorConfig = Field(
+        default=PredictorEstimatorConfig(),
+        description="How sets of predictors are scored and searched.",
     )
-    null: PredictorNull = Field(
-        default=PredictorNull(), description="The null distribution, for p- and q-values."
+    null: PredictorNullConfig = Field(
+        default=PredictorNullConfig(), description="The null distribution, for p- and q-values."
     )
     keep: KeepSets = Field(
         default="best",
@@ -258,9 +389,16 @@ class PredictorPairsConfig(TableAnalysis):
     def table_path(self) -> str | None:
         return self.expression if self.levels is None else self.levels
 
+    @property
+    def table(self) -> str:
+        """The path of the table, of expression or of levels."""
+        path = self.table_path()
+        assert path is not None  # _one_table
+        return path
+
     @field_validator("quantize")
     @classmethod
-    def _levels_decided(cls, quantize: Quantize, info: ValidationInfo) -> Quantize:
+    def _levels_decided(cls, quantize: QuantizeConfig, info: ValidationInfo) -> QuantizeConfig:
         from_expression = info.data.get("expression") is not None
         return quantize.for_expression() if from_expression else quantize
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,15 +9,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.config.preprocess import Preprocess
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
 from pairtile.io.regulators import match_regulators
 from pairtile.methods.predictor_pairs.config import PredictorPairsConfig
-from pairtile.methods.predictor_pairs.prepare_input import PredictorInput, read_predictor_input
 from pairtile.methods.predictor_pairs.quantize import quantize
-from pairtile.methods.predictor_pairs.read_levels import MISSING_LEVEL, Levels
-from pairtile.methods.predictor_pairs.read_series import Series
-from pairtile.methods.predictor_pairs.transitions import Transitions, transitions
+from pairtile.methods.predictor_pairs.read_input import (
+    MISSING_LEVEL,
+    Levels,
+    PredictorInput,
+    Series,
+    read_predictor_input,
+)
 from pairtile.preprocess.expression import Prepared, prepare_expression
 
 _SHOWN = 5
@@ -108,12 +111,12 @@ def prepare_predictor_input(
     account = _Account(prepared)
     series = _series(config, prepared, given.series, account)
     found = _transitions(config, series, account)
-    predictors = account.chosen(config, "regulators", "regulator", given.regulators)
-    targets = account.chosen(config, "targets", "target", given.targets)
+    predictors = account.chosen("regulators", given.regulators, config.regulators)
+    targets = account.chosen("targets", given.targets, config.targets)
     _check_candidates(config, predictors, targets, account)
-    account.tell_levels(levels, n_levels, targets)
+    account.describe_levels(levels, n_levels, targets)
     items = _items(prepared.items, levels, n_levels)
-    if config["regulators"] is not None:
+    if config.regulators is not None:
         items.loc[predictors, "is_regulator"] = True
     items.loc[targets, "is_target"] = True
     return PreparedPredictors(
@@ -131,7 +134,7 @@ def prepare_predictor_input(
         warnings=account.warnings,
         parameters={
             "preprocess": prepared.parameters,
-            "quantize": {**config["quantize"], "levels": n_levels},
+            "quantize": config.quantize.model_dump() | {"levels": n_levels},
         },
     )
 
@@ -143,13 +146,13 @@ def _levels(
     if not isinstance(table, Levels):
         prepared = table
         if isinstance(prepared, Expression):
-            prepared = prepare_expression(prepared, config["preprocess"])
+            prepared = prepare_expression(prepared, config.preprocess)
         return (
             prepared,
-            quantize(prepared.values, config["quantize"]),
-            int(config["quantize"]["levels"]),
+            quantize(prepared.values, config.quantize),
+            int(config.quantize.levels),
         )
-    prepared = _filter_levels(table, config["preprocess"])
+    prepared = _filter_levels(table, config.preprocess)
     missing = np.isnan(prepared.values)
     return (
         prepared,
@@ -158,12 +161,11 @@ def _levels(
     )
 
 
-def _filter_levels(table: Levels, preprocess: Mapping[str, Any]) -> Prepared:
+def _filter_levels(table: Levels, preprocess: Preprocess) -> Prepared:
     values = np.where(table.values == MISSING_LEVEL, np.nan, table.values.astype(np.float64))
-    filters = {key: preprocess[key] for key in ("min_samples", "drop_constant")}
     as_they_are = Expression(values, table.genes, table.samples, table.source, table.notes)
-    prepared = prepare_expression(as_they_are, {"log2": False, **filters})
-    prepared.parameters["log2_requested"] = preprocess["log2"]
+    prepared = prepare_expression(as_they_are, preprocess.model_copy(update={"log2": False}))
+    prepared.parameters["log2_requested"] = preprocess.log2
     prepared.notes = [
         *table.notes,
         f"The table holds {table.n_levels} levels; they are used as they are.",
@@ -177,7 +179,7 @@ def _series(
     """The time series of each sample."""
     n_samples = len(prepared.samples)
     if series is None:
-        if config["lag"]:
+        if config.lag:
             account.notes.append(
                 f"The {n_samples} samples are taken for one time series, in the table's order."
             )
@@ -185,7 +187,7 @@ def _series(
     account.counts["series"] = len(series.names)
     if series.n_unused:
         account.notes.append(
-            f"{series.n_unused} samples in {config['series']} are not in the table; they are "
+            f"{series.n_unused} samples in {config.series} are not in the table; they are "
             "passed over."
         )
     return series.numbers
@@ -196,9 +198,9 @@ def _transitions(
     series: NDArray[np.int32],
     account: _Account,
 ) -> Transitions:
-    lag, least, n_samples = config["lag"], config["preprocess"]["min_samples"], len(series)
-    table = config["expression"] if config["levels"] is None else config["levels"]
-    found = transitions(n_samples, lag, series, source=config["series"] or table)
+    lag, least, n_samples = config.lag, config.preprocess.min_samples, len(series)
+    table = config.table
+    found = transitions(n_samples, lag, series, source=config.series or table)
     if found.n_short:
         account.warnings.append(
             f"{found.n_short} of {found.n_series} series have no more than {lag} samples, too few "
@@ -221,12 +223,12 @@ def _check_candidates(
     targets: NDArray[np.int32],
     account: _Account,
 ) -> None:
-    wanted = config["estimator"]["cardinality"]
-    own = 0 if config["estimator"]["self"] else np.isin(targets, predictors).astype(int)
+    wanted = config.estimator.cardinality
+    own = 0 if config.estimator.self else np.isin(targets, predictors).astype(int)
     lacking = int((np.broadcast_to(predictors.size - own, targets.shape) < wanted).sum())
     if lacking == targets.size:
         raise InputError.at(
-            config["regulators"] or config["levels"] or config["expression"],
+            config.regulators or config.table,
             "",
             f"{predictors.size} candidate predictors among the kept genes",
             f"at least {wanted} beside the target for estimator.cardinality: {wanted}",
@@ -257,14 +259,14 @@ class _Account:
         self.warnings = list(prepared.warnings)
         self._genes = prepared.genes
 
-    def chosen(
-        self, config: PredictorPairsConfig, key: str, kind: str, names: list[str] | None
-    ) -> NDArray[np.int32]:
-        """Rows of the genes that are listed under ``key``; all where nothing is."""
+    def chosen(self, key: str, names: list[str] | None, source: str | None) -> NDArray[np.int32]:
+        """Rows of the genes that are listed under ``key``, in ``source``; all without a list."""
         if names is None:
             rows = np.arange(len(self._genes), dtype=np.int32)
         else:
-            rows, absent = match_regulators(names, self._genes, config[key], kind)
+            rows, absent = match_regulators(
+                names, self._genes, source or key, key.removesuffix("s")
+            )
             self.counts[f"{key}_listed"] = len(names)
             if absent:
                 shown = ", ".join(absent[:_SHOWN]) + (", ..." if len(absent) > _SHOWN else "")
@@ -274,7 +276,7 @@ class _Account:
         self.counts[f"{key}_used"] = int(rows.size)
         return rows
 
-    def tell_levels(
+    def describe_levels(
         self, levels: NDArray[np.int8], n_levels: int, targets: NDArray[np.int32]
     ) -> None:
         """What the levels look like, and what that means for the search."""
@@ -296,3 +298,80 @@ class _Account:
                 f"{n_targets} of {targets.size} targets have the same level in all samples: every "
                 "set of predictors tells it, so their best set means nothing."
             )
+
+
+@dataclass(frozen=True)
+class Transitions:
+    """Pairs of samples: predictors are read in one, the target in the other, ``lag`` steps later.
+
+    ``source_samples``, ``target_samples``: int32, shape (transitions,), column numbers of the
+    table. They stand series by series, each in the order of time, so that the transitions of one
+    series are neighbours; ``series``: int32, the series of each. ``n_short``: series that are too
+    short to have a transition; ``n_series``: all of them.
+    """
+
+    source_samples: NDArray[np.int32]
+    target_samples: NDArray[np.int32]
+    series: NDArray[np.int32]
+    n_series: int
+    n_short: int
+
+    def __len__(self) -> int:
+        return len(self.source_samples)
+
+
+def transitions(
+    n_samples: int,
+    lag: int,
+    series: NDArray[np.int32] | None = None,
+    source: str = "series",
+) -> Transitions:
+    """All pairs of samples that lie ``lag`` steps apart in the same series.
+
+    Within a series, time runs as the samples stand in the table, whether or not samples of other
+    series stand between them; no pair joins two series. With ``lag`` 0 every sample is paired with
+    itself.
+
+    Parameters
+    ----------
+    n_samples : samples of the table
+    lag : 0 or more
+    series : int32, shape (samples,), not negative; None: all samples are one series
+    source : where the series come from, for the message
+
+    Raises
+    ------
+    InputError
+        If no series is longer than ``lag``, so that there is no pair at all.
+
+    Examples
+    --------
+    >>> found = transitions(5, 1, np.array([0, 0, 1, 0, 1], dtype=np.int32))
+    >>> list(zip(found.source_samples.tolist(), found.target_samples.tolist()))
+    [(0, 1), (1, 3), (2, 4)]
+    """
+    numbers = np.zeros(n_samples, dtype=np.int32) if series is None else np.asarray(series)
+    if numbers.shape != (n_samples,):
+        raise ValueError(f"series has shape {numbers.shape}; expected ({n_samples},)")
+    if lag < 0:
+        raise ValueError(f"lag is {lag}; expected 0 or more")
+    order = np.argsort(numbers, kind="stable").astype(np.int32)
+    earlier, later = order[: max(n_samples - lag, 0)], order[lag:]
+    same = numbers[earlier] == numbers[later]
+    _, lengths = np.unique(numbers, return_counts=True)
+    if not same.any():
+        longest = int(lengths.max(initial=0))
+        raise InputError.at(
+            source,
+            "",
+            f"{len(lengths)} series of at most {longest} sample{'s' if longest != 1 else ''}",
+            f"a series of at least {lag + 1} samples for lag: {lag} (set lag: 0 if the samples are "
+            "no time series)",
+        )
+    return Transitions(
+        source_samples=earlier[same],
+        target_samples=later[same],
+        series=numbers[earlier[same]].astype(np.int32),
+        n_series=len(lengths),
+        n_short=int((lengths <= lag).sum()),
+    )

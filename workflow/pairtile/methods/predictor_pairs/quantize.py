@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
+from numba import njit, prange
 from numpy.typing import NDArray
 
-from pairtile.errors import ConfigError
-from pairtile.methods.predictor_pairs.kmeans import kmeans_borders
-from pairtile.methods.predictor_pairs.read_levels import MISSING_LEVEL
+from pairtile.methods.predictor_pairs.config import QuantizeConfig
+from pairtile.methods.predictor_pairs.read_input import MISSING_LEVEL
 from pairtile.preprocess.statistics import row_blocks
 
 
-def quantize(values: NDArray[np.float64], settings: Mapping[str, Any]) -> NDArray[np.int8]:
+def quantize(values: NDArray[np.float64], settings: QuantizeConfig) -> NDArray[np.int8]:
     """Turn the values of each gene into levels, over its observed samples.
 
     Every rule finds ``levels`` - 1 borders for a gene; a value's level is the number of borders
@@ -35,9 +34,8 @@ or empty |
     Parameters
     ----------
     values : float64, shape (genes, samples), NaN where missing
-    settings : the configuration's section ``quantize``
-        ``levels`` (2 to 4), ``rule`` (default mean_split), ``thresholds`` (with that rule only:
-        levels - 1 increasing numbers).
+    settings : the configuration's section ``quantize``, checked; ``levels: auto`` is as many as an
+        expression table gets
 
     Returns
     -------
@@ -45,28 +43,21 @@ or empty |
         0 to levels - 1, -1 where missing. A gene that is constant over its observed samples has
         level 0 there, under ``thresholds`` too.
 
-    Raises
-    ------
-    ConfigError
-        For a rule that does not exist or does not make so many levels, and for thresholds that are
-        no increasing numbers, or not levels - 1 of them.
-
     Notes
     -----
     Sources: mean_split and extreme_split, the normal transform of DimReduction (Lopes, Martins-Jr
     & Cesar 2008, BMC Bioinformatics 9:451).
     """
-    levels, rule, thresholds = _checked(settings)
+    settings = settings.for_expression()
     values = np.asarray(values, dtype=np.float64)
     result = np.empty(values.shape, dtype=np.int8)
     for rows in row_blocks(values.shape):
-        result[rows] = _block_levels(values[rows], levels, rule, thresholds)
+        result[rows] = _block_levels(values[rows], settings)
     return result
 
 
-def _block_levels(
-    values: NDArray[np.float64], levels: int, rule: str, thresholds: NDArray[np.float64]
-) -> NDArray[np.int8]:
+def _block_levels(values: NDArray[np.float64], settings: QuantizeConfig) -> NDArray[np.int8]:
+    levels, rule = int(settings.levels), settings.rule
     observed = ~np.isnan(values)
     low = np.where(observed, values, np.inf).min(axis=1, initial=np.inf)
     high = np.where(observed, values, -np.inf).max(axis=1, initial=-np.inf)
@@ -80,7 +71,9 @@ def _block_levels(
         elif rule == "kmeans":
             borders = kmeans_borders(values, levels)
         else:
-            borders = np.broadcast_to(thresholds, (len(values), levels - 1))
+            borders = np.broadcast_to(
+                np.asarray(settings.thresholds, np.float64), (len(values), levels - 1)
+            )
     result = np.zeros(values.shape, dtype=np.int8)
     for k in range(levels - 1):
         # A NaN is above nothing.
@@ -130,13 +123,6 @@ _RULES_ON_Z: dict[str, Callable[[NDArray[np.float64], int], NDArray[np.float64]]
     "mean_split": _mean_split,
     "extreme_split": _extreme_split,
 }
-_LEVELS_OF_RULE = {
-    "mean_split": (2, 3),
-    "extreme_split": (3,),
-    "quantile": (2, 3, 4),
-    "kmeans": (2, 3, 4),
-    "thresholds": (2, 3, 4),
-}
 
 
 def _quantiles(values: NDArray[np.float64], levels: int) -> NDArray[np.float64]:
@@ -148,28 +134,125 @@ def _quantiles(values: NDArray[np.float64], levels: int) -> NDArray[np.float64]:
     return np.take_along_axis(ordered, at, axis=1)
 
 
-def _checked(settings: Mapping[str, Any]) -> tuple[int, str, NDArray[np.float64]]:
-    rule = settings.get("rule", "mean_split")
-    levels = settings["levels"]
-    given = settings.get("thresholds")
-    if rule not in _LEVELS_OF_RULE:
-        raise _refused("rule", rule, ", ".join(_LEVELS_OF_RULE))
-    if levels not in _LEVELS_OF_RULE[rule] or isinstance(levels, bool):
-        able = " or ".join(str(n) for n in _LEVELS_OF_RULE[rule])
-        raise _refused("levels", levels, f"{able} for rule: {rule}")
-    if rule != "thresholds":
-        if given is not None:
-            raise _refused("thresholds", given, f"none for rule: {rule}")
-        return int(levels), rule, np.empty(0)
-    thresholds = np.asarray([] if given is None else given, dtype=np.float64)
-    if (
-        thresholds.shape != (levels - 1,)
-        or not np.isfinite(thresholds).all()
-        or (np.diff(thresholds) <= 0).any()
-    ):
-        raise _refused("thresholds", given, f"{levels - 1} increasing number(s)")
-    return int(levels), rule, thresholds
+def kmeans_borders(values: NDArray[np.float64], n_clusters: int) -> NDArray[np.float64]:
+    """The borders between the clusters of each row.
+
+    Parameters
+    ----------
+    values : float64, shape (rows, samples), C order, NaN where missing
+    n_clusters : 2 or more
+
+    Returns
+    -------
+    float64, shape (rows, n_clusters - 1), increasing: the greatest value of each cluster but the
+    last, so that a value's cluster is the number of borders below it. A row with fewer distinct
+    values than clusters has one cluster for each of them, and infinite borders after those.
+
+    Notes
+    -----
+    The partition with the least sum of squared distances from the clusters' means, by dynamic
+    programming over the sorted values (Wang & Song 2011, The R Journal 3:29), divide and conquer
+    within each step (O(clusters x samples x log samples)). It works on distinct values with their
+    counts, so equal values are always together. Of partitions that are equally good the one with
+    the lower borders is taken.
+    """
+    borders = np.full((len(values), n_clusters - 1), np.inf)
+    if values.size:
+        _all_borders(np.ascontiguousarray(values, dtype=np.float64), n_clusters, borders)
+    return borders
 
 
-def _refused(key: str, found: object, expected: str) -> ConfigError:
-    return ConfigError.at("quantize", key, repr(found), expected)
+@njit(cache=True, parallel=True)
+def _all_borders(values, n_clusters, borders):  # type: ignore[no-untyped-def]
+    for row in prange(values.shape[0]):
+        _borders(values[row], n_clusters, borders[row])
+
+
+@njit(cache=True)
+def _borders(row, n_clusters, borders):  # type: ignore[no-untyped-def]
+    ordered = np.sort(row[~np.isnan(row)])
+    distinct, weight = _distinct(ordered)
+    n = distinct.size
+    if n <= n_clusters:
+        for k in range(n - 1):
+            borders[k] = distinct[k]
+        return
+    # Centred and scaled, so that sums of squares neither cancel nor overflow.
+    scaled = (distinct - distinct[n // 2]) / max(
+        distinct[n - 1] - distinct[n // 2], distinct[n // 2] - distinct[0]
+    )
+    total = np.zeros(n + 1)
+    first = np.zeros(n + 1)
+    second = np.zeros(n + 1)
+    for i in range(n):
+        total[i + 1] = total[i] + weight[i]
+        first[i + 1] = first[i] + weight[i] * scaled[i]
+        second[i + 1] = second[i] + weight[i] * scaled[i] * scaled[i]
+
+    # cost[j]: of the best partition of the first j values into so many clusters; start[k, j]: where
+    # the last of its clusters begins.
+    cost = np.empty(n + 1)
+    start = np.zeros((n_clusters, n + 1), dtype=np.int64)
+    cost[0] = 0.0
+    for j in range(1, n + 1):
+        cost[j] = _spread(total, first, second, 0, j)
+    for k in range(1, n_clusters):
+        cost = _next_cost(total, first, second, cost, k, start[k])
+    end = n
+    for k in range(n_clusters - 1, 0, -1):
+        end = start[k, end]
+        borders[k - 1] = distinct[end - 1]
+
+
+@njit(cache=True)
+def _distinct(ordered):  # type: ignore[no-untyped-def]
+    distinct = np.empty(ordered.size)
+    weight = np.zeros(ordered.size)
+    n = 0
+    for i in range(ordered.size):
+        if n == 0 or ordered[i] != distinct[n - 1]:
+            distinct[n] = ordered[i]
+            n += 1
+        weight[n - 1] += 1.0
+    return distinct[:n], weight[:n]
+
+
+@njit(cache=True)
+def _spread(total, first, second, begin, end):  # type: ignore[no-untyped-def]
+    """Sum of squared distances of values begin..end-1 from their mean."""
+    if end - begin < 2:
+        return 0.0
+    sum_1 = first[end] - first[begin]
+    value = second[end] - second[begin] - sum_1 * sum_1 / (total[end] - total[begin])
+    return max(value, 0.0)
+
+
+@njit(cache=True)
+def _next_cost(total, first, second, cost, k, start):  # type: ignore[no-untyped-def]
+    """Cost of partitions with one cluster more, where ``cost`` is for ``k`` clusters.
+
+    The best start of the last cluster never decreases with the number of values, so the middle
+    one of a range bounds those on both sides of it.
+    """
+    n = cost.size - 1
+    result = np.full(n + 1, np.inf)
+    stack = np.empty((2 * n + 2, 4), dtype=np.int64)
+    stack[0] = (k + 1, n, k, n - 1)
+    depth = 1
+    while depth:
+        depth -= 1
+        low, high, start_low, start_high = stack[depth]
+        if low > high:
+            continue
+        j = (low + high) // 2
+        best, best_start = np.inf, start_low
+        for i in range(max(start_low, k), min(start_high, j - 1) + 1):
+            candidate = cost[i] + _spread(total, first, second, i, j)
+            if candidate < best:
+                best, best_start = candidate, i
+        result[j] = best
+        start[j] = best_start
+        stack[depth] = (low, j - 1, start_low, best_start)
+        stack[depth + 1] = (j + 1, high, best_start, start_high)
+        depth += 2
+    return result

@@ -28,27 +28,27 @@ from pairtile.engine.estimator import (
 from pairtile.engine.network import Network
 from pairtile.engine.selection import Selection
 from pairtile.engine.tiles import PairSpace, Tile
-from pairtile.methods.predictor_pairs.config import PredictorPairsConfig
-from pairtile.methods.predictor_pairs.network_sets import (
-    edges_of_sets,
-    kept_sets,
-    lacking_warnings,
-    set_counts,
-    set_warnings,
-    threshold_warnings,
-    threshold_words,
-)
-from pairtile.methods.predictor_pairs.prepare import prepare_predictors
-from pairtile.methods.predictor_pairs.rows import (
-    EVERYTHING,
+from pairtile.methods.predictor_pairs.best_sets import (
+    ANY_KEY,
     best_keys,
     best_of_band,
     rows_found,
     rows_schema,
 )
+from pairtile.methods.predictor_pairs.config import PredictorPairsConfig
+from pairtile.methods.predictor_pairs.network import (
+    edges_of_sets,
+    kept_sets,
+    lacking_warnings,
+    set_counts,
+    set_warnings,
+    threshold_summary,
+    threshold_warnings,
+)
+from pairtile.methods.predictor_pairs.prepare import prepare_predictors
 from pairtile.methods.predictor_pairs.search import PredictorSearch, SearchSettings
 from pairtile.methods.predictor_pairs.state import search_input
-from pairtile.methods.predictor_pairs.tables import judged_sets, stored_sets, write_predictor_tables
+from pairtile.methods.predictor_pairs.tables import stored_sets, tested_sets, write_predictor_tables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,8 +68,8 @@ class PredictorPairs(Estimator[PredictorPairsConfig]):
         super().__init__(config, state, device, precision)
         self.cardinality = int(state["cardinality"][0])
         self.n_targets = int(state["targets"].size)
-        self.sffs = bool(config["estimator"]["cardinality"] > self.cardinality)
-        self.top = int(config["estimator"]["top"])
+        self.sffs = config.estimator.cardinality > self.cardinality
+        self.top = config.estimator.top
         # Of a shuffled target only the best counts; those that SFFS grows from need as many seeds.
         self.null_top = self.top if self.sffs else 1
         self._searches: dict[int, PredictorSearch] = {}
@@ -119,8 +119,8 @@ class PredictorPairs(Estimator[PredictorPairsConfig]):
     @classmethod
     def chunk_parameters(cls, config: PredictorPairsConfig) -> dict[str, Any]:
         return {
-            "estimator": config["estimator"],
-            "min_samples": config["preprocess"]["min_samples"],
+            "estimator": config.estimator,
+            "min_samples": config.preprocess.min_samples,
         }
 
     def schema(self) -> pa.Schema:
@@ -130,16 +130,13 @@ class PredictorPairs(Estimator[PredictorPairsConfig]):
 
     def search_settings(self, top: int, cardinality: int | None = None) -> SearchSettings:
         """How sets are scored, for the section at hand."""
-        estimator = self.config["estimator"]
-        return SearchSettings(
-            levels=int(self.state["n_levels"][0]),
-            cardinality=self.cardinality if cardinality is None else cardinality,
-            penalty=estimator["penalty"],
-            alpha=float(estimator["alpha"]),
-            beta=float(estimator["beta"]),
-            top=top,
-            min_samples=int(self.config["preprocess"]["min_samples"]),
-        )
+        decided = {
+            "levels": int(self.state["n_levels"][0]),
+            "cardinality": self.cardinality if cardinality is None else cardinality,
+            "top": top,
+            "min_samples": self.config.preprocess.min_samples,
+        }
+        return SearchSettings(**(self.config.estimator.model_dump() | decided))
 
     def predictor_levels(self) -> NDArray[np.int8]:
         """Levels of the candidates, int8 (predictors, transitions)."""
@@ -164,7 +161,7 @@ class PredictorPairs(Estimator[PredictorPairsConfig]):
         drawn = np.asarray(self.state["null_exclude"])
         itself = np.where(drawn < 0, -1, place[targets[np.maximum(drawn, 0)]])
         everyone = np.concatenate([place[targets], itself])[rows].astype(np.int32)
-        return np.full_like(everyone, -1) if self.config["estimator"]["self"] else everyone
+        return np.full_like(everyone, -1) if self.config.estimator.self else everyone
 
     def _levels(self, items: NDArray[Any], samples: str) -> NDArray[np.int8]:
         rows = np.asarray(self.state["levels"])[np.asarray(items)]
@@ -197,13 +194,13 @@ class PredictorPairs(Estimator[PredictorPairsConfig]):
         rows = slice(begin, end)
         known = self._best_keys.get(begin)
         if known is None:
-            known = np.full((end - begin, top), EVERYTHING, dtype=np.int64)
+            known = np.full((end - begin, top), ANY_KEY, dtype=np.int64)
         best = self.search(top).best(
             self.target_levels(rows),
             self.excluded(rows),
             tile.column_begin,
             tile.column_end,
-            cut=known[:, -1].copy(),
+            max_key=known[:, -1].copy(),
         )
         self._best_keys[begin] = best_keys(known, best)
         return rows_found(self.state, best, begin)
@@ -215,34 +212,34 @@ class PredictorPairs(Estimator[PredictorPairsConfig]):
     # --- network --------------------------------------------------------------------------------
 
     def network(self, merged: Merged) -> Network:
-        sets = judged_sets(self, merged)
-        kept = kept_sets(sets, self.config["keep"])
+        sets = tested_sets(self, merged)
+        kept = kept_sets(sets, self.config.keep)
         edges = edges_of_sets(kept)
         return Network(
             edges.drop(columns="score"),
             directed=True,
             counts=set_counts(sets, kept, edges),
-            threshold=threshold_words(sets, kept, self.config["keep"]),
+            threshold=threshold_summary(sets, kept, self.config.keep),
             arrays=stored_sets(self, sets),
-            warnings=self.cautions(sets),
+            warnings=self.warnings(sets),
         )
 
-    def cautions(self, sets: pd.DataFrame) -> list[str]:
-        """In plain words: what ties leave open, and what too few samples or draws keep out."""
-        wanted = int(self.config["estimator"]["cardinality"])
+    def warnings(self, sets: pd.DataFrame) -> list[str]:
+        """What ties leave open, and what too few samples or draws keep out."""
+        wanted = self.config.estimator.cardinality
         itself = (self.excluded(slice(0, self.n_targets)) >= 0).astype(int)
         enough = int((self.state["predictors"].size - itself >= wanted).sum())
-        least = int(self.config["preprocess"]["min_samples"])
+        least = self.config.preprocess.min_samples
         of_class = np.asarray(self.state["null_class"])
         draws = int(np.bincount(of_class).max()) if of_class.size else 0
         return [
-            *set_warnings(sets, self.config),
+            *set_warnings(sets, self.config.estimator),
             *lacking_warnings(sets, enough, wanted, least),
-            *threshold_warnings(self.config["keep"], draws),
+            *threshold_warnings(self.config.keep, draws),
         ]
 
     def ranking(self, merged: Merged) -> Ranking:
-        sets = judged_sets(self, merged)
+        sets = tested_sets(self, merged)
         edges = edges_of_sets(sets[sets["target_entropy_bits"] > 0.0])
         return Ranking(edges[["source", "target"]].assign(score=edges["score"]), directed=True)
 
@@ -265,9 +262,10 @@ class PredictorPairs(Estimator[PredictorPairsConfig]):
             "null_counts": np.histogram(
                 scores[~real], bins=bins, weights=share[rows[~real] - self.n_targets]
             )[0],
-            "threshold_bits": np.array(np.nan),
+            "threshold": np.array(np.nan),
+            "threshold_unit": np.array("bits"),
         }
 
     def write_tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
-        sets = judged_sets(self, merged)
-        return write_predictor_tables(sets, kept_sets(sets, self.config["keep"]), items, folder)
+        sets = tested_sets(self, merged)
+        return write_predictor_tables(sets, kept_sets(sets, self.config.keep), items, folder)

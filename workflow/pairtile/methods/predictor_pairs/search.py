@@ -7,66 +7,56 @@ order of operations are those of ``kernels/mean_conditional_entropy``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cached_property
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.config.values import Whole
 from pairtile.cpu.bit_planes import bit_planes
-from pairtile.gpu.device import Device
-from pairtile.methods.predictor_pairs.best import Best, all_tied, join_best, reduce_best
+from pairtile.gpu.device import Device, threads
+from pairtile.methods.predictor_pairs.best_sets import (
+    BestSets,
+    all_tied,
+    best_of_lists,
+    empty_lists,
+    join_best,
+    reduce_best,
+)
+from pairtile.methods.predictor_pairs.config import MAX_LEVELS, MIN_LEVELS, PredictorEstimatorConfig
+from pairtile.methods.predictor_pairs.kernels.lanes import LANES, Targets
 from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import (
     NO_KEY,
     PENALTIES,
+    BestLists,
+    Scoring,
     n_log_n_table,
     poor_entropy_bits,
 )
-from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy_screens import (
-    bound_coefficients,
+from pairtile.methods.predictor_pairs.kernels.screens import bound_coefficients
+from pairtile.methods.predictor_pairs.kernels.search import (
+    CellTables,
+    cell_entropies,
+    search_pairs,
+    search_sets,
 )
-from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy_tables import cell_entropies
 
-__all__ = ["Best", "PredictorSearch", "SearchSettings", "reduce_best"]
+__all__ = ["BestSets", "PredictorSearch", "SearchSettings", "reduce_best"]
 
-MAX_TOP = 1000
 MAX_SAMPLES = 1 << 22
 """Counts and their float32 bounds are exact far beyond this; it keeps both so."""
 
 
-@dataclass(frozen=True)
-class SearchSettings:
-    """What is searched, and how sets are scored.
+class SearchSettings(PredictorEstimatorConfig):
+    """What is searched, and how sets are scored: the section ``estimator``, for levels at hand."""
 
-    levels       q, 2 to 4
-    cardinality  predictors in a set: 1, 2 or 3
-    penalty      ``none``, ``no_obs`` (with ``alpha`` >= 0) or ``poor_obs`` (``beta`` in (0, 1])
-    top          sets to report for each target, 1 to 1000
-    min_samples  sets with fewer samples, all their levels present, are not admissible
-    """
-
-    levels: int
-    cardinality: int = 2
-    penalty: str = "no_obs"
-    alpha: float = 1.0
-    beta: float = 0.8
-    top: int = 10
-    min_samples: int = 1
-
-    def __post_init__(self) -> None:
-        allowed = {"levels": (2, 4), "cardinality": (1, 3), "top": (1, MAX_TOP)}
-        for name, (low, high) in allowed.items():
-            value = getattr(self, name)
-            if not low <= value <= high:
-                raise ValueError(f"{name} is {value}; expected {low} to {high}")
-        if self.penalty not in PENALTIES:
-            raise ValueError(f"penalty is {self.penalty!r}; expected one of {', '.join(PENALTIES)}")
-        if not 0.0 <= self.alpha < np.inf:
-            raise ValueError(f"alpha is {self.alpha}; expected a finite number, 0 or more")
-        if not 0.0 < self.beta <= 1.0:
-            raise ValueError(f"beta is {self.beta}; expected more than 0 and at most 1")
-        if self.min_samples < 1:
-            raise ValueError(f"min_samples is {self.min_samples}; expected 1 or more")
+    levels: Annotated[int, Whole(MIN_LEVELS, MAX_LEVELS)]
+    min_samples: Annotated[int, Whole(1, 1_000_000)] = 1
+    """Sets with fewer samples, all their levels present, are not admissible."""
 
     @property
     def penalty_code(self) -> int:
@@ -98,7 +88,6 @@ class PredictorSearch:
             )
         self.planes = bit_planes(self.predictors, settings.levels)
         self.complete = bool((self.predictors >= 0).all())
-        self.log_table = n_log_n_table(self.n_samples)
 
     def best(
         self,
@@ -106,18 +95,18 @@ class PredictorSearch:
         exclude: NDArray[np.int32],
         first_begin: int,
         first_end: int,
-        cut: NDArray[np.int64] | None = None,
-    ) -> Best:
+        max_key: NDArray[np.int64] | None = None,
+    ) -> BestSets:
         """Score every set whose first predictor is in [first_begin, first_end), for every target.
 
         targets : int8 (n_targets, n_samples)
         exclude : int32 (n_targets,), a predictor whose sets are left out for this target, or -1
-        cut : int64 (n_targets,), sets with a larger key are not reported. Counts of the keys that
-        are reported are exact with and without it.
+        max_key : int64 (n_targets,), sets with a larger key are not reported. Counts of the keys
+        that are reported are exact with and without it.
 
         Raises ValueError where shapes, levels or the range do not fit.
         """
-        targets, exclude, cut = self.check_targets(targets, exclude, cut)
+        targets, exclude, max_key = self.check_targets(targets, exclude, max_key)
         if not 0 <= first_begin <= first_end <= self.n_predictors:
             raise ValueError(
                 f"first predictors are {first_begin} to {first_end}; "
@@ -126,14 +115,16 @@ class PredictorSearch:
         if self.device.backend == "cuda":
             from pairtile.methods.predictor_pairs.search_cuda import best_cuda as search
         else:
-            from pairtile.methods.predictor_pairs.search_cpu import best_cpu as search
+            from pairtile.methods.predictor_pairs.search import best_cpu as search
         settings = self.settings
         tied = self._ties_all_sets(targets)
         if not tied.any():
-            return search(self, targets, exclude, first_begin, first_end, cut)
-        rows = np.flatnonzero(tied & (cut >= 0)).astype(np.int32)
+            return search(self, targets, exclude, first_begin, first_end, max_key)
+        rows = np.flatnonzero(tied & (max_key >= 0)).astype(np.int32)
         others = np.flatnonzero(~tied).astype(np.int32)
-        found = search(self, targets[others], exclude[others], first_begin, first_end, cut[others])
+        found = search(
+            self, targets[others], exclude[others], first_begin, first_end, max_key[others]
+        )
         ties = all_tied(
             rows,
             exclude[rows],
@@ -155,32 +146,32 @@ class PredictorSearch:
         constant: NDArray[np.bool_] = (targets == targets[:, :1]).all(axis=1) & (targets[:, 0] >= 0)
         return constant
 
-    @property
-    def score_arguments(self) -> tuple[NDArray[np.float64], int, float, float]:
-        """Table, penalty, alpha and poor, as kernels take them."""
+    @cached_property
+    def scoring(self) -> Scoring:
+        """How sets are scored, as kernels take it."""
         settings = self.settings
-        return (
-            self.log_table,
+        return Scoring(
+            n_log_n_table(self.n_samples),
             settings.penalty_code,
             float(settings.alpha),
             float(settings.poor_bits),
+            settings.min_samples,
         )
 
     @cached_property
-    def bound_coefficients(self) -> NDArray[np.float32]:
-        """Coefficients of a lower bound; see ``mean_conditional_entropy_screens``."""
-        _, penalty, alpha, _ = self.score_arguments
-        return bound_coefficients(self.n_samples, penalty, alpha)
-
-    @cached_property
-    def cell_entropies(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Look-up table of a cell's part of the score; see ``mean_conditional_entropy_tables``."""
-        return cell_entropies(self.settings.levels, *self.score_arguments)
+    def cell_tables(self) -> CellTables:
+        """What cells of each size add to bounds and scores."""
+        scoring = self.scoring
+        coefficients = bound_coefficients(self.n_samples, scoring.penalty, scoring.alpha)
+        return CellTables(coefficients, *cell_entropies(self.settings.levels, scoring))
 
     def check_targets(
-        self, targets: NDArray[np.int8], exclude: NDArray[np.int32], cut: NDArray[np.int64] | None
+        self,
+        targets: NDArray[np.int8],
+        exclude: NDArray[np.int32],
+        max_key: NDArray[np.int64] | None,
     ) -> tuple[NDArray[np.int8], NDArray[np.int32], NDArray[np.int64]]:
-        """The three as kernels take them; without ``cut``, no key is too large."""
+        """The three as kernels take them; without ``max_key``, no key is too large."""
         targets = check_levels("targets", targets, self.settings.levels)
         n_targets = len(targets)
         if targets.shape[1] != self.n_samples:
@@ -189,11 +180,15 @@ class PredictorSearch:
                 "as the predictors have"
             )
         exclude = np.ascontiguousarray(exclude, dtype=np.int32)
-        cut = np.full(n_targets, NO_KEY - 1) if cut is None else np.ascontiguousarray(cut, np.int64)
-        for name, values in (("exclude", exclude), ("cut", cut)):
+        max_key = (
+            np.full(n_targets, NO_KEY - 1)
+            if max_key is None
+            else np.ascontiguousarray(max_key, np.int64)
+        )
+        for name, values in (("exclude", exclude), ("max_key", max_key)):
             if values.shape != (n_targets,):
                 raise ValueError(f"{name} has shape {values.shape}; expected ({n_targets},)")
-        return targets, exclude, cut
+        return targets, exclude, max_key
 
 
 def check_levels(name: str, levels: NDArray[np.int8], n_levels: int) -> NDArray[np.int8]:
@@ -210,3 +205,104 @@ def check_levels(name: str, levels: NDArray[np.int8], n_levels: int) -> NDArray[
             f"{name} hold the level {wrong}; expected 0 to {n_levels - 1}, or -1 for missing"
         )
     return table.astype(np.int8, copy=False)
+
+
+MIN_CHUNK, MAX_CHUNK = 128, 1024
+"""Targets that a thread screens together: enough to outweigh the work done once for a set, few
+enough for their bit planes and counts to stay in its cache."""
+
+
+def best_cpu(
+    search: PredictorSearch,
+    targets: NDArray[np.int8],
+    exclude: NDArray[np.int32],
+    first_begin: int,
+    first_end: int,
+    max_key: NDArray[np.int64],
+) -> BestSets:
+    """``PredictorSearch.best`` on the CPU; the arguments have been checked."""
+    settings = search.settings
+    n_targets = len(targets)
+    complete = search.complete and bool((targets >= 0).all())
+    tasks, n_slabs = plan_tasks(
+        n_targets, search.n_predictors, settings.cardinality, first_begin, first_end, threads()
+    )
+    lists = empty_lists(n_slabs * n_targets, settings.top, settings.cardinality)
+    if complete and search.n_samples < settings.min_samples:
+        return best_of_lists(lists)
+    planes = bit_planes(targets, settings.levels)
+    slab_max_key = np.tile(max_key, n_slabs)
+    by_pairs = complete and settings.cardinality == 2 and settings.levels <= 3
+    kernel = search_pairs if by_pairs else search_sets
+
+    def run(task: Task) -> None:
+        chunk = slice(task.begin, task.end)
+        row = task.slab * n_targets
+        rows = slice(row + task.begin, row + task.end)
+        kernel(
+            search.planes,
+            Targets(planes[chunk], exclude[chunk], slab_max_key[rows], complete),
+            task.first_begin,
+            task.first_end,
+            search.scoring,
+            search.cell_tables,
+            BestLists(*(values[rows] for values in lists)),
+        )
+
+    run_in_threads(run, tasks)
+    best = best_of_lists(lists)
+    if n_slabs == 1:
+        return best
+    rows = best.target % n_targets
+    return reduce_best(rows, best.predictors, best.key, best.mce_bits, best.n_ties, settings.top)
+
+
+class Task(NamedTuple):
+    """One thread's part of a search: a chunk of targets, a slab of first predictors."""
+
+    begin: int
+    end: int
+    first_begin: int
+    first_end: int
+    slab: int
+
+
+def plan_tasks(
+    n_targets: int,
+    n_predictors: int,
+    cardinality: int,
+    first_begin: int,
+    first_end: int,
+    n_threads: int,
+) -> tuple[list[Task], int]:
+    """Divide a search among threads: chunks of targets, then slabs of first predictors.
+
+    Returns the tasks and the number of slabs. The result of a search does not depend on them.
+    """
+    rounds = -(-n_targets // (n_threads * MAX_CHUNK)) or 1
+    chunk = max(MIN_CHUNK, -(-n_targets // (n_threads * rounds)))
+    chunk = -(-chunk // LANES) * LANES
+    begins = range(0, n_targets, chunk)
+    n_slabs = -(-n_threads // max(1, len(begins)))
+    # Sets that begin with a predictor: those after it, taken cardinality - 1 at a time.
+    after = n_predictors - 1.0 - np.arange(first_begin, first_end)
+    work = np.concatenate([[0.0], np.cumsum(np.maximum(after, 0.0) ** (cardinality - 1))])
+    edges = np.searchsorted(work, np.linspace(0.0, work[-1], n_slabs + 1)) + first_begin
+    edges[0], edges[-1] = first_begin, first_end
+    tasks = [
+        Task(begin, min(begin + chunk, n_targets), int(edges[slab]), int(edges[slab + 1]), slab)
+        for slab in range(n_slabs)
+        for begin in begins
+    ]
+    return tasks, n_slabs
+
+
+def run_in_threads(function: Callable[[Any], None], tasks: Sequence[Any]) -> None:
+    """Call a function that lets go of the interpreter lock once for each task."""
+    if len(tasks) < 2 or threads() < 2:
+        for task in tasks:
+            function(task)
+        return
+    with ThreadPoolExecutor(threads()) as pool:
+        for _ in pool.map(function, tasks):
+            pass

@@ -1,4 +1,4 @@
-"""Exhaustive search for predictor sets on the GPU: the CUDA half of ``predictor_search``.
+"""Exhaustive search for predictor sets on the GPU: the CUDA half of ``search``.
 
 Every set is screened for every target (``search_sets``); what the screen cannot rule out is scored
 exactly and, unless behind the target's cut, becomes a candidate. After each batch of sets
@@ -6,10 +6,18 @@ exactly and, unless behind the target's cut, becomes a candidate. After each bat
 batches are small, so that nearly all sets meet a good cut. Where a target has more candidates than
 there is room for, those there is room for lower its cut and the batch is repeated for it. The
 result does not depend on the order of batches or of candidates.
+
+A set is a prefix (its predictors but the last; "left" in the kernel) and a final predictor ("right"
+there). A block is a rectangle of prefixes and finals, int32 (first prefix, first final, prefixes,
+finals); sets of it whose final does not come after the prefix's last predictor are not sets at all,
+and are passed over.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -18,29 +26,232 @@ from numpy.typing import NDArray
 
 from pairtile.cpu.bit_planes import bit_planes
 from pairtile.errors import DeviceError
-from pairtile.methods.predictor_pairs.best import Best
+from pairtile.gpu import compiling as cuda
+from pairtile.methods.predictor_pairs.best_sets import BestSets
 from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import (
     NO_KEY,
     NO_OBS,
     POOR_OBS,
 )
-from pairtile.methods.predictor_pairs.search_blocks import (
-    Blocks,
-    all_blocks,
-    batches,
-    n_sets,
-    spread,
-)
-from pairtile.methods.predictor_pairs.search_planes import (
-    CODE_BITS,
-    QUEUE_BYTES,
-    THREADS,
-    CudaPredictors,
-    Lefts,
-)
 
 if TYPE_CHECKING:
     from pairtile.methods.predictor_pairs.search import PredictorSearch
+
+Blocks = NDArray[np.int32]
+
+BLOCK_PREFIXES = 8
+BLOCK_FINALS = 512
+LEAST_PREFIXES = 2
+LEAST_FINALS = 32
+"""Eight for each warp of a CUDA block."""
+
+LEAST_TILE_TARGETS = 32
+
+
+def all_blocks(last: NDArray[np.int32], final_begin: int, final_end: int) -> Blocks:
+    """Blocks that hold every set of the prefixes with finals in a range, each once.
+
+    last : int32 (n_prefixes,), the last predictor of every prefix; finals must come after it.
+    """
+    first_prefix = np.arange(0, len(last), BLOCK_PREFIXES)
+    prefixes = np.minimum(BLOCK_PREFIXES, len(last) - first_prefix)
+    least = np.minimum.reduceat(last, first_prefix) if len(last) else last
+    first_final = np.maximum(least + 1, final_begin)
+    whole = np.stack([first_prefix, first_final, prefixes, final_end - first_final], axis=1)
+    whole = whole[whole[:, 3] > 0].astype(np.int32)
+    return split(whole, BLOCK_PREFIXES, BLOCK_FINALS)
+
+
+def n_sets(blocks: Blocks) -> NDArray[np.int64]:
+    """Sets of each block, counting those that are passed over."""
+    return blocks[:, 2].astype(np.int64) * blocks[:, 3]
+
+
+def split(blocks: Blocks, most_prefixes: int, most_finals: int) -> Blocks:
+    """The same sets in blocks of at most so many prefixes and finals."""
+    for axis, most in ((0, most_prefixes), (1, most_finals)):
+        parts = -(-blocks[:, 2 + axis] // most)
+        number = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
+        blocks = np.repeat(blocks, parts, axis=0)
+        offset = (number * most).astype(np.int32)
+        blocks[:, axis] += offset
+        blocks[:, 2 + axis] = np.minimum(most, blocks[:, 2 + axis] - offset)
+    return blocks
+
+
+def batches(blocks: Blocks, done: int, first: int, growth: int) -> Iterator[Blocks]:
+    """The blocks in batches: about ``first`` sets, then up to ``growth`` times those before.
+
+    done : sets that were searched before these. The blocks come in a random order, always the
+    same, so that the first batches are a fair sample of all.
+    """
+    blocks = blocks[np.random.default_rng(0).permutation(len(blocks))]
+    if not done and len(blocks) and n_sets(blocks[:1]).sum() > first:
+        fine = split(blocks[:1], LEAST_PREFIXES, LEAST_FINALS)
+        blocks = np.concatenate([fine, blocks[1:]])
+    ends = np.cumsum(n_sets(blocks))
+    begin = 0
+    while begin < len(blocks):
+        before = int(ends[begin - 1]) if begin else 0
+        room = min(growth * (done + before), int(ends[-1])) if done + before else first
+        end = max(begin + 1, int(np.searchsorted(ends, before + room, side="right")))
+        yield blocks[begin:end]
+        begin = end
+
+
+def spread(blocks: Blocks, n_targets: int, tile_targets: int, busy: int) -> tuple[Blocks, int]:
+    """Blocks and targets of a tile made smaller until there are ``busy`` of both together.
+
+    tile_targets : largest number of targets of a tile, a multiple of 16; the one returned is
+    too, and divides the targets evenly.
+    """
+    prefixes, finals = BLOCK_PREFIXES, BLOCK_FINALS
+    width, height = blocks[:, 2], blocks[:, 3]
+
+    def number() -> int:
+        return int((-(-width // prefixes) * -(-height // finals)).sum()) * -(
+            -n_targets // tile_targets
+        )
+
+    while number() < busy:
+        if finals > LEAST_FINALS:
+            finals //= 2
+        elif prefixes > LEAST_PREFIXES:
+            prefixes //= 2
+        elif tile_targets > LEAST_TILE_TARGETS:
+            tile_targets //= 2
+        else:
+            break
+    even = -(-n_targets // -(-n_targets // tile_targets))
+    return split(blocks, prefixes, finals), -(-even // 16) * 16
+
+
+KERNELS = Path(__file__).parent / "kernels"
+
+CODE_BITS = 21
+"""Of a predictor's number in the 64-bit code of a set, as in the kernel."""
+
+THREADS = 128
+QUEUE_BYTES = 8 * THREADS
+SHARED_BYTES = 40 * 1024
+MOST_TILE_TARGETS = 512
+TILE_STEP = 16
+"""Targets of a tile come in multiples of this."""
+
+TIGHT_SAMPLES = 6
+"""Samples for each cell from which on the closer bound pays: the other passes ever more sets."""
+
+MOST_PREFIX_BYTES = 1 << 28
+"""Planes of the first two of three predictors that are made at a time, where memory allows."""
+
+
+@dataclass(frozen=True)
+class SetPrefixes:
+    """Sets less their last predictor: planes uint32 (n, q^(c-1), stride), int64 codes, and the
+    last predictor of each int32 (n,)."""
+
+    planes: Any
+    codes: Any
+    last: NDArray[np.int32]
+
+
+class CudaPredictors:
+    """One table of candidate predictors on the GPU, with the kernels that search it."""
+
+    def __init__(self, search: PredictorSearch) -> None:
+        import cupy
+
+        if search.n_predictors >= 1 << CODE_BITS:
+            raise DeviceError(
+                f"backend: found cuda with {search.n_predictors:,} candidate predictors; expected "
+                f"fewer than {1 << CODE_BITS:,} on a GPU"
+            )
+        self.cupy = cupy
+        self.device = search.device
+        self.settings = search.settings
+        self.n_samples = search.n_samples
+        self.words = search.planes.shape[2]
+        self.chunks = -(-self.words // 4)
+        self.planes = self.on_gpu(search.planes)
+        self.log_table = cupy.asarray(search.scoring.log_table)
+        self.weight_table = cupy.asarray(self._bound_weights())
+        self.merge = cuda.load(KERNELS / "mean_conditional_entropy_best.cu", {}).get_function(
+            "merge_candidates"
+        )
+
+    def _bound_weights(self) -> NDArray[np.float32]:
+        """What 4 w / n is for a cell of n samples; see ``mean_conditional_entropy_lanes``."""
+        n = np.arange(1, self.n_samples + 1, dtype=np.float64)
+        weights = np.zeros(self.n_samples + 1)
+        weights[1:] = 4.0 / n
+        if self.settings.penalty_code == NO_OBS:
+            weights[1:] *= (n + self.settings.alpha) / n
+        elif self.settings.penalty_code == POOR_OBS:
+            weights[1] = 0.0
+        return weights.astype(np.float32)
+
+    def on_gpu(self, planes: NDArray[np.uint32]) -> Any:
+        """Bit planes on the GPU, padded to whole chunks of 128 samples."""
+        padded = self.cupy.zeros((*planes.shape[:2], 4 * self.chunks), dtype=np.uint32)
+        padded[:, :, : planes.shape[2]] = self.cupy.asarray(planes)
+        return padded
+
+    def search_kernel(self, count_all: bool) -> tuple[Any, int, int]:
+        """``search_sets``, targets of a tile at most, and shared bytes for each of them."""
+        levels = self.settings.levels
+        classes = levels if count_all else levels - 1
+        plane_bytes = -(-classes // 2) * self.chunks * 128 // (8 if classes == 1 else 4)
+        tile = (SHARED_BYTES - QUEUE_BYTES) // (16 + plane_bytes) // TILE_STEP * TILE_STEP
+        shared = tile > 0
+        cells = levels**self.settings.cardinality
+        module = cuda.load(
+            KERNELS / "mean_conditional_entropy.cu",
+            {
+                "LEVELS": levels,
+                "CARDINALITY": self.settings.cardinality,
+                "PENALTY": self.settings.penalty_code,
+                "WORDS": self.words,
+                "COUNT_ALL": int(count_all),
+                "TIGHT": int(levels > 2 and self.n_samples >= TIGHT_SAMPLES * cells),
+                "SHARED": int(shared),
+            },
+        )
+        tile = min(MOST_TILE_TARGETS, tile) if shared else 128
+        return module.get_function("search_sets"), tile, 16 + (plane_bytes if shared else 0)
+
+    def prefixes(self, first_begin: int, first_end: int) -> Iterator[SetPrefixes]:
+        """All sets, less their last predictor, whose first one is in the range."""
+        xp = self.cupy
+        n_predictors, levels, stride = self.planes.shape
+        if self.settings.cardinality == 1:
+            everything = np.zeros((1, self.n_samples), dtype=np.int8)
+            planes = self.on_gpu(bit_planes(everything, 1))
+            yield SetPrefixes(planes, xp.zeros(1, dtype=np.int64), np.full(1, -1, dtype=np.int32))
+        elif self.settings.cardinality == 2:
+            first = np.arange(first_begin, first_end, dtype=np.int32)
+            planes = self.planes[first_begin:first_end]
+            yield SetPrefixes(planes, xp.asarray(first, dtype=np.int64), first)
+        else:
+            prefix_bytes = min(MOST_PREFIX_BYTES, self.device.free_bytes() // 8)
+            portion = max(1, prefix_bytes // (levels * levels * stride * 4))
+            for first, second in _pairs(first_begin, first_end, n_predictors, portion):
+                a, b = xp.asarray(first), xp.asarray(second)
+                planes = self.planes[a][:, :, None] & self.planes[b][:, None]
+                codes = (a.astype(np.int64) << CODE_BITS) | b
+                yield SetPrefixes(planes.reshape(len(a), levels * levels, stride), codes, second)
+
+
+def _pairs(
+    first_begin: int, first_end: int, n_predictors: int, portion: int
+) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+    """Pairs whose first predictor is in the range, about ``portion`` at a time, in order."""
+    begin = first_begin
+    while begin < first_end:
+        end = min(first_end, begin + max(1, portion // n_predictors))
+        first, second = np.triu_indices(end - begin, 1 + begin, n_predictors)
+        yield (first + begin).astype(np.int32), second.astype(np.int32)
+        begin = end
+
 
 MARGIN_BITS, MARGIN_BITS_OF_CELL = 1e-5, 3e-7
 """More than the rounding error of the screen in bits of MCE, constant and for each cell."""
@@ -68,8 +279,8 @@ def best_cuda(
     exclude: NDArray[np.int32],
     first_begin: int,
     first_end: int,
-    cut: NDArray[np.int64],
-) -> Best:
+    max_key: NDArray[np.int64],
+) -> BestSets:
     """``PredictorSearch.best`` on the GPU; the arguments have been checked.
 
     Raises DeviceError where the GPU has no room to search for a single target, or where there are
@@ -90,7 +301,7 @@ def best_cuda(
     while begin < len(targets):
         rows = slice(begin, begin + portion)
         try:
-            part = _TargetSearch(predictors, targets[rows], exclude[rows], cut[rows], complete)
+            part = _TargetSearch(predictors, targets[rows], exclude[rows], max_key[rows], complete)
             part.run(first_begin, first_end)
             parts.append(part.results())
         except predictors.cupy.cuda.memory.OutOfMemoryError as error:
@@ -114,7 +325,7 @@ class _TargetSearch:
         predictors: CudaPredictors,
         targets: NDArray[np.int8],
         exclude: NDArray[np.int32],
-        cut: NDArray[np.int64],
+        max_key: NDArray[np.int64],
         complete: bool,
     ) -> None:
         xp = predictors.cupy
@@ -136,11 +347,11 @@ class _TargetSearch:
         self.best_scores = xp.empty((n, top), dtype=np.float64)
         self.best_codes = xp.empty((n, top), dtype=np.int64)
         self.n_best = xp.zeros(n, dtype=np.int32)
-        self.best_keys = xp.asarray(cut)
+        self.best_keys = xp.asarray(max_key)
         self.best_ties = xp.zeros(n, dtype=np.uint64)
-        self.cut_keys = xp.array(cut)
+        self.cut_keys = xp.array(max_key)
         self.cut_codes = xp.full(n, np.iinfo(np.int64).max)
-        self.cut_is_known = bool((cut < NO_KEY - 1).all())
+        self.cut_is_known = bool((max_key < NO_KEY - 1).all())
         self.done = 0
         cells = settings.levels**settings.cardinality
         self.margin_bits = MARGIN_BITS + MARGIN_BITS_OF_CELL * cells
@@ -174,20 +385,20 @@ class _TargetSearch:
         predictors = self.predictors
         n_predictors = len(predictors.planes)
         single = predictors.settings.cardinality == 1
-        rights = (first_begin, first_end) if single else (0, n_predictors)
-        for lefts in predictors.lefts(first_begin, first_end):
-            blocks = all_blocks(lefts.last, *rights)
+        finals = (first_begin, first_end) if single else (0, n_predictors)
+        for prefixes in predictors.prefixes(first_begin, first_end):
+            blocks = all_blocks(prefixes.last, *finals)
             first = self.row_length - predictors.settings.top
             if self.cut_is_known:  # two batches: only ties can be too many, and show in the first
                 first = max(first, int(n_sets(blocks).sum()) // GROWTH)
             for batch in batches(blocks, self.done, first, GROWTH):
-                self._search(lefts, batch, rights[1])
+                self._search(prefixes, batch, finals[1])
                 self.done += int(n_sets(batch).sum())
 
-    def _search(self, lefts: Lefts, batch: Blocks, right_end: int) -> None:
+    def _search(self, prefixes: SetPrefixes, batch: Blocks, final_end: int) -> None:
         """Search one batch, repeatedly for targets that had more candidates than there is room."""
         p, xp, settings = self.predictors, self.predictors.cupy, self.predictors.settings
-        last = xp.asarray(lefts.last)
+        last = xp.asarray(prefixes.last)
         again = np.arange(self.n_targets, dtype=np.int32)
         while len(again):
             columns = xp.asarray(again)
@@ -196,12 +407,12 @@ class _TargetSearch:
                 (len(blocks), -(-len(again) // tile)),
                 (THREADS,),
                 (
-                    lefts.planes,
-                    lefts.codes,
+                    prefixes.planes,
+                    prefixes.codes,
                     last,
-                    np.int32(len(lefts.last)),
+                    np.int32(len(prefixes.last)),
                     p.planes,
-                    np.int32(right_end),
+                    np.int32(final_end),
                     self.planes,
                     self.weights,
                     self.exclude,
@@ -263,12 +474,12 @@ def _row_length(top: int) -> int:
     return 1 << int(max(ROOM * top, LEAST_ROOM) + top - 1).bit_length()
 
 
-def _table(parts: list[tuple[NDArray[Any], ...]], cardinality: int) -> Best:
+def _table(parts: list[tuple[NDArray[Any], ...]], cardinality: int) -> BestSets:
     """One table of the best sets of all targets."""
     if not parts:
         empty = np.empty(0, dtype=np.int32)
         no_sets = np.empty((0, cardinality), dtype=np.int32)
-        return Best(empty, no_sets, empty.astype(np.int64), np.empty(0), empty.astype(np.int64))
+        return BestSets(empty, no_sets, empty.astype(np.int64), np.empty(0), empty.astype(np.int64))
     scores, codes, n_best, last_ties = (np.concatenate(c) for c in zip(*parts, strict=True))
     rows = np.arange(scores.shape[1])[None, :] < n_best[:, None]
     target = np.nonzero(rows)[0].astype(np.int32)
@@ -288,4 +499,4 @@ def _table(parts: list[tuple[NDArray[Any], ...]], cardinality: int) -> Best:
     n_ties[first] = np.where(
         full & is_last, last_ties[target[first]].astype(np.int64), ends - first
     )
-    return Best(target, predictors.astype(np.int32), keys, scores, n_ties)
+    return BestSets(target, predictors.astype(np.int32), keys, scores, n_ties)

@@ -6,14 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.cpu.bit_planes import bit_planes
-from pairtile.methods.predictor_pairs.best import Best, best_of_lists, empty_lists
-from pairtile.methods.predictor_pairs.kernels import mean_conditional_entropy_given as kernels
+from pairtile.methods.predictor_pairs.best_sets import BestSets, best_of_lists, empty_lists
+from pairtile.methods.predictor_pairs.kernels import given_sets as kernels
+from pairtile.methods.predictor_pairs.kernels.given_sets import SetEntropies
 from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import n_log_n_table
-from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy_floating import (
-    floating_search,
-)
-from pairtile.methods.predictor_pairs.search import PredictorSearch, check_levels
-from pairtile.methods.predictor_pairs.search_cpu import run_in_threads
+from pairtile.methods.predictor_pairs.search import PredictorSearch, check_levels, run_in_threads
 
 FloatVector = NDArray[np.float64]
 
@@ -23,17 +20,16 @@ def set_entropies(
     targets: NDArray[np.int8],
     target_rows: NDArray[np.int32],
     sets: NDArray[np.int32],
-) -> tuple[FloatVector, FloatVector, FloatVector, NDArray[np.int64]]:
+) -> SetEntropies:
     """Entropies in bits, without any penalty, of targets given predictor sets.
 
     predictors : int8 (n_predictors, n_samples), targets : int8 (n_targets, n_samples), -1 missing
     target_rows : int32 (n,), the target of each set
     sets : int32 (n, c), rows of ``predictors``
 
-    Returns H(Y), H(Y | set), the least H(Y | subset with one predictor fewer) and how many samples
-    were used: those in which the target and the whole set are present, the same for all three
-    entropies (0 bits where there are none). With c = 1 the subset is empty, and its entropy H(Y).
-    The IMP score is the third less the second (Martins et al. 2008, with entropy for error).
+    With c = 1 the subset with one predictor fewer is empty, and its entropy H(Y); where a set and
+    its target have no sample together all are 0 bits. The IMP score is the entropy given the best
+    subset less that given the set (Martins et al. 2008, with entropy for error).
 
     Raises ValueError where shapes or row numbers do not fit.
     """
@@ -41,20 +37,17 @@ def set_entropies(
     predictors = check_levels("predictors", predictors, n_levels)
     targets = check_levels("targets", targets, n_levels)
     target_rows, sets = _check_rows(predictors, targets, target_rows, sets)
-    of_target, of_set, of_subset = np.empty((3, len(sets)))
-    n_samples = np.empty(len(sets), dtype=np.int64)
+    n = len(sets)
+    entropies = SetEntropies(np.empty(n), np.empty(n), np.empty(n), np.empty(n, dtype=np.int64))
     kernels.set_entropies(
         bit_planes(predictors, n_levels),
         bit_planes(targets, n_levels),
         target_rows,
         sets,
         n_log_n_table(predictors.shape[1]),
-        of_target,
-        of_set,
-        of_subset,
-        n_samples,
+        entropies,
     )
-    return of_target, of_set, of_subset, n_samples
+    return entropies
 
 
 def score_sets(
@@ -77,8 +70,7 @@ def score_sets(
         bit_planes(targets, settings.levels),
         target_rows,
         sets,
-        *search.score_arguments,
-        settings.min_samples,
+        search.scoring,
         scores,
     )
     return scores
@@ -90,7 +82,7 @@ def extend_sets(
     exclude: NDArray[np.int32],
     pair_target: NDArray[np.int32],
     pairs: NDArray[np.int32],
-) -> Best:
+) -> BestSets:
     """Grow pairs into sets of three by sequential floating forward search (SFFS), on the CPU.
 
     For targets and candidates too many to score every set of three. ``search`` has cardinality 3.
@@ -123,19 +115,18 @@ def extend_sets(
     pairs = np.sort(pairs[order], axis=1)
 
     def run(target: int) -> None:
-        floating_search(
+        kernels.floating_search(
             search.planes,
             planes,
             target,
             int(exclude[target]),
             pairs[begin[target] : begin[target + 1]],
-            *search.score_arguments,
-            settings.min_samples,
-            *lists,
+            search.scoring,
+            lists,
         )
 
     run_in_threads(run, range(len(targets)))
-    return best_of_lists(*lists)
+    return best_of_lists(lists)
 
 
 def _check_rows(

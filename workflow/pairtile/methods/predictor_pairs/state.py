@@ -37,12 +37,12 @@ def search_input(
     """Decide how sets are searched, draw the shuffled targets of the null, and put the state
     together."""
     n_predictors, n_targets = int(prepared.predictors.size), int(prepared.targets.size)
-    asked = config["estimator"]["cardinality"]
+    asked = config.estimator.cardinality
     notes = list(prepared.notes)
     search = "exhaustive"
     if asked == 3:
         triples = comb(n_predictors, 3) * n_targets
-        search, note = _search_of_triples(config["estimator"]["search"], triples)
+        search, note = _search_of_triples(config.estimator.search, triples)
         notes.append(note)
     cardinality = asked if search == "exhaustive" else 2
     null = _null(config, prepared, comb(n_predictors, cardinality), seed)
@@ -84,9 +84,9 @@ def _null(
 ) -> NullTargets:
     """The shuffled targets that the section asks for."""
     targets = prepared.levels[np.ix_(prepared.targets, prepared.target_samples)]
-    asked = config["null"]["permutations"]
+    asked = config.null.permutations
     number = None if asked == "auto" else int(asked)
-    if config["null"]["kind"] == "circular_shift":
+    if config.null.kind == "circular_shift":
         return shifted_targets(targets, prepared.transitions.series, number, seed)
     return permuted_targets(targets, prepared.n_levels, number, sets, seed)
 
@@ -97,11 +97,11 @@ def _null_notes(config: PredictorPairsConfig, null: NullTargets) -> list[str]:
         return []
     draws = int(np.bincount(null.of_class).max())
     classes = int(np.unique(null.of_class).size)
-    if config["null"]["kind"] == "circular_shift":
+    if config.null.kind == "circular_shift":
         text = f"{draws:,} circular shifts of each of {classes:,} targets"
     else:
         text = f"{draws:,} permutations for each of {classes:,} compositions of targets"
-    asked = config["null"]["permutations"]
+    asked = config.null.permutations
     if asked != "auto" and draws < asked:
         text += f" (the series are too short for the {asked:,} asked for)"
     return [f"{text}: no p-value is below {1 / (draws + 1):.2g}."]
@@ -109,9 +109,9 @@ def _null_notes(config: PredictorPairsConfig, null: NullTargets) -> list[str]:
 
 def _null_warnings(config: PredictorPairsConfig, prepared: PreparedPredictors) -> list[str]:
     """Whether levels change so slowly that permutation makes chance look rarer than it is."""
-    permuted = config["null"]["kind"] == "permutation" and config["null"]["permutations"] != 0
+    permuted = config.null.kind == "permutation" and config.null.permutations != 0
     # With lag 0, samples have an order only where a table of series says so.
-    if not permuted or not (config["lag"] or config["series"]):
+    if not permuted or not (config.lag or config.series):
         return []
     targets = prepared.levels[np.ix_(prepared.targets, prepared.target_samples)]
     kept, chance = kept_levels(targets, prepared.transitions.series, prepared.n_levels)

@@ -1,4 +1,4 @@
-"""Merged predictor sets, judged: entropies, what each predictor adds, p- and q-values; and the
+"""Merged predictor sets, tested: entropies, what each predictor adds, p- and q-values; and the
 tables ``predictors.tsv`` and ``hyperedges.tsv``.
 """
 
@@ -12,10 +12,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.engine.estimator import Merged, State, Written
+from pairtile.methods.predictor_pairs.best_sets import SET_COLUMNS
 from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import NO_KEY
-from pairtile.methods.predictor_pairs.network_sets import members, set_q_values
+from pairtile.methods.predictor_pairs.network import members, set_q_values
 from pairtile.methods.predictor_pairs.null import search_p_values
-from pairtile.methods.predictor_pairs.rows import SET_COLUMNS
 from pairtile.methods.predictor_pairs.search import PredictorSearch
 from pairtile.methods.predictor_pairs.sets import extend_sets, set_entropies
 from pairtile.runtime.files import atomic_path
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from pairtile.methods.predictor_pairs.score import PredictorPairs
 
 STORED = "set_"
-"""What the columns of judged sets are called in ``scores.npz``: this, and the column's name."""
+"""What the columns of tested sets are called in ``scores.npz``: this, and the column's name."""
 
 
-def judged_sets(opened: PredictorPairs, merged: Merged) -> pd.DataFrame:
+def tested_sets(opened: PredictorPairs, merged: Merged) -> pd.DataFrame:
     """The reported sets of all targets, by item numbers, with all that is known of them.
 
     Columns as ``network.predictor_sets`` says, and ``target_row``, ``n_samples``. Taken from
@@ -46,9 +46,9 @@ def judged_sets(opened: PredictorPairs, merged: Merged) -> pd.DataFrame:
 
 
 def stored_sets(opened: PredictorPairs, sets: pd.DataFrame) -> dict[str, NDArray[Any]]:
-    """Judged sets as arrays of ``scores.npz``, for the steps after the network.
+    """Tested sets as arrays of ``scores.npz``, for the steps after the network.
 
-    Only where growing them took long; else they are judged again sooner than stored.
+    Only where growing them took long; else they are tested again sooner than stored.
     """
     if not opened.sffs:
         return {}
@@ -103,7 +103,7 @@ def _searched(opened: PredictorPairs, pairs: pd.DataFrame) -> pd.DataFrame:
     found = [c for c in SET_COLUMNS[: max(opened.cardinality, 2)] if c in pairs]
     names = {c: f"predictor_{n}" for n, c in enumerate(found, start=1)}
     sets = pairs.rename(columns=names)
-    asked = int(opened.config["estimator"]["cardinality"])
+    asked = opened.config.estimator.cardinality
     if asked == 3:
         sets["search"] = "sffs" if opened.sffs else "exhaustive"
     return _grown(opened, sets) if opened.sffs else sets

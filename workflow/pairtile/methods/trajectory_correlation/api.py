@@ -6,33 +6,50 @@ import os
 import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pairtile.api.settings import analysis_config
 from pairtile.engine.estimator import PreparedInput
 from pairtile.engine.in_memory import merged_in_memory
+from pairtile.errors import InputError
 from pairtile.gpu.device import choose
-from pairtile.methods.trajectory_correlation.api_input import (
-    SeriesArrays,
-    as_arrays,
-    is_universe,
-    name_of,
-    opened,
-    prepare_arrays,
-)
-from pairtile.methods.trajectory_correlation.api_motion_correlation import MotionCorrelation
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
-from pairtile.methods.trajectory_correlation.contacts import trajectory_contacts
+from pairtile.methods.trajectory_correlation.config_sections import FramesConfig
+from pairtile.methods.trajectory_correlation.matrices import (
+    correlation_matrix,
+    difference,
+    matched_items,
+)
+from pairtile.methods.trajectory_correlation.network import (
+    ResidueNetwork,
+    candidate_q_values,
+    path_ends,
+    shortest_paths,
+)
 from pairtile.methods.trajectory_correlation.prepare import prepare_trajectory
-from pairtile.methods.trajectory_correlation.read_trajectory import Trajectories, trajectories_of
-from pairtile.methods.trajectory_correlation.residue_network import pairs_in_contact
+from pairtile.methods.trajectory_correlation.read_trajectory import (
+    Run,
+    Trajectories,
+    trajectories_of,
+)
+from pairtile.methods.trajectory_correlation.residues import pairs_in_contact, trajectory_contacts
 from pairtile.methods.trajectory_correlation.score import TrajectoryCorrelation
 from pairtile.methods.trajectory_correlation.state import state_of_series
+from pairtile.methods.trajectory_correlation.tables import path_table
+from pairtile.methods.trajectory_correlation.time_series import (
+    PreparedTrajectory,
+    Scratch,
+    SeriesWriter,
+    frames_in_block,
+)
 
 _OF_MOLECULES = ("fit", "reference", "select", "positions", "dihedrals", "distances", "domains")
-_FRAMES = {"start": 0, "stop": None, "step": 1}
 
 
 def trajectory_correlation(
@@ -194,6 +211,7 @@ def trajectory_correlation(
     cautions = [*ready.warnings, *network.warnings]
     for caution in cautions:
         warnings.warn(caution, stacklevel=2)
+    asked = config.resolved()
     return MotionCorrelation(
         items=items,
         pairs=pairs,
@@ -205,8 +223,8 @@ def trajectory_correlation(
         warnings=cautions,
         device=opened_.device.name,
         settings={
-            **config,
-            "estimator": {**config["estimator"], **ready.parameters.get("estimator", {})},
+            **asked,
+            "estimator": asked["estimator"] | ready.parameters["estimator"],
             "seed": int(seed),
         },
     )
@@ -244,15 +262,14 @@ def _prepared(
         config = analysis_config(
             TrajectoryCorrelationConfig, topology="topology", trajectories=called, **common
         )
-        with opened(sources, config["frames"]) as source:
+        with opened(sources, config.frames) as source:
             ready = _state_of_molecules(config, source, seed, scratch)
         return config, ready, _kept_names(ready)
     for key, value in of_molecules.items():
         _not_beside(value is not None, key, "an array, which is taken as it is")
     arrays = as_arrays(trajectory, names)
     config = _config_of_arrays(arrays, common)
-    start, stop, step = (config["frames"][key] for key in _FRAMES)
-    used = SeriesArrays([part[start:stop:step] for part in arrays.replicas], arrays.labels)
+    used = SeriesArrays([part[config.frames.as_slice] for part in arrays.replicas], arrays.labels)
     ready = state_of_series(config, prepare_arrays(config, used, scratch), scratch)
     return config, ready, arrays.labels
 
@@ -263,9 +280,9 @@ def _state_of_molecules(
     """The state with the contacts that are asked for."""
     prepared = prepare_trajectory(config, seed, scratch, source)
     ready = state_of_series(config, prepared, scratch)
-    if config["contacts"]:
+    if config.contacts:
         ready.state.update(trajectory_contacts(config, ready.items, source))
-        touching, _ = pairs_in_contact(ready.state, config["contacts"]["fraction"])
+        touching, _ = pairs_in_contact(ready.state, config.contacts.fraction)
         ready.counts["contacts"] = touching.size
     return ready
 
@@ -295,3 +312,321 @@ def _not_beside(found: bool, key: str, what: str) -> None:
 def _kept_names(ready: PreparedInput) -> pd.Index[Any]:
     kept = ready.items["kept"].to_numpy(dtype=bool)
     return pd.Index(ready.items.loc[kept, "name"].astype(str))
+
+
+# --- result ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class MotionCorrelation:
+    """Correlated motion of all pairs of variables.
+
+    Attributes
+    ----------
+    items : DataFrame
+        A row for each variable, in the order of the matrices: ``name``, where it is (``chain``,
+        ``resid``, ``resname``, ... of a molecule), ``sd`` (root mean square fluctuation of
+        positions), ``correlation_time`` in frames, ``n_effective`` (independent frames).
+    pairs : DataFrame
+        A row for each pair, i < j: the columns of ``pairs.parquet``.
+    network : DataFrame
+        The pairs that were kept, strongest first: ``source``, ``target``, ``mi_nats``,
+        ``correlation``, ``p_value``, ``q_value``, ``dcc``.
+    counts, notes, warnings, device, settings
+        How it came about.
+    """
+
+    items: pd.DataFrame
+    pairs: pd.DataFrame
+    network: pd.DataFrame
+    labels: pd.Index[Any] | None = field(repr=False)
+    contacts: NDArray[np.bool_] | None = field(default=None, repr=False)
+    counts: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    device: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def matrix(self, column: str = "correlation") -> Any:
+        """A column of ``pairs``, or ``q_value``, as a symmetric matrix, NaN on the diagonal.
+
+        A DataFrame with names, or an array where the variables have none. Raises ``ValueError`` for
+        a column that is not there.
+        """
+        pairs = self.pairs
+        if column == "q_value":
+            q = candidate_q_values(pairs["p_value"].to_numpy(), self.contacts)
+            pairs = pairs[["i", "j"]].assign(q_value=q)
+        if column not in pairs or column in ("i", "j"):
+            there = [name for name in self.pairs.columns if name not in ("i", "j")]
+            raise ValueError(
+                f"column: found {column!r}; expected one of {', '.join([*there, 'q_value'])}"
+            )
+        values = correlation_matrix(pairs, self.items, column)
+        if self.labels is None:
+            return values
+        return pd.DataFrame(values, index=self.labels, columns=self.labels, copy=False)
+
+    @property
+    def correlation(self) -> Any:
+        """Generalized correlation, 0 to 1 (under ``kind="dcc"`` the DCC); see ``matrix``."""
+        return self.matrix("correlation")
+
+    @property
+    def mi_nats(self) -> Any:
+        """Mutual information in nats; see ``matrix``."""
+        return self.matrix("mi_nats")
+
+    @property
+    def dcc(self) -> Any:
+        """Dynamical cross-correlation, -1 to 1; see ``matrix``."""
+        return self.matrix("dcc")
+
+    @property
+    def p_value(self) -> Any:
+        """p-values against time-shifted surrogates; see ``matrix``."""
+        return self.matrix("p_value")
+
+    def residue_network(self) -> ResidueNetwork:
+        """The network as a graph: ``graph`` (igraph), ``betweenness()``, ``communities()``, ..."""
+        number = self._numbers
+        i, j = (number.get_indexer(pd.Index(self.network[end])) for end in ("source", "target"))
+        return ResidueNetwork.of(len(self.items), i, j, self.network["correlation"])
+
+    def communities(self, method: str = "leiden", seed: int = 1) -> pd.Series:
+        """Community of each variable, from 1 (the largest) on; 0 without an edge.
+
+        ``method``: "leiden" or "girvan_newman".
+        """
+        found = self.residue_network().communities(method, seed)
+        return pd.Series(found, index=self._numbers, name="community")
+
+    def betweenness(self) -> pd.Series:
+        """Share of the pairs of others whose shortest path runs through each variable."""
+        found = self.residue_network().betweenness()
+        return pd.Series(found, index=self._numbers, name="betweenness")
+
+    def paths(self, source: Any, target: Any, number: int = 1) -> pd.DataFrame:
+        """The ``number`` shortest paths of the network between two variables, shortest first.
+
+        A step is as long as -ln of its correlation. Columns: ``source``, ``target``, ``rank``,
+        ``length``, ``n_edges``, ``weakest_correlation``, ``path`` (names with blanks between
+        them). One row without ``rank`` where nothing joins the two. Raises ``ConfigError`` for a
+        name that is not there.
+        """
+        ends = path_ends(self.items, [(str(source), str(target))])
+        network = self.residue_network()
+        found = [shortest_paths(network, start, end, number) for start, end in ends]
+        return path_table(self.items, network, ends, found)
+
+    def difference(self, other: MotionCorrelation) -> pd.DataFrame:
+        """How pairs that both have differ, this one minus ``other``.
+
+        Variables are matched by name, else by chain, residue number and atom (a mutant). Columns:
+        ``source``, ``target``, and of ``correlation``, ``mi_nats`` and ``dcc`` the value here,
+        ``_other`` and ``_difference``. Raises ``InputError`` where the two share fewer than two
+        variables.
+        """
+        matched = matched_items(self.items, other.items, ("this", "other"))
+        table = difference(self.pairs, other.pairs, matched, len(other.items))
+        for place, (end, number) in enumerate((("source", "i"), ("target", "j"))):
+            table.insert(place, end, self._numbers[table[number].to_numpy()])
+        return table.drop(columns=["i", "j"])
+
+    @property
+    def _numbers(self) -> pd.Index[Any]:
+        return pd.RangeIndex(len(self.items)) if self.labels is None else self.labels
+
+
+# --- input ----------------------------------------------------------------------------------------
+
+
+def is_universe(value: Any) -> bool:
+    """Whether this is a Universe or an AtomGroup of MDAnalysis, told without importing it."""
+    return hasattr(value, "universe") and hasattr(value, "select_atoms")
+
+
+class OpenTrajectories(Trajectories):
+    """Universes that are open already, each a replica; they are left at the frame they were at.
+
+    Parameters
+    ----------
+    sources
+        Universes of the same atoms, or AtomGroups: then these are what is selected.
+    frames
+        As for ``Trajectories``.
+    """
+
+    def __init__(self, sources: Sequence[Any], frames: FramesConfig) -> None:
+        self.topology = "topology"
+        self._universes: dict[tuple[str, ...], Any] = {
+            (name_of(n),): one.universe for n, one in enumerate(sources)
+        }
+        self._chosen = [None if one is one.universe else one for one in sources]
+        self.universe = sources[0].universe
+        self._loaded = None
+        self._files = list(self._universes)
+        self._at = [universe.trajectory.frame for universe in self._universes.values()]
+        self.runs = [self._opened(files, frames) for files in self._files]
+
+    def select(self, selection: str, key: str) -> NDArray[np.int64]:
+        """As ``Trajectories.select``; under ``select`` the AtomGroups, where such were given."""
+        if key != "select" or self._chosen[0] is None:
+            return super().select(selection, key)
+        found = [np.unique(np.asarray(group.indices, np.int64)) for group in self._chosen if group]
+        if len(found) < len(self._chosen) or any(not np.array_equal(a, found[0]) for a in found):
+            raise InputError.at("trajectory", "", "different atoms", "the same atoms in all groups")
+        return found[0]
+
+    def restore(self) -> None:
+        """Back to the frames at which the Universes were."""
+        for universe, frame in zip(self._universes.values(), self._at, strict=True):
+            universe.trajectory[frame]
+
+    def _opened(self, files: tuple[str, ...], frames: FramesConfig) -> Run:
+        self._load(files)
+        trajectory = self.universe.trajectory
+        n_frames = int(trajectory.n_frames)
+        used = range(n_frames)[frames.as_slice]
+        if not used:
+            wanted = ", ".join(f"{k}: {v}" for k, v in frames)
+            raise InputError.at(files[0], "", f"no frame for {wanted}", f"some of {n_frames}")
+        return Run(files, n_frames, used, float(trajectory.dt) * used.step, n_frames)
+
+    def _load(self, files: tuple[str, ...]) -> None:
+        if self._loaded == files:
+            return
+        n_atoms = self._universes[files].atoms.n_atoms
+        if n_atoms != self.universe.atoms.n_atoms:
+            found, wanted = f"{n_atoms} atoms", f"{self.universe.atoms.n_atoms}, as in the first"
+            raise InputError.at(files[0], "", found, wanted)
+        self.universe, self._loaded = self._universes[files], files
+
+
+@contextmanager
+def opened(sources: Sequence[Any], frames: FramesConfig) -> Any:
+    """``OpenTrajectories`` that are restored at the end."""
+    trajectories = OpenTrajectories(sources, frames)
+    try:
+        yield trajectories
+    finally:
+        trajectories.restore()
+
+
+@dataclass(frozen=True)
+class SeriesArrays:
+    """Replicas, each float64 (frames, variables, dimensions), and labels of the variables (None:
+    they are numbered)."""
+
+    replicas: list[NDArray[np.float64]]
+    labels: pd.Index[Any] | None
+
+    @property
+    def dimensions(self) -> int:
+        """Coordinates of a variable."""
+        return int(self.replicas[0].shape[2])
+
+
+def as_arrays(values: Any, names: Sequence[Any] | None) -> SeriesArrays:
+    """Take series as an array, a DataFrame (frames x variables), or a list of such.
+
+    Raises
+    ------
+    ValueError
+        Not numbers; not (frames, variables) or (frames, variables, dimensions) with one to three
+        dimensions; replicas of other variables; names that are not one for each, or repeated.
+    """
+    parts = values if isinstance(values, list | tuple) else [values]
+    if not len(parts):
+        raise ValueError("trajectory: found an empty list; expected an array, or several")
+    labels = parts[0].columns if isinstance(parts[0], pd.DataFrame) else None
+    arrays = [
+        _array(part, f"trajectory {n}" if n else "trajectory") for n, part in enumerate(parts)
+    ]
+    for n, part in enumerate(arrays):
+        if part.shape[1:] != arrays[0].shape[1:]:
+            raise ValueError(
+                f"trajectory {n}: found shape {part.shape}; expected (frames, "
+                f"{', '.join(map(str, arrays[0].shape[1:]))}), as in the first"
+            )
+    if names is not None:
+        labels = pd.Index(names)
+    if labels is not None and (len(labels) != arrays[0].shape[1] or not labels.is_unique):
+        raise ValueError(
+            f"names: found {len(labels)} ({labels.nunique()} different) for {arrays[0].shape[1]} "
+            "variables; expected one for each"
+        )
+    return SeriesArrays(arrays, labels)
+
+
+def prepare_arrays(
+    config: TrajectoryCorrelationConfig, arrays: SeriesArrays, folder: str
+) -> PreparedTrajectory:
+    """The series as ``prepare_trajectory`` would give them.
+
+    Raises
+    ------
+    InputError
+        Too few frames or variables, or values that are no finite numbers.
+    """
+    for n, part in enumerate(arrays.replicas):
+        if not np.isfinite(part).all():
+            frame, variable, axis = np.argwhere(~np.isfinite(part))[0]
+            raise InputError.at(
+                name_of(n),
+                f"frame {frame}, variable {variable}, coordinate {axis}",
+                f"{part[frame, variable, axis]}",
+                "a finite number",
+            )
+    shape = arrays.replicas[0].shape[1:]
+    numbered = range(shape[0]) if arrays.labels is None else arrays.labels
+    table = pd.DataFrame(
+        {
+            "name": [str(label) for label in numbered],
+            "atom": "",
+            "residue": np.full(shape[0], -1, dtype=np.int32),
+        }
+    )
+    with Scratch(folder) as scratch:
+        writer = SeriesWriter(
+            config,
+            scratch,
+            [(name_of(n), len(part)) for n, part in enumerate(arrays.replicas)],
+            (int(shape[0]), int(shape[1])),
+            cyclic=config.table.angles != "none",
+        )
+        size = frames_in_block(2 * int(np.prod(shape)))
+        for part in arrays.replicas:
+            for first in range(0, len(part), size):
+                block = part[first : first + size]
+                writer.write(_wrapped(block) if writer.cyclic else block)
+        prepared = writer.finish(table)
+    prepared.state["mean_positions"] = np.full((shape[0], 3), np.nan)
+    return prepared
+
+
+def name_of(replica: int) -> str:
+    """What messages call a replica."""
+    return f"trajectory {replica}"
+
+
+def _array(part: Any, name: str) -> NDArray[np.float64]:
+    try:
+        values = np.asarray(part, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{name}: found no table of numbers ({error}); expected numbers"
+        ) from error
+    if values.ndim == 2:
+        values = values[:, :, None]
+    if values.ndim != 3 or not 1 <= values.shape[2] <= 3:
+        raise ValueError(
+            f"{name}: found shape {np.shape(part)}; expected (frames, variables) or "
+            "(frames, variables, dimensions) with 1 to 3 dimensions"
+        )
+    return values
+
+
+def _wrapped(angles: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Angles between -pi and pi."""
+    return np.asarray((angles + np.pi) % (2 * np.pi) - np.pi)

@@ -8,26 +8,132 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from pairtile.config.models import Analysis, Fault
-from pairtile.config.network import Chunks, ExportList, chunks_field, export_field
+from pairtile.config.network import Chunks, ExportList, OptionalPath, chunks_field, export_field
 from pairtile.config.values import Choice, Switch, Text, Whole, listed, refusal
-from pairtile.methods.trajectory_correlation.config_estimator import MotionEstimator
-from pairtile.methods.trajectory_correlation.config_motion import MotionAnalysis
-from pairtile.methods.trajectory_correlation.config_network import (
+from pairtile.methods.trajectory_correlation.config_sections import (
     CommunityList,
     ContactsOrFalse,
+    DihedralList,
+    DistanceMap,
+    DomainMap,
+    FileList,
+    FramesConfig,
     KeepMotion,
-    KeepMotionPValue,
+    KeepMotionConfig,
+    KeepMotionPValueConfig,
+    MotionEstimatorConfig,
     PathEnds,
+    SelectionOrFalse,
+    SeriesTableConfig,
+    TrajectoryList,
 )
 
+_AUTO_VARIABLES = {"bspline": "displacements", "dihedral": "dihedrals"}
+_ALLOWED_VARIABLES = {
+    "dihedral": ("dihedrals",),
+    "bspline": ("displacements", "distances"),
+}
+_ALLOWED_ELSE = ("positions", "displacements", "distances")
 
-class TrajectoryCorrelationConfig(MotionAnalysis):
+
+class TrajectoryCorrelationConfig(Analysis):
     """Correlated motion in molecular dynamics: every pair of atoms or residues, dihedrals or
     distances, by mutual information and displacement correlation, with correlation times and
     time-shifted surrogates; the network of residues, its communities and paths."""
 
     method: Annotated[Literal["trajectory_correlation"], Choice()] = Field(
         description="Which method this analysis runs."
+    )
+    topology: OptionalPath = Field(
+        default=None,
+        description=(
+            "The system: atoms, residues, chains. Any format that MDAnalysis reads (`.psf` `.pdb` "
+            "`.gro` `.tpr` `.prmtop` ...). Give this and `trajectories`, or `time_series`. A "
+            "relative path starts at the working directory, not at this file."
+        ),
+    )
+    trajectories: TrajectoryList = Field(
+        default=(),
+        description=(
+            "The trajectories (`.dcd` `.xtc` `.trr` `.nc` ..., all of the same topology). Each is "
+            "a replica: estimated by itself, the mean and the spread reported. A list within the "
+            "list holds the parts of one run, in order of time. Molecules must be whole (not "
+            "broken across the periodic box)."
+        ),
+    )
+    time_series: FileList = Field(
+        default=(),
+        description=(
+            "In place of topology and trajectories: tables of time series, one variable a column, "
+            "each table a replica with the same columns."
+        ),
+    )
+    table: SeriesTableConfig = Field(
+        default=SeriesTableConfig(), description="How tables of time series are read."
+    )
+    fit: Annotated[Literal[False] | str, SelectionOrFalse()] = Field(
+        default="protein and name CA",
+        description=(
+            "Atoms on which frames are superposed, to take out the tumbling of the whole (Kabsch, "
+            "without weights), as a selection of MDAnalysis. Best the rigid part. `false`: frames "
+            "are used as they are, superposed already."
+        ),
+    )
+    reference: Annotated[Literal["first", "average"], Choice()] = Field(
+        default="first",
+        description=(
+            "What frames are superposed on. `first`: the first frame used of the first trajectory. "
+            "`average`: the average structure of all frames, which are read once more to find it."
+        ),
+    )
+    select: Annotated[str, Text("a selection of atoms")] = Field(
+        default="protein and name CA",
+        description=(
+            "Atoms whose motion is analysed, as a selection of MDAnalysis; independent of `fit`."
+        ),
+    )
+    positions: Annotated[Literal["atom", "ca", "center_of_mass"], Choice()] = Field(
+        default="atom",
+        description=(
+            "What is one position. `atom`: each selected atom. `ca`: the C-alpha of each residue "
+            "with a selected atom. `center_of_mass`: of the selected atoms of each residue."
+        ),
+    )
+    frames: FramesConfig = Field(
+        default=FramesConfig(), description="Which frames of each trajectory."
+    )
+    estimator: MotionEstimatorConfig = Field(
+        default=MotionEstimatorConfig(), description="How correlation is estimated."
+    )
+    variables: Annotated[
+        Literal["auto", "positions", "displacements", "dihedrals", "distances", "columns"], Choice()
+    ] = Field(
+        default="auto",
+        description=(
+            "What is paired. `positions`: x, y, z of each. `displacements`: the distance of each "
+            "from its mean position (a scalar: most of the direction is lost). `dihedrals`: "
+            "backbone and side-chain angles of the selected residues, see `dihedrals`. "
+            "`distances`: those listed under `distances`. `columns`: of `time_series`. `auto`: "
+            "positions; displacements for `kind: bspline`; dihedrals for `kind: dihedral`."
+        ),
+    )
+    dihedrals: DihedralList = Field(
+        default=("phi", "psi", "chi1"),
+        description="Which angles of each residue are variables, where it has them.",
+    )
+    distances: DistanceMap = Field(
+        default={},
+        description=(
+            "Distances to pair, by name: each between the geometric centres of two selections. No "
+            "superposition is needed."
+        ),
+    )
+    domains: DomainMap = Field(
+        default={},
+        description=(
+            "Parts of the molecule to mark in heat maps and tables: a name, and the residues as a "
+            "selection. A residue of two domains belongs to the first."
+        ),
     )
     contacts: ContactsOrFalse = Field(
         default=False,
@@ -80,6 +186,8 @@ class TrajectoryCorrelationConfig(MotionAnalysis):
     chunks: Chunks = chunks_field()
     export: ExportList = export_field()
 
+    input_keys: ClassVar[tuple[str, ...]] = ("topology", "trajectories", "time_series")
+    in_memory_paths: ClassVar[tuple[str, ...]] = ()
     names_of_items: ClassVar[tuple[str, ...]] = ("paths",)
     tables: ClassVar[tuple[str, ...]] = (
         "matrices.npz",
@@ -113,6 +221,22 @@ class TrajectoryCorrelationConfig(MotionAnalysis):
         "chunks": frozenset({"plan"}),
         "export": frozenset(),
     }
+
+    def input_files(self) -> dict[str, str]:
+        """Each file under a key of its own: ``trajectories.0``, or ``trajectories.0.1`` for the
+        second part of the first run."""
+        files = {} if self.topology is None else {"topology": self.topology}
+        for n, run in enumerate(self.trajectories):
+            if isinstance(run, str):
+                files[f"trajectories.{n}"] = run
+            else:
+                files |= {f"trajectories.{n}.{k}": part for k, part in enumerate(run)}
+        return files | {f"time_series.{n}": path for n, path in enumerate(self.time_series)}
+
+    @property
+    def has_residues(self) -> bool:
+        """Whether variables belong to a molecule that can be drawn."""
+        return not self.time_series
 
     @property
     def needs_network_data(self) -> bool:
@@ -150,18 +274,67 @@ class TrajectoryCorrelationConfig(MotionAnalysis):
         listing = listed(fitting) if fitting else "none: there is no other one"
         return Fault("compare", f"another analysis of this method ({listing})", tuple(fitting))
 
+    @field_validator("variables")
+    @classmethod
+    def _variables_decided(cls, variables: str, info: ValidationInfo) -> str:
+        estimator = info.data.get("estimator")
+        if variables == "auto" and info.data.get("time_series"):
+            return "columns"
+        if variables == "auto" and isinstance(estimator, MotionEstimatorConfig):
+            return _AUTO_VARIABLES.get(estimator.kind, "positions")
+        return variables
+
     @field_validator("keep")
     @classmethod
     def _keep_decided(cls, keep: Any, info: ValidationInfo) -> Any:
         estimator = info.data.get("estimator")
-        if not isinstance(estimator, MotionEstimator):
+        if not isinstance(estimator, MotionEstimatorConfig):
             return keep
         if keep == "auto":
-            return KeepMotionPValue(p_value=0.05) if estimator.surrogates else "all"
-        by_p_value = keep != "all" and {"p_value", "fdr"} & set(type(keep).model_fields)
+            return KeepMotionPValueConfig(p_value=0.05) if estimator.surrogates else "all"
+        by_p_value = isinstance(keep, KeepMotionConfig) and keep.rule in ("p_value", "fdr")
         if by_p_value and not estimator.surrogates:
             raise refusal("another rule under estimator.surrogates: 0 (no p-values)")
         return keep
+
+    @model_validator(mode="after")
+    def _one_kind_of_input(self) -> Self:
+        if self.time_series:
+            if self.topology is not None or self.trajectories:
+                key = "topology" if self.topology is not None else "trajectories"
+                raise refusal("none beside time_series (one of them, not both)", key=key)
+            if self.domains:
+                raise refusal("none beside time_series, which has no residues", key="domains")
+        elif self.topology is None:
+            raise refusal(
+                "the path of a topology here, or tables under time_series", key="topology"
+            )
+        elif not self.trajectories:
+            raise refusal("at least one trajectory of the topology", key="trajectories")
+        return self
+
+    @model_validator(mode="after")
+    def _variables_fit(self) -> Self:
+        kind = self.estimator.kind
+        if self.time_series:
+            allowed: tuple[str, ...] = ("columns",)
+        else:
+            allowed = _ALLOWED_VARIABLES.get(kind, _ALLOWED_ELSE)
+        if self.variables not in allowed:
+            beside = "time_series" if self.time_series else f"estimator.kind: {kind}"
+            raise refusal(f"auto or {' or '.join(allowed)} beside {beside}", key="variables")
+        if self.variables == "distances" and not self.distances:
+            raise refusal("at least one NAME: [selection, selection]", key="distances")
+        if self.time_series:
+            self._table_fits(kind)
+        return self
+
+    def _table_fits(self, kind: str) -> None:
+        if (self.table.angles != "none") != (kind == "dihedral"):
+            wanted = "angles: radians or degrees" if kind == "dihedral" else "angles: none"
+            raise refusal(f"{wanted} beside estimator.kind: {kind}", key="table")
+        if kind in ("bspline", "dihedral") and self.table.dimensions != 1:
+            raise refusal(f"dimensions: 1 beside estimator.kind: {kind}", key="table")
 
     @model_validator(mode="after")
     def _contacts_have_residues(self) -> Self:

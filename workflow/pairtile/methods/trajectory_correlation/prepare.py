@@ -11,17 +11,11 @@ from numpy.typing import NDArray
 
 from pairtile.errors import InputError
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
-from pairtile.methods.trajectory_correlation.finite_positions import check_finite
-from pairtile.methods.trajectory_correlation.motion_variables import (
-    Variables,
-    dihedral_variables,
-    distance_variables,
-    position_variables,
-)
 from pairtile.methods.trajectory_correlation.read_trajectory import (
     Run,
     Trajectories,
     box_of,
+    check_finite,
     trajectories_of,
 )
 from pairtile.methods.trajectory_correlation.residues import (
@@ -31,12 +25,18 @@ from pairtile.methods.trajectory_correlation.residues import (
     secondary_structure,
     selected_residues,
 )
-from pairtile.methods.trajectory_correlation.series_file import Scratch, frames_in_block
-from pairtile.methods.trajectory_correlation.superposition import centred, spans_a_plane, superpose
 from pairtile.methods.trajectory_correlation.time_series import (
     PreparedTrajectory,
+    Scratch,
     SeriesWriter,
+    frames_in_block,
     prepare_tables,
+)
+from pairtile.methods.trajectory_correlation.variables import (
+    Variables,
+    dihedral_variables,
+    distance_variables,
+    position_variables,
 )
 from pairtile.runtime.record import Progress
 
@@ -75,7 +75,7 @@ def prepare_trajectory(
     StoreError
         If the disk has no room for the series.
     """
-    if config["time_series"]:
+    if config.time_series:
         return prepare_tables(config, scratch)
     with Scratch(scratch) as folder:
         return _Preparation(config, source).run(folder)
@@ -129,38 +129,38 @@ class _Preparation:
 
     def _variables(self) -> tuple[Residues, Variables]:
         config, source = self.config, self.input
-        kind = config["variables"]
+        kind = config.variables
         if kind == "distances":
             ends = {
                 name: (
                     source.select(one, f"distances.{name}"),
                     source.select(other, f"distances.{name}"),
                 )
-                for name, (one, other) in config["distances"].items()
+                for name, (one, other) in config.distances.items()
             }
             atoms = np.unique(np.concatenate([part for pair in ends.values() for part in pair]))
             return residues_of(source.universe, atoms), distance_variables(ends)
         selected, residues = selected_residues(config, source)
         if kind == "dihedrals":
-            names = config["dihedrals"]
+            names = config.dihedrals
             return residues, dihedral_variables(residues, names, self.first, source.topology)
         masses = np.asarray(getattr(source.universe.atoms, "masses", np.zeros(source.n_atoms)))
         masses = np.nan_to_num(masses.astype(np.float64))
         return residues, position_variables(
-            residues, selected, config["positions"], masses, source.topology
+            residues, selected, config.positions, masses, source.topology
         )
 
     def _fit_atoms(self) -> NDArray[np.int64]:
         none = np.empty(0, dtype=np.int64)
         if not self.variables.turns:
             self.notes.append(
-                f"Frames are not superposed: {self.config['variables']} do not depend on it."
+                f"Frames are not superposed: {self.config.variables} do not depend on it."
             )
             return none
-        if self.config["fit"] is False:
+        if self.config.fit is False:
             self.notes.append("Frames are used as they are, not superposed (fit: false).")
             return none
-        return self.input.select(self.config["fit"], "fit")
+        return self.input.select(self.config.fit, "fit")
 
     def _reference(self) -> Floats:
         """Positions of the fit's atoms on which all frames are laid, centroid at the origin."""
@@ -171,12 +171,12 @@ class _Preparation:
             found = f"{self.fit.size} atom{'s' if self.fit.size > 1 else ''}"
             raise InputError.at(
                 self.input.topology,
-                f"fit {self.config['fit']!r}",
+                f"fit {self.config.fit!r}",
                 f"{found} {'on one line' if self.fit.size > 2 else ''}".strip(),
                 "three atoms or more that are not on one line, or fit: false",
             )
         where = f"frame {start.frames[0]} of {start.name}"
-        if self.config["reference"] == "average":
+        if self.config.reference == "average":
             for _ in range(_AVERAGE_PASSES):
                 reference = self._average(reference)
             where = f"the average structure, found in {_AVERAGE_PASSES} rounds from {where}"
@@ -224,7 +224,7 @@ class _Preparation:
             residues,
             {
                 name: self.input.select(text, f"domains.{name}")
-                for name, text in self.config["domains"].items()
+                for name, text in self.config.domains.items()
             },
         )
         states = secondary_structure(residues, self.first)
@@ -265,3 +265,54 @@ def _jumps(values: Floats, last: Floats | None, far: float) -> int:
     joined = values if last is None else np.concatenate([last, values])
     moved = ((joined[1:] - joined[:-1]) ** 2).sum(axis=-1)
     return int((moved > far**2).any(axis=1).sum())
+
+
+# --- superposition --------------------------------------------------------------------------------
+
+
+def rotations(mobile: Floats, reference: Floats) -> Floats:
+    """The rotations that bring each frame nearest to the reference (Kabsch 1976, 1978).
+
+    Parameters
+    ----------
+    mobile
+        Positions, shape (frames, atoms, 3), each frame's centroid at the origin.
+    reference
+        Positions, shape (atoms, 3), centroid at the origin.
+
+    Returns
+    -------
+    Shape (frames, 3, 3): ``mobile[f] @ result[f]`` is nearest to ``reference``. Proper rotations
+    all, determinant +1: a molecule is never turned into its mirror image.
+    """
+    covariance = np.swapaxes(mobile, 1, 2) @ reference
+    left, _, right = np.linalg.svd(covariance)
+    mirrored = np.linalg.det(left) * np.linalg.det(right) < 0
+    left[mirrored, :, 2] *= -1.0
+    result: Floats = left @ right
+    return result
+
+
+def superpose(positions: Floats, fit: NDArray[np.integer], reference: Floats) -> Floats:
+    """Frames moved and turned so that the atoms ``fit`` lie nearest to the reference.
+
+    ``positions``: (frames, atoms, 3). ``fit``: numbers of the atoms to lay over one another.
+    ``reference``: (fitted atoms, 3), centroid at the origin. Returns (frames, atoms, 3), in which
+    the fitted atoms' centroid is the origin.
+    """
+    mobile = positions[:, fit]
+    centroids = mobile.mean(axis=1, keepdims=True)
+    return (positions - centroids) @ rotations(mobile - centroids, reference)
+
+
+def centred(positions: Floats) -> Floats:
+    """Positions (..., atoms, 3) with their centroid at the origin."""
+    return positions - positions.mean(axis=-2, keepdims=True)
+
+
+def spans_a_plane(reference: Floats) -> bool:
+    """Whether centred positions (atoms, 3) fix a rotation: they do unless they lie on a line."""
+    if len(reference) < 3:
+        return False
+    widths = np.linalg.svd(reference, compute_uv=False)
+    return bool(widths[1] > 1e-6 * widths[0])

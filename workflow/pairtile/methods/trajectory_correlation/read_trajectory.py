@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import struct
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from pairtile.errors import ConfigError, InputError
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
+from pairtile.methods.trajectory_correlation.config_sections import FramesConfig
 
 _FRAMES_SHOWN = 5
 _FORMATS = "https://docs.mdanalysis.org/stable/documentation_pages/coordinates/init.html"
@@ -69,7 +70,7 @@ class Trajectories:
         self,
         topology: str,
         trajectories: Sequence[str | Sequence[str]],
-        frames: Mapping[str, int | None],
+        frames: FramesConfig,
     ) -> None:
         self.topology = topology
         mda = import_mdanalysis()
@@ -141,15 +142,15 @@ class Trajectories:
                 step = trajectory[number]
             yield number, step
 
-    def _opened(self, files: tuple[str, ...], frames: Mapping[str, int | None]) -> Run:
+    def _opened(self, files: tuple[str, ...], frames: FramesConfig) -> Run:
         self._load(files)
         trajectory = self.universe.trajectory
         n_frames = int(trajectory.n_frames)
-        used = range(n_frames)[slice(frames["start"], frames["stop"], frames["step"])]
+        used = range(n_frames)[frames.as_slice]
         promised = max(n_frames, sum(map(_frames_in_header, files)))
         run = Run(files, n_frames, used, float(trajectory.dt) * used.step, promised)
         if not used:
-            wanted = ", ".join(f"{k}: {'null' if v is None else v}" for k, v in frames.items())
+            wanted = ", ".join(f"{k}: {'null' if v is None else v}" for k, v in frames)
             raise InputError.at(
                 run.name, "", f"no frame for frames {{{wanted}}}", f"some of its {n_frames} frames"
             )
@@ -208,7 +209,8 @@ class Trajectories:
 
 def trajectories_of(config: TrajectoryCorrelationConfig) -> Trajectories:
     """Those that a section of ``method: trajectory_correlation`` names, in the frames it uses."""
-    return Trajectories(config["topology"], config["trajectories"], config["frames"])
+    assert config.topology is not None
+    return Trajectories(config.topology, config.trajectories, config.frames)
 
 
 def import_mdanalysis() -> ModuleType:
@@ -281,3 +283,42 @@ def _first_line(error: Exception) -> str:
 
 def _count(n: int, what: str) -> str:
     return f"{n} {what}{'' if n == 1 else 's'}"
+
+
+def check_finite(
+    source: Trajectories,
+    run: Run,
+    frames: Sequence[int],
+    atoms: NDArray[np.int64],
+    positions: NDArray[np.floating],
+) -> None:
+    """Refuse positions that are no finite numbers.
+
+    Parameters
+    ----------
+    frames, atoms
+        Numbers of the frames of ``run`` and of the atoms that ``positions`` are of.
+    positions
+        Shape (frames, atoms, 3).
+
+    Raises
+    ------
+    InputError
+        Naming the first frame and atom.
+    """
+    if np.isfinite(positions).all():
+        return
+    frame, atom, axis = np.argwhere(~np.isfinite(positions))[0]
+    number = int(atoms[atom])
+    raise InputError.at(
+        run.name,
+        f"frame {frames[int(frame)]}, atom {number + 1} ({_atom_name(source, number)})",
+        f"{'xyz'[axis]} = {positions[frame, atom, axis]:g}",
+        "finite positions (leave damaged frames out by frames, or mend the file)",
+    )
+
+
+def _atom_name(source: Trajectories, number: int) -> str:
+    atom = source.universe.atoms[number]
+    parts = [str(getattr(atom, key, "")) for key in ("resname", "resid", "name")]
+    return " ".join(part for part in parts if part)

@@ -15,35 +15,26 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pairtile.engine.chunk_file import Rows, Summaries
-from pairtile.engine.estimator import (
-    Estimator,
-    Merged,
-    PreparedInput,
-    Ranking,
-    State,
-    Written,
-)
+from pairtile.engine.estimator import Estimator, Merged, PreparedInput, Ranking, State, Written
 from pairtile.engine.network import Network
 from pairtile.engine.selection import Selection
 from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
-from pairtile.methods.trajectory_correlation.contacts import trajectory_contacts
-from pairtile.methods.trajectory_correlation.motion_network import (
+from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
+from pairtile.methods.trajectory_correlation.estimators import KEPT_BLOCKS
+from pairtile.methods.trajectory_correlation.network import (
     COLUMNS,
     dense_warnings,
     motion_network,
+    path_ends,
 )
-from pairtile.methods.trajectory_correlation.motion_scores import HISTOGRAM_BINS, MotionScores
-from pairtile.methods.trajectory_correlation.motion_speed import seconds_a_pair, tile_edge
-from pairtile.methods.trajectory_correlation.motion_spline import KEPT_BLOCKS
-from pairtile.methods.trajectory_correlation.residue_network import in_contact, pairs_in_contact
-from pairtile.methods.trajectory_correlation.residue_paths import path_ends
-from pairtile.methods.trajectory_correlation.state import (
-    motion_settings,
-    replicas_of,
-    shifts_of,
-    trajectory_state,
+from pairtile.methods.trajectory_correlation.pair_scores import HISTOGRAM_BINS, MotionScores
+from pairtile.methods.trajectory_correlation.residues import (
+    in_contact,
+    pairs_in_contact,
+    trajectory_contacts,
 )
+from pairtile.methods.trajectory_correlation.state import replicas_of, shifts_of, trajectory_state
 from pairtile.methods.trajectory_correlation.tables import write_trajectory_tables
 from pairtile.splines.scorer import weights_bytes
 
@@ -66,7 +57,7 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
         super().__init__(config, state, device, precision)
         self.n_replicas = len(state["replica_offsets"]) - 1
         self.n_frames = int(state["replica_offsets"][-1])
-        self.n_surrogates = int(config["estimator"]["surrogates"])
+        self.n_surrogates = config.estimator.surrogates
         self._scores: MotionScores | None = None
 
     # --- what the plan needs --------------------------------------------------------------------
@@ -82,7 +73,7 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
         cls, config: TrajectoryCorrelationConfig, state: State, items: pd.DataFrame
     ) -> None:
         super().check_later_inputs(config, state, items)
-        path_ends(items, config["paths"])
+        path_ends(items, config.paths)
 
     @classmethod
     def network_data(
@@ -102,11 +93,11 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
     def tile_edges(cls, config: TrajectoryCorrelationConfig, state: State) -> tuple[int, int]:
         d = int(state["series"].shape[1])
         frames = int(np.diff(state["replica_offsets"]).max())
-        edge = tile_edge(config["estimator"]["kind"], d, frames)
+        edge = tile_edge(config.estimator.kind, d, frames)
         return edge, edge
 
     @classmethod
-    def blocks_bytes(
+    def tile_memory_bytes(
         cls,
         config: TrajectoryCorrelationConfig,
         state: State,
@@ -121,20 +112,20 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
         coordinates = max(rows, columns) * int(state["series"].shape[1])
         longest, together = (coordinates * int(n) for n in (frames.max(), frames.sum()))
         series = SERIES_COPIES * 8 * longest
-        estimator = config["estimator"]
-        if backend == "cuda" or estimator["kind"] not in ("bspline", "dihedral"):
+        estimator = config.estimator
+        if backend == "cuda" or estimator.kind not in ("bspline", "dihedral"):
             return series
-        kept, beside = weights_bytes(estimator["bins"], estimator["order"])
+        kept, beside = weights_bytes(estimator.n_bins, estimator.order)
         return series + beside * longest + KEPT_BLOCKS * kept * together
 
     @classmethod
     def work_per_second(
         cls, config: TrajectoryCorrelationConfig, state: State, backend: str, threads: int
     ) -> float:
-        estimates = 1 + int(config["estimator"]["surrogates"])
+        estimates = 1 + config.estimator.surrogates
         d = int(state["series"].shape[1])
         seconds = sum(
-            seconds_a_pair(config["estimator"], d, frames, backend, threads)
+            seconds_a_pair(config.estimator, d, frames, backend, threads)
             for frames in np.diff(state["replica_offsets"]).tolist()
         )
         return 1.0 / (estimates * seconds)
@@ -145,7 +136,7 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
 
     @classmethod
     def chunk_parameters(cls, config: TrajectoryCorrelationConfig) -> dict[str, Any]:
-        return {"estimator": config["estimator"]}
+        return {"estimator": config.estimator}
 
     def schema(self) -> pa.Schema:
         real = pa.float64()
@@ -175,7 +166,7 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
             windows = np.asarray(self.state["theiler"]).tolist()
             self._scores = MotionScores(
                 replicas_of(self.state),
-                [motion_settings(self.config["estimator"], window) for window in windows],
+                [self.config.estimator.with_window(window) for window in windows],
                 shifts_of(self.state, self.n_surrogates, self.seed),
                 self.device,
             )
@@ -212,8 +203,8 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
 
     def in_contact(self, i: NDArray[Any], j: NDArray[Any]) -> NDArray[np.bool_] | None:
         """Which pairs may become edges; None for all."""
-        contacts = self.config["contacts"]
-        return in_contact(i, j, self.state, contacts["fraction"]) if contacts else None
+        contacts = self.config.contacts
+        return in_contact(i, j, self.state, contacts.fraction) if contacts else None
 
     def _stored(self, merged: Merged, names: tuple[str, ...]) -> pd.DataFrame:
         return pa.concat_tables(merged.batches(names)).to_pandas()
@@ -221,8 +212,8 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
     def network(self, merged: Merged) -> Network:
         pairs = self._stored(merged, COLUMNS)
         candidate = self.in_contact(pairs["i"].to_numpy(), pairs["j"].to_numpy())
-        result = motion_network(pairs, self.config["keep"], candidate)
-        result.warnings += dense_warnings(len(result.edges), self.config["communities"])
+        result = motion_network(pairs, self.config.keep, candidate)
+        result.warnings += dense_warnings(len(result.edges), self.config.communities)
         return result
 
     def ranking(self, merged: Merged) -> Ranking:
@@ -242,7 +233,8 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
             "null_counts": merged.sums["null_counts"] / max(1, self.n_surrogates),
             "p_value_edges": np.linspace(0.0, 1.0, P_BINS + 1),
             "p_value_counts": merged.sums["p_value_counts"],
-            "threshold_bits": np.array(np.nan if least is None else least),
+            "threshold_unit": np.array("correlation"),
+            "threshold": np.array(np.nan if least is None else least),
         }
 
     def write_tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
@@ -253,3 +245,51 @@ def _p_value_counts(p_value: NDArray[np.float64]) -> NDArray[np.int64]:
     known = p_value[~np.isnan(p_value)]
     bins = np.minimum((known * P_BINS).astype(np.int64), P_BINS - 1)
     return np.bincount(bins, minlength=P_BINS).astype(np.int64)
+
+
+# --- costs ----------------------------------------------------------------------------------------
+
+
+OVERHEAD = {"cpu": 2e-8, "cuda": 5e-9}
+"""What each pair costs whatever the series: sums, histograms, rows of the table."""
+
+
+TILE_BYTES = {"gaussian": 1 << 28, "dcc": 1 << 28}
+TILE_BYTES_ELSE = 1 << 25
+"""Series of the variables along the side of a tile: enough work for a GPU, few enough to keep."""
+
+SMALLEST_TILE, LARGEST_TILE = 32, 1024
+LARGEST_TILE_KSG = 256
+"""Distances of all frames are held for the variables of a tile: more would only take memory."""
+
+
+def tile_edge(kind: str, d: int, frames: int) -> int:
+    """Variables along the side of a tile: a power of two, the fewer the longer the series.
+
+    kind : of the estimator. d : coordinates of a variable. frames : of the longest replica.
+    """
+    room = TILE_BYTES.get(kind, TILE_BYTES_ELSE) // (8 * d * frames)
+    largest = LARGEST_TILE_KSG if kind == "ksg" else LARGEST_TILE
+    return 1 << (min(max(room, SMALLEST_TILE), largest).bit_length() - 1)
+
+
+def seconds_a_pair(
+    estimator: MotionEstimatorConfig, d: int, frames: int, backend: str, threads: int
+) -> float:
+    """Seconds of one estimate, without surrogates. An order of magnitude is enough.
+
+    estimator : the section of that name. d : coordinates of a variable. Measured: docs/speed.md.
+    """
+    kind = estimator.kind
+    on_gpu = backend == "cuda"
+    cores = 1 if on_gpu else max(1, threads)
+    if kind == "ksg":
+        # Every frame is held against every other; each frame's neighbours are looked through.
+        by_square, by_frame = (2.1e-12, 0.0) if on_gpu else (3.9e-10, 5e-8)
+        seconds = by_square * frames**2 + by_frame * frames
+    elif kind in ("gaussian", "dcc"):
+        seconds = 2.0 * d * d * frames / (2e13 if on_gpu else 2e10)
+    else:
+        joint = frames * float(estimator.n_bins) ** 2 * d * d
+        seconds = joint / (4e13 if on_gpu else 5e9)
+    return (seconds / cores) + OVERHEAD["cuda" if on_gpu else "cpu"]

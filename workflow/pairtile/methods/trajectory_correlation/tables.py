@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,22 +12,21 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pairtile.engine.estimator import Merged, Written
-from pairtile.methods.trajectory_correlation.correlation_matrices import (
+from pairtile.methods.trajectory_correlation.matrices import (
     StreamedPairs,
     correlation_matrix,
+    write_difference,
     write_g_correlation_text,
     write_matrices,
 )
-from pairtile.methods.trajectory_correlation.difference import write_difference
-from pairtile.methods.trajectory_correlation.motion_network import candidate_q_values
-from pairtile.methods.trajectory_correlation.residue_network import ResidueNetwork, pairs_in_contact
-from pairtile.methods.trajectory_correlation.residue_paths import path_ends, shortest_paths
-from pairtile.methods.trajectory_correlation.residue_tables import (
-    community_table,
-    path_table,
-    residue_table,
-    write_table,
+from pairtile.methods.trajectory_correlation.network import (
+    ResidueNetwork,
+    ResiduePath,
+    candidate_q_values,
+    path_ends,
+    shortest_paths,
 )
+from pairtile.methods.trajectory_correlation.residues import pairs_in_contact
 from pairtile.methods.trajectory_correlation.structures import (
     centred_structure,
     residue_communities,
@@ -37,6 +36,7 @@ from pairtile.methods.trajectory_correlation.structures import (
     write_structure_pdb,
     write_vmd_script,
 )
+from pairtile.runtime.files import atomic_path
 
 if TYPE_CHECKING:
     from pairtile.methods.trajectory_correlation.score import TrajectoryCorrelation
@@ -57,7 +57,7 @@ def write_trajectory_tables(
     pairs = streamed(merged, opened.schema())
     written = Written()
     _write_matrices(opened, merged, pairs, items, folder)
-    if config["g_correlation_text"]:
+    if config.g_correlation_text:
         matrix = correlation_matrix(pairs, items, "correlation")
         write_g_correlation_text(folder / "g_correlation.txt", matrix)
         del matrix
@@ -69,8 +69,8 @@ def write_trajectory_tables(
             f"are left out above {MOST_EDGES}; contacts or a stricter keep make it smaller."
         )
         network = ResidueNetwork.of(network.n_nodes, [], [], [])
-    communities = {
-        method: network.communities(method, opened.seed) for method in config["communities"]
+    communities: dict[str, NDArray[np.int32]] = {
+        method: network.communities(method, opened.seed) for method in config.communities
     }
     for method, found in communities.items():
         written.counts[f"communities_{method}"] = int(found.max(initial=0))
@@ -79,19 +79,19 @@ def write_trajectory_tables(
     write_table(folder / "residues.tsv", table)
     if communities:
         write_table(folder / "communities.tsv", community_table(items, network, communities))
-    if config["paths"]:
-        ends = path_ends(items, config["paths"])
-        number = config["suboptimal_paths"]
+    if config.paths:
+        ends = path_ends(items, config.paths)
+        number = config.suboptimal_paths
         paths = [shortest_paths(network, start, end, number) for start, end in ends]
         write_table(folder / "paths.tsv", path_table(items, network, ends, paths))
         written.counts["paths_found"] = sum(map(len, paths))
-        for pair, between in zip(config["paths"], paths, strict=True):
+        for pair, between in zip(config.paths, paths, strict=True):
             if not between:
                 written.warnings.append(f"No path joins {pair[0]} and {pair[1]} in the network.")
     if "structure" in opened.state:
         first = next(iter(communities.values()), np.zeros(network.n_nodes, dtype=np.int32))
         _write_structure(opened, merged, items, first, means, folder)
-    if config["compare"] is not None:
+    if config.compare is not None:
         write_difference(opened, pairs, items, folder, written)
     return written
 
@@ -137,7 +137,7 @@ def _write_matrices(
     folder: Path,
 ) -> None:
     also: dict[str, Any] = {}
-    n = int(opened.state["series"].shape[0])
+    n, contacts = int(opened.state["series"].shape[0]), opened.config.contacts
 
     def q_values() -> NDArray[np.floating[Any]]:
         columns = pa.concat_tables(merged.batches(["i", "j", "p_value"]))
@@ -148,13 +148,14 @@ def _write_matrices(
 
     def contact() -> NDArray[np.bool_]:
         matrix = np.zeros((n, n), dtype=bool)
-        i, j = pairs_in_contact(opened.state, opened.config["contacts"]["fraction"])
+        assert contacts
+        i, j = pairs_in_contact(opened.state, contacts.fraction)
         matrix[i, j] = matrix[j, i] = True
         return matrix
 
     if opened.n_surrogates:
         also["q_value"] = q_values
-    if opened.config["contacts"]:
+    if contacts:
         also["contact"] = contact
     write_matrices(folder / "matrices.npz", pairs, items, also=also)
 
@@ -205,8 +206,160 @@ def _write_structure(
         number.get_indexer(edges["source"]),
         number.get_indexer(edges["target"]),
         edges["correlation"],
-        opened.config["draw_strongest"],
+        opened.config.draw_strongest,
     )
     n_communities = int(communities.max(initial=0))
     write_pymol_script(folder / "structure.pml", "structure.pdb", links, n_communities)
     write_vmd_script(folder / "structure.vmd", "structure.pdb", links, n_communities)
+
+
+# --- tables of residues ---------------------------------------------------------------------------
+
+
+PLACE = ("name", "chain", "resid", "icode", "resname", "atom", "domain", "secondary_structure")
+"""Columns of the items table that say where a variable lies; those that are there are taken."""
+
+MOTION = ("sd", "correlation_time", "n_effective")
+"""Columns of the items table that say how it moves."""
+
+
+def residue_table(
+    items: pd.DataFrame,
+    network: ResidueNetwork,
+    communities: Mapping[str, NDArray[np.integer[Any]]],
+    betweenness: NDArray[np.float64] | None = None,
+    mean_correlation: NDArray[np.float64] | None = None,
+) -> pd.DataFrame:
+    """One row for each variable that is paired, in the order of items (``residues.tsv``).
+
+    | column | meaning |
+    |---|---|
+    | item | number in ``items.parquet`` |
+    | name, chain, resid, icode, resname, atom, domain, secondary_structure | as there |
+    | community_METHOD | community, from 1 (the largest) on; 0 for none |
+    | betweenness | share of pairs of others whose shortest path runs through it |
+    | degree | edges of the network |
+    | strength | sum of the sizes of their correlations |
+    | mean_correlation | mean size of the correlation with all others, in the network or not |
+    | sd, correlation_time, n_effective | as in the items table |
+
+    ``communities``: by method, as ``ResidueNetwork.communities`` gives them. ``betweenness``: where
+    it is known already, or too much to ask for (NaN).
+    """
+    kept = _kept(items, network)
+    table = kept[[column for column in PLACE if column in kept]].copy()
+    table.insert(0, "item", kept.index.to_numpy(dtype=np.int32))
+    for method, found in communities.items():
+        table[f"community_{method}"] = np.asarray(found)
+    table["betweenness"] = network.betweenness() if betweenness is None else betweenness
+    table["degree"] = network.degree()
+    ends = network.ends.ravel()
+    weights = np.repeat(network.correlation, 2)
+    table["strength"] = np.bincount(ends, weights, minlength=network.n_nodes)
+    if mean_correlation is not None:
+        table["mean_correlation"] = mean_correlation
+    for column in MOTION:
+        if column in kept:
+            table[column] = kept[column].to_numpy()
+    return table.reset_index(drop=True)
+
+
+def community_table(
+    items: pd.DataFrame,
+    network: ResidueNetwork,
+    communities: Mapping[str, NDArray[np.integer[Any]]],
+) -> pd.DataFrame:
+    """One row for each community of each method, the largest first (``communities.tsv``).
+
+    | column | meaning |
+    |---|---|
+    | method | leiden or girvan_newman |
+    | community | number, as in ``residues.tsv`` |
+    | n_members | variables in it |
+    | edges_within, edges_out | edges of the network within it, and to others |
+    | mean_correlation | of the edges within, by size |
+    | modularity | of the whole division |
+    | members | names, separated by blanks |
+    """
+    names = _kept(items, network)["name"].astype(str).to_numpy(dtype=object)
+    rows = []
+    for method, found in communities.items():
+        member = np.asarray(found)
+        score = network.modularity(member)
+        at = member[network.ends]
+        for number in range(1, int(member.max(initial=0)) + 1):
+            inside = (at == number).all(axis=1)
+            touching = (at == number).any(axis=1)
+            within = network.correlation[inside]
+            rows.append(
+                {
+                    "method": method,
+                    "community": number,
+                    "n_members": int((member == number).sum()),
+                    "edges_within": int(inside.sum()),
+                    "edges_out": int((touching & ~inside).sum()),
+                    "mean_correlation": float(within.mean()) if within.size else np.nan,
+                    "modularity": score,
+                    "members": " ".join(names[member == number]),
+                }
+            )
+    columns = ["method", "community", "n_members", "edges_within", "edges_out"]
+    return pd.DataFrame(rows, columns=[*columns, "mean_correlation", "modularity", "members"])
+
+
+def path_table(
+    items: pd.DataFrame,
+    network: ResidueNetwork,
+    ends: Sequence[tuple[int, int]],
+    paths: Sequence[Sequence[ResiduePath]],
+) -> pd.DataFrame:
+    """One row for each path, those of the same ends together, shortest first (``paths.tsv``).
+
+    | column | meaning |
+    |---|---|
+    | source, target | names of the ends |
+    | rank | from 1; empty where no path joins the two |
+    | length | sum of -ln of the correlations along it |
+    | n_edges | edges |
+    | weakest_correlation | the least along it, by size |
+    | path | names from one end to the other, separated by blanks |
+    """
+    names = _kept(items, network)["name"].astype(str).tolist()
+    size = {
+        (min(a, b), max(a, b)): value
+        for (a, b), value in zip(network.ends.tolist(), network.correlation.tolist(), strict=True)
+    }
+    rows: list[dict[str, Any]] = []
+    for (start, end), found in zip(ends, paths, strict=True):
+        between = {"source": names[start], "target": names[end]}
+        if not found:
+            rows.append({**between, "rank": None, "path": ""})
+        for rank, path in enumerate(found, start=1):
+            steps = zip(path.nodes, path.nodes[1:], strict=False)
+            rows.append(
+                {
+                    **between,
+                    "rank": rank,
+                    "length": path.length,
+                    "n_edges": len(path.nodes) - 1,
+                    "weakest_correlation": min(size[min(a, b), max(a, b)] for a, b in steps),
+                    "path": " ".join(names[node] for node in path.nodes),
+                }
+            )
+    columns = ["source", "target", "rank", "length", "n_edges", "weakest_correlation", "path"]
+    table = pd.DataFrame(rows, columns=columns)
+    return table.astype({"rank": "Int32", "n_edges": "Int32", "length": np.float64})
+
+
+def write_table(path: Path, table: pd.DataFrame) -> None:
+    """Write a table as tab-separated text, whole or not at all; missing values are empty."""
+    with atomic_path(path) as temporary:
+        table.to_csv(temporary, sep="\t", index=False, lineterminator="\n", encoding="utf-8")
+
+
+def _kept(items: pd.DataFrame, network: ResidueNetwork) -> pd.DataFrame:
+    numbered = items.reset_index(drop=True)
+    kept = numbered[numbered["kept"].to_numpy(dtype=bool)]
+    if len(kept) != network.n_nodes:
+        raise ValueError(f"{len(kept)} kept items, but a network of {network.n_nodes}")
+    return kept

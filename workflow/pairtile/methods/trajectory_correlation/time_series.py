@@ -1,26 +1,29 @@
-"""Time series of variables, a replica after another: written, described, made from tables."""
+"""Time series of variables, a replica after another: written, described, made from tables.
+
+Estimators want all frames of a variable side by side; trajectories give all variables of a frame.
+The file is turned a block of frames at a time, so that memory does not grow with the number of
+frames.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
+import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.errors import InputError
+from pairtile.errors import InputError, StoreError
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
-from pairtile.methods.trajectory_correlation.moments import CyclicMoments, Moments, pooled
-from pairtile.methods.trajectory_correlation.series_file import (
-    Scratch,
-    SeriesFile,
-    frames_in_block,
-    series_dtype,
-)
-from pairtile.methods.trajectory_correlation.series_table import SeriesTable, open_series_table
+from pairtile.methods.trajectory_correlation.read_tables import SeriesTable, open_series_table
 
 _SHOWN = 5
 
@@ -87,7 +90,7 @@ class SeriesWriter:
         shape: tuple[int, int],
         cyclic: bool,
     ) -> None:
-        self.displacements = config["variables"] == "displacements"
+        self.displacements = config.variables == "displacements"
         self.scratch = scratch
         self.cyclic = cyclic
         if shape[0] < 2:
@@ -204,22 +207,22 @@ def prepare_tables(
     InputError
         If a table cannot be read, has too few frames, or other columns than the first.
     """
-    how, frames = config["table"], config["frames"]
+    how, frames = config.table, config.frames
     tables = [
-        open_series_table(path, how["dimensions"], how["time"], **frames)
-        for path in config["time_series"]
+        open_series_table(path, how.dimensions, how.time, frames.start, frames.stop, frames.step)
+        for path in config.time_series
     ]
     first = tables[0]
     for table in tables[1:]:
         _check_columns(first, table)
     shape = (len(first.names), first.dimensions)
-    angles = how["angles"] != "none"
+    angles = how.angles != "none"
     with Scratch(scratch) as folder:
         replicas = [(table.path, len(table.used)) for table in tables]
         writer = SeriesWriter(config, folder, replicas, shape, cyclic=angles)
         for table in tables:
             for block in table.blocks(frames_in_block(2 * shape[0] * shape[1])):
-                values = np.radians(block) if how["angles"] == "degrees" else block
+                values = np.radians(block) if how.angles == "degrees" else block
                 writer.write(_wrapped(values) if angles else values)
         names = pd.DataFrame(
             {"name": first.names, "atom": "", "residue": np.full(shape[0], -1, dtype=np.int32)}
@@ -239,9 +242,9 @@ def _items(table: pd.DataFrame, dropped: Sequence[Mapping[str, Any]]) -> pd.Data
 
 def _check_frames(config: TrajectoryCorrelationConfig, name: str, n_frames: int, d: int) -> None:
     """What each estimator needs at the least: k neighbours, a covariance of full rank."""
-    estimator = config["estimator"]
-    kind = estimator["kind"]
-    least = {"ksg": estimator["neighbours"] + 2, "gaussian": 2 * d + 2}.get(kind, 3)
+    estimator = config.estimator
+    kind = estimator.kind
+    least = {"ksg": estimator.neighbours + 2, "gaussian": 2 * d + 2}.get(kind, 3)
     if n_frames < least:
         raise InputError.at(
             name,
@@ -272,3 +275,224 @@ def _wrapped(angles: NDArray[np.float64]) -> NDArray[np.float64]:
     """Angles between -pi and pi."""
     result: NDArray[np.float64] = (angles + np.pi) % (2 * np.pi) - np.pi
     return result
+
+
+# --- means and spreads ----------------------------------------------------------------------------
+
+
+Floats = NDArray[np.float64]
+
+
+class Moments:
+    """Of one replica: mean and sum of squared deviations, by block (Chan et al. 1979), so that no
+    digits are lost however far from the origin values lie."""
+
+    def __init__(self, n_variables: int, dimensions: int) -> None:
+        self.n = 0
+        self.mean = np.zeros((n_variables, dimensions))
+        self.squares = np.zeros((n_variables, dimensions))
+        self.low = np.full((n_variables, dimensions), np.inf)
+        self.high = np.full((n_variables, dimensions), -np.inf)
+
+    def add(self, block: Floats) -> None:
+        """``block``: (frames, variables, dimensions)."""
+        n, mean = len(block), block.mean(axis=0)
+        shift, total = mean - self.mean, self.n + n
+        self.squares += ((block - mean) ** 2).sum(axis=0) + shift**2 * (self.n * n / total)
+        self.mean += shift * (n / total)
+        self.n = total
+        np.minimum(self.low, block.min(axis=0), out=self.low)
+        np.maximum(self.high, block.max(axis=0), out=self.high)
+
+    @property
+    def constant(self) -> NDArray[np.bool_]:
+        """Whether a variable has the same value in all frames, (variables,)."""
+        result: NDArray[np.bool_] = (self.low == self.high).all(axis=1)
+        return result
+
+
+class CyclicMoments(Moments):
+    """Of angles in radians: the direction of the mean, and the angular deviation
+    sqrt(2 (1 - R)) about it, with R the length of the mean vector (Batschelet 1981)."""
+
+    def __init__(self, n_variables: int, dimensions: int) -> None:
+        super().__init__(n_variables, dimensions)
+        self._vectors = np.zeros((n_variables, dimensions), dtype=np.complex128)
+
+    def add(self, block: Floats) -> None:
+        self.n += len(block)
+        self._vectors += np.exp(1j * block).sum(axis=0)
+        self.mean = np.angle(self._vectors)
+        self.squares = 2.0 * np.maximum(self.n - np.abs(self._vectors), 0.0)
+        np.minimum(self.low, block.min(axis=0), out=self.low)
+        np.maximum(self.high, block.max(axis=0), out=self.high)
+
+
+def pooled(replicas: list[Moments], cyclic: bool) -> tuple[Floats, Floats]:
+    """Over all replicas: mean (variables, dimensions), and the root mean square deviation of each
+    replica about its own mean, over all dimensions, (variables,)."""
+    n = np.array([part.n for part in replicas], dtype=float)
+    means = np.stack([part.mean for part in replicas])
+    if cyclic:
+        mean = np.angle((np.exp(1j * means) * n[:, None, None]).sum(axis=0))
+    else:
+        mean = (means * n[:, None, None]).sum(axis=0) / n.sum()
+    spread = np.sqrt(sum(part.squares for part in replicas).sum(axis=1) / n.sum())  # type: ignore[union-attr]
+    return mean, spread
+
+
+# --- files of series ------------------------------------------------------------------------------
+
+
+BLOCK_BYTES = 1 << 26
+FLOAT64_BYTES = 1 << 33
+"""Series that take more than this (8 GiB) as float64 are kept as float32: trajectories are stored
+with no more digits than that, mostly with fewer."""
+
+
+class SeriesFile:
+    """A ``.npy`` of shape (variables, dimensions, frames) that grows along its frames.
+
+    Raises
+    ------
+    StoreError
+        If the disk has no room for it: asked for at once, for a full disk would otherwise end the
+        process without a word.
+    """
+
+    def __init__(self, path: Path, shape: tuple[int, int, int], dtype: np.dtype) -> None:
+        self.path = path
+        self.shape = shape
+        self.dtype = dtype
+        try:
+            np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape).flush()
+            with path.open("r+b") as handle:
+                if hasattr(os, "posix_fallocate"):
+                    os.posix_fallocate(handle.fileno(), 0, path.stat().st_size)
+        except OSError as error:
+            size = int(np.prod(shape)) * dtype.itemsize / 2**20
+            found = f"a full disk, or none for files of this size ({error})"
+            expected = f"room for {size:,.1f} MiB: free some or choose another folder for results"
+            raise StoreError.at(path.parent, "", found, expected) from error
+
+    def write(self, first: int, block: NDArray) -> None:
+        """Frames from ``first`` on; ``block`` has shape (frames, variables, dimensions)."""
+        # Mapped anew for each block: pages of the last one do not stay in this process' memory.
+        mapped = np.lib.format.open_memmap(self.path, mode="r+")
+        mapped[:, :, first : first + len(block)] = np.moveaxis(block, 0, 2)
+        mapped.flush()
+
+    def read(self, variables: slice, frames: slice) -> NDArray:
+        """A part, as an array in memory: shape (variables, dimensions, frames)."""
+        return np.array(np.load(self.path, mmap_mode="r")[variables, :, frames])
+
+    def opened(self) -> np.memmap:
+        """All of it, mapped read-only."""
+        mapped = np.load(self.path, mmap_mode="r")
+        assert isinstance(mapped, np.memmap)
+        return mapped
+
+
+def series_dtype(shape: tuple[int, int, int]) -> np.dtype:
+    """Float64, or float32 where that would take more than ``FLOAT64_BYTES``."""
+    return np.dtype(np.float64 if 8 * int(np.prod(shape)) <= FLOAT64_BYTES else np.float32)
+
+
+def frames_in_block(numbers_in_frame: int) -> int:
+    """How many frames to hold at a time, for so many numbers in each."""
+    return int(np.clip(BLOCK_BYTES // (8 * max(numbers_in_frame, 1)), 8, 4096))
+
+
+class Scratch:
+    """A folder for arrays in the making.
+
+    ``given``: one that the caller made and removes; else a temporary one, which goes when the
+    arrays handed to ``hold`` are no longer used.
+    """
+
+    def __init__(self, given: str | os.PathLike[str] | None) -> None:
+        self._own = given is None
+        self.folder = Path(tempfile.mkdtemp(prefix="pairtile-") if given is None else given)
+        self._held = False
+
+    def hold(self, array: np.memmap) -> np.memmap:
+        """``array``, which keeps the folder alive."""
+        self._held = True
+        if self._own:
+            weakref.finalize(array, shutil.rmtree, self.folder, ignore_errors=True)
+        return array
+
+    def __enter__(self) -> Scratch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._own and not self._held:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+# --- repeated frames ------------------------------------------------------------------------------
+
+
+def without_frames(
+    prepared: PreparedTrajectory,
+    repeated: Sequence[NDArray[np.int64]],
+    cyclic: bool,
+    scratch: str | os.PathLike[str] | None = None,
+) -> PreparedTrajectory:
+    """The same series without some frames; mean, spread and number of frames are of the rest.
+
+    Parameters
+    ----------
+    repeated
+        Of each replica, the frames to leave out, counted from its first.
+    cyclic
+        Whether the series are angles.
+    scratch
+        As for ``prepare_trajectory``.
+    """
+    series = prepared.state["series"]
+    offsets = np.asarray(prepared.state["replica_offsets"])
+    kept = np.ones(series.shape[2], dtype=bool)
+    for first, frames in zip(offsets[:-1], repeated, strict=True):
+        kept[first + frames] = False
+    lengths = [int(kept[a:b].sum()) for a, b in pairwise(offsets)]
+    shape = (series.shape[0], series.shape[1], sum(lengths))
+    new_offsets = np.cumsum([0, *lengths]).astype(np.int64)
+    with Scratch(scratch) as folder:
+        file = SeriesFile(folder.folder / "kept_frames.npy", shape, series.dtype)
+        mean, sd = _copied(series, kept, file, new_offsets, cyclic)
+        opened = folder.hold(file.opened())
+    items = prepared.items.copy()
+    rows = np.arange(shape[0])
+    items.loc[rows, "n_observed"] = np.int32(shape[2])
+    items.loc[rows, "sd"] = sd
+    if shape[1] == 1:
+        items.loc[rows, "mean"] = mean[:, 0]
+    state = {**prepared.state, "series": opened, "replica_offsets": new_offsets}
+    counts: Mapping[str, int] = {**prepared.counts, "frames": shape[2]}
+    return replace(prepared, items=items, state=state, counts=dict(counts))
+
+
+def _copied(
+    series: NDArray[np.floating],
+    kept: NDArray[np.bool_],
+    file: SeriesFile,
+    offsets: NDArray[np.int64],
+    cyclic: bool,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Copy the kept frames, some variables at a time; mean and spread of each variable."""
+    n_variables, d, _ = file.shape
+    size = max(1, BLOCK_BYTES // (8 * d * series.shape[2]))
+    mean, sd = np.empty((n_variables, d)), np.empty(n_variables)
+    written = np.lib.format.open_memmap(file.path, mode="r+")
+    for first in range(0, n_variables, size):
+        block = np.asarray(series[first : first + size])[:, :, kept]
+        written[first : first + size] = block
+        moments: list[Moments] = []
+        for begin, end in pairwise(offsets):
+            part = (CyclicMoments if cyclic else Moments)(len(block), d)
+            part.add(np.moveaxis(block[:, :, begin:end], 2, 0).astype(np.float64))
+            moments.append(part)
+        mean[first : first + size], sd[first : first + size] = pooled(moments, cyclic)
+    written.flush()
+    return mean, sd

@@ -1,37 +1,42 @@
-"""The sections of the page, in reading order, each in a file of its own with its template."""
+"""The sections of the page, in reading order, each with its template."""
 
 from __future__ import annotations
 
+from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.results import Results
-from pairtile.report.sections import (
-    cleaning,
-    drawing,
-    edges,
-    evaluation,
-    figures,
-    files,
-    findings,
-    methods,
-    run,
-)
-from pairtile.report.sections.page_section import CaptionedFigure, PageSection
+from pairtile.report.sections.cleaning import cleaning_section
+from pairtile.report.sections.findings import findings_section
+from pairtile.report.sections.network import drawing_section, edges_section, evaluation_section
+from pairtile.report.sections.run import files_section, methods_section, run_section
+
+__all__ = ["CaptionedFigure", "PageSection", "page_sections"]
 
 
 def page_sections(results: Results, pictures: list[CaptionedFigure]) -> list[PageSection]:
     """The sections that have something to show; those of the method follow the figures."""
     makers = (
-        findings.section,
-        figures.section,
+        findings_section,
+        figures_section,
         *results.method_report.sections,
-        drawing.section,
-        edges.section,
-        evaluation.section,
-        cleaning.section,
-        files.section,
-        run.section,
-        methods.section,
+        drawing_section,
+        edges_section,
+        evaluation_section,
+        cleaning_section,
+        files_section,
+        run_section,
+        methods_section,
     )
     return [section for make in makers if (section := make(results, pictures)) is not None]
 
 
-__all__ = ["CaptionedFigure", "PageSection", "page_sections"]
+def figures_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
+    """The pictures that could be made, None when there is none."""
+    if not pictures:
+        return None
+    return PageSection(
+        id="figures",
+        title="Figures",
+        template="section_figures.html.j2",
+        values={"pictures": pictures},
+        scripts=("save_file.js", "figures.js"),
+    )

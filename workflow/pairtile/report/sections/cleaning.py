@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 
 from pairtile.report.formats import counted, spaced
+from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.results import Results
-from pairtile.report.sections.page_section import CaptionedFigure, PageSection
 
 MAX_ROWS = 500
 # Columns of items.parquet that tell why: key and heading.
@@ -33,7 +33,7 @@ STEPS = {
 }
 
 
-def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
+def cleaning_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
     """Notes and the table of left-out items, None when there are neither."""
     notes = _notes(results)
     dropped = results.dropped
@@ -64,11 +64,11 @@ def _notes(results: Results) -> list[tuple[str, list[str]]]:
     groups = [(STEPS.get(step, spaced(step)), found[step]) for step in steps]
     # A summary of an earlier version does not tell the steps.
     groups.append(("Notes", summary.get("notes") or []))
-    told: set[str] = set()
+    listed_before: set[str] = set()
     kept = []
     for heading, notes in groups:
-        new = [note for note in dict.fromkeys(map(str, notes)) if note not in told]
-        told.update(new)
+        new = [note for note in dict.fromkeys(map(str, notes)) if note not in listed_before]
+        listed_before.update(new)
         if new:
             kept.append((heading, new))
     return kept

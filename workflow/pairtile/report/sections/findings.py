@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pairtile.report.formats import count, counted, duration, listed, memory, number, percent
+from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.results import Results
-from pairtile.report.sections.page_section import CaptionedFigure, PageSection
 
 N_HUBS = 5
 
 
-def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
+def findings_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
     """Headline, key numbers, sentences and warnings."""
     return PageSection(
         id="findings",
@@ -55,7 +55,7 @@ def key_numbers(results: Results) -> list[tuple[str, str, str]]:
 
 
 def warnings(results: Results) -> list[str]:
-    """The summary's warnings and the method's cautions, each once."""
+    """The summary's warnings and the method's, each once."""
     found = [str(w) for w in results.summary.get("warnings") or []]
     found += results.text.warnings(results)
     if results.network.empty:

@@ -1,4 +1,4 @@
-"""What was run: inputs, parameters as resolved, backend, counts, costs and versions."""
+"""How it was done: what was run, the files that came of it, and a paragraph for a paper."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from pairtile.report.formats import count, duration, memory, spaced
+from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.results import Results
-from pairtile.report.sections.page_section import CaptionedFigure, PageSection
 
 
-def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
+def run_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
     """The tables that let a reader repeat the analysis."""
     summary = results.summary
     return PageSection(
@@ -73,3 +73,50 @@ def _steps(steps: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str, str]]
         seconds = duration(float(step.get("seconds") or 0))
         rows.append((spaced(name), seconds, memory(peak) if peak else "–"))
     return rows
+
+
+# The files of results that only one method has: what they hold, and what their columns mean.
+
+ALWAYS = frozenset({"items.parquet", "pairs.parquet", "network.parquet", "summary.json"})
+"""Files of every analysis, also where the report is made without a copy of them at hand."""
+
+
+def files_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
+    """The files that are there, None for a method without words for any."""
+    found = {
+        name: holds
+        for name, holds in results.text.files.items()
+        if name in ALWAYS or (results.folder / name).exists()
+    }
+    if not found:
+        return None
+    columns = {
+        name: columns for name, columns in results.text.file_columns.items() if name in found
+    }
+    return PageSection(
+        id="files",
+        title="Files",
+        template="section_files.html.j2",
+        values={"files": found, "columns": columns},
+    )
+
+
+# How it was done: the rules in plain words, and a paragraph for a paper with what it cites.
+
+
+def methods_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
+    """Rules and paragraph, None for a method that has none ready."""
+    if results.text.methods is None:
+        return None
+    paragraph, references = results.text.methods(results)
+    return PageSection(
+        id="methods",
+        title="Methods",
+        template="section_methods.html.j2",
+        values={
+            "rules": results.text.rules(results),
+            "paragraph": paragraph,
+            "references": references,
+        },
+        scripts=("copy.js",),
+    )

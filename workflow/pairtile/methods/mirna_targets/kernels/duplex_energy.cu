@@ -1,6 +1,6 @@
 // Minimum free energy of strings on the GPU: the twin of duplex_energy.py, same recursions.
 //
-// Compile with -DNAME=n for every table of duplex_tables.OFFSETS. Plain CUDA C++: no headers.
+// Compile with -DNAME=n for every table of duplex_energy.OFFSETS. Plain CUDA C++: no headers.
 //
 // One warp folds one string, its matrices in shared memory. Matrices over intervals i..j are kept
 // by diagonals: the interval from i of span d = j - i lies at begin(n, d) + i, so that neighbouring
@@ -151,7 +151,7 @@ __device__ __forceinline__ int outside(
 // order        (n_strings): the strings to fold
 // codes        (3, 256): for each letter its code in types, in the tables, in tetraloops
 // types        (7, 7): type of the pair of two letters
-// tables       energies as duplex_tables.pack lays them out
+// tables       energies as energy.pack lays them out
 // energies     (strings): the result, in 0.01 kcal/mol
 //
 // Dynamic shared memory: sizeof(Shared) rounded up to 16, and warp_bytes for each warp of the

@@ -1,4 +1,7 @@
-// Energies of loops: the twin of duplex_loops.py (included by duplex_energy.cu).
+// Energies of loops: the twin of those in duplex_energy.py (included by duplex_energy.cu).
+//
+// The loops with one inner pair, of which an interval has some 430, are shared out to the lanes of
+// a warp; the small and busy tables are in shared memory, the rest is read through the cache.
 
 __device__ __forceinline__ int hairpin_loop(
     const Shared &shared, const int *__restrict__ tables, const String &s, int i, int j, int t)

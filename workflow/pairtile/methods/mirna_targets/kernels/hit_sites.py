@@ -1,11 +1,21 @@
-"""Where hits lie and what is around them: aligned span, seed class, local AU content."""
+"""Where hits lie and what is around them: aligned span, seed class, local AU content.
+
+Each hit on its own, from the lines of its alignment and the letters of its two sequences: the lines
+are read from the right, where the miRNA's 5' end is, and give the place of the transcript opposite
+each of the miRNA's positions 1 to 8. Which of these pair with neighbouring places is the seed
+class; the letters on either side of the matched places give the AU content.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
-import numba
 import numpy as np
+from numba import njit, prange
+from numpy.typing import NDArray
+
+from pairtile.methods.mirna_targets.scoring import CODES, OTHER
 
 FLANK = 30  # letters looked at on either side of a site
 
@@ -14,113 +24,130 @@ SEED_CLASSES = ("none", "offset 6mer", "6mer", "7mer-A1", "7mer-m8", "8mer")
 
 _NONE, _OFFSET_6MER, _6MER, _7MER_A1, _7MER_M8, _8MER = range(6)
 _GAP = ord("-")
-_A, _C, _G, _U = 0, 1, 2, 3
-_OTHER = 4
-
-BASES = np.full(256, _OTHER, dtype=np.uint8)
-for _letters, _base in (("Aa", _A), ("Cc", _C), ("Gg", _G), ("UuTt", _U)):
-    for _letter in _letters:
-        BASES[ord(_letter)] = _base
+_A, _U = CODES[ord("A")], CODES[ord("U")]
 
 
-@numba.njit(cache=True, parallel=True, nogil=True)
-def hit_sites(  # type: ignore[no-untyped-def]
-    mirna_text,
-    mirna_offsets,
-    transcript_text,
-    transcript_offsets,
-    mirna_rows,
-    transcript_rows,
-    query_begin,
-    query_end,
-    reference_begin,
-    reference_end,
-    query_letters,
-    query_starts,
-    reference_letters,
-    reference_starts,
-    bases,
-    site_begin,
-    site_end,
-    seed_class,
-    local_au,
-):
-    """Describe each hit from its alignment; fills the last four arrays.
+class Texts(NamedTuple):
+    """Texts one after the other: letters uint8 (total,); offsets int64 (texts + 1,)."""
 
-    mirna_text, transcript_text        uint8: letters, 5' to 3'
-    mirna_offsets, transcript_offsets  int64: where each sequence begins and ends
-    mirna_rows, transcript_rows        int32 (n,): the hit's sequences
-    query_begin, query_end             int32 (n,): aligned miRNA positions, from 1, inclusive
-    reference_begin, reference_end     int32 (n,): span in the transcript with the unaligned tails
-    query_letters, query_starts        uint8, int64 (n + 1,): miRNA line of the alignments, 3' to 5'
-    reference_letters, reference_starts  the transcript line, 5' to 3', of the same lengths
-    bases                              uint8 (256,): ``BASES``
-    site_begin, site_end               int32 (n,): aligned positions of the transcript, from 1
-    seed_class                         int8 (n,): number in ``SEED_CLASSES``
-    local_au                           float64 (n,): 0 to 1, NaN where nothing is around the site
+    letters: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+
+
+class HitSpans(NamedTuple):
+    """Which sequences hits are of, and where: int32 (hits,) each.
+
+    mirna, transcript             rows of the sequences
+    query_begin, query_end        aligned miRNA positions, from 1, inclusive
+    reference_begin, reference_end   span in the transcript with the unaligned tails, likewise
     """
-    for hit in numba.prange(mirna_rows.size):
-        mirna = mirna_text[mirna_offsets[mirna_rows[hit]] : mirna_offsets[mirna_rows[hit] + 1]]
-        row = transcript_rows[hit]
-        transcript = transcript_text[transcript_offsets[row] : transcript_offsets[row + 1]]
-        query = query_letters[query_starts[hit] : query_starts[hit + 1]]
-        reference = reference_letters[reference_starts[hit] : reference_starts[hit + 1]]
-        left = mirna.size - query_end[hit]
-        right = query_begin[hit] - 1
-        first_of_right = query.size - right
-        pads_left = count_gaps(reference[:left])
-        pads_right = count_gaps(reference[first_of_right:])
-        site_begin[hit] = reference_begin[hit] + left - pads_left
-        site_end[hit] = reference_end[hit] - right + pads_right
 
-        # Transcript position opposite each miRNA position 1 to 8; off the transcript's ends, too.
-        opposite = np.zeros(9, dtype=np.int64)
-        paired = np.zeros(9, dtype=np.bool_)
-        next_position = np.int64(reference_end[hit]) + pads_right
-        position = 0
-        for column in range(query.size - 1, -1, -1):
-            tail = column < left or column >= first_of_right
-            here = next_position + 1  # opposite a gap: as the base before
-            in_reference = tail or reference[column] != _GAP
-            if in_reference:
-                here = next_position
-                next_position -= 1
-            if query[column] == _GAP:
-                continue
-            position += 1
-            if position > 8:
-                break
-            opposite[position] = here
-            if in_reference and 1 <= here <= transcript.size:
-                a, b = bases[mirna[position - 1]], bases[transcript[here - 1]]
-                paired[position] = a + b == 3 and a < 4 and b < 4
-        last = min(position, 8)
-
-        to_7 = has_run(opposite, paired, 2, 7)
-        to_8 = has_run(opposite, paired, 2, 8)
-        after = opposite[min(2, last)]  # the transcript's letter opposite position 1 is the next
-        adenosine = after < transcript.size and after >= 0 and bases[transcript[after]] == _A
-        low, high, skipped = 2, 8, 0
-        if to_8:
-            seed_class[hit] = _8MER if adenosine else _7MER_M8
-            skipped = 1 if adenosine else 0
-        elif to_7:
-            seed_class[hit] = _7MER_A1 if adenosine else _6MER
-            high = 7
-            skipped = 1 if adenosine else 0
-        elif has_run(opposite, paired, 3, 8):
-            seed_class[hit] = _OFFSET_6MER
-            low = 3
-        else:
-            seed_class[hit] = _NONE
-        local_au[hit] = au_content(
-            transcript, bases, opposite[min(high, last)], opposite[min(low, last)], skipped
-        )
+    mirna: NDArray[np.int32]
+    transcript: NDArray[np.int32]
+    query_begin: NDArray[np.int32]
+    query_end: NDArray[np.int32]
+    reference_begin: NDArray[np.int32]
+    reference_end: NDArray[np.int32]
 
 
-@numba.njit(cache=True, nogil=True)
-def count_gaps(letters):  # type: ignore[no-untyped-def]
-    """Number of ``-``."""
+class HitSites(NamedTuple):
+    """What is found of each hit, written.
+
+    site_begin, site_end   int32: aligned positions of the transcript, from 1, inclusive
+    seed_class             int8: number in ``SEED_CLASSES``
+    local_au               float64: 0 to 1, NaN where nothing is around the site
+    """
+
+    site_begin: NDArray[np.int32]
+    site_end: NDArray[np.int32]
+    seed_class: NDArray[np.int8]
+    local_au: NDArray[np.float64]
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def hit_sites(mirnas, transcripts, spans, queries, references, sites):  # type: ignore[no-untyped-def]
+    """Describe each hit from its alignment; fills ``sites``.
+
+    mirnas, transcripts   ``Texts``: all sequences, 5' to 3'
+    queries, references   ``Texts``: miRNA line of each alignment, 3' to 5', and the transcript line
+                          below it, 5' to 3', of the same lengths
+    """
+    for hit in prange(spans.mirna.size):
+        _hit_site(hit, mirnas, transcripts, spans, queries, references, sites)
+
+
+@njit(cache=True, nogil=True)
+def _hit_site(hit, mirnas, transcripts, spans, queries, references, sites):  # type: ignore[no-untyped-def]
+    mirna = _text(mirnas, spans.mirna[hit])
+    transcript = _text(transcripts, spans.transcript[hit])
+    query, reference = _text(queries, hit), _text(references, hit)
+    left = mirna.size - spans.query_end[hit]
+    right = spans.query_begin[hit] - 1
+    first_of_right = query.size - right
+    pads_right = _count_gaps(reference[first_of_right:])
+    end = np.int64(spans.reference_end[hit]) + pads_right
+    sites.site_begin[hit] = spans.reference_begin[hit] + left - _count_gaps(reference[:left])
+    sites.site_end[hit] = end - right
+
+    opposite = np.zeros(9, dtype=np.int64)
+    paired = np.zeros(9, dtype=np.bool_)
+    position = 0
+    for column in range(query.size - 1, -1, -1):
+        tail = column < left or column >= first_of_right
+        here = end + 1  # opposite a gap: as the base before
+        in_reference = tail or reference[column] != _GAP
+        if in_reference:
+            here = end
+            end -= 1
+        if query[column] == _GAP:
+            continue
+        position += 1
+        if position > 8:
+            break
+        opposite[position] = here
+        if in_reference and 1 <= here <= transcript.size:
+            a, b = CODES[mirna[position - 1]], CODES[transcript[here - 1]]
+            paired[position] = a + b == 3 and a < OTHER and b < OTHER
+    sites.seed_class[hit], sites.local_au[hit] = _seed_and_au(
+        opposite, paired, min(position, 8), transcript
+    )
+
+
+@njit(cache=True, nogil=True)
+def _seed_and_au(opposite, paired, last, transcript):  # type: ignore[no-untyped-def]
+    """Seed class, and AU content around the seed match or positions 2 to 8.
+
+    opposite   int64 (9,): transcript position opposite each miRNA position 1 to 8 (entry 0 is not
+               used); off the transcript's ends, too
+    paired     bool (9,): whether there is a pair A-U or G-C
+    last       last miRNA position that there is, at most 8
+    """
+    after = opposite[min(2, last)]  # the transcript's letter opposite position 1 is the next
+    adenosine = 0 <= after < transcript.size and CODES[transcript[after]] == _A
+    low, high, skipped = 2, 8, 0
+    if _has_run(opposite, paired, 2, 8):
+        seed_class = _8MER if adenosine else _7MER_M8
+        skipped = 1 if adenosine else 0
+    elif _has_run(opposite, paired, 2, 7):
+        seed_class = _7MER_A1 if adenosine else _6MER
+        high = 7
+        skipped = 1 if adenosine else 0
+    elif _has_run(opposite, paired, 3, 8):
+        seed_class = _OFFSET_6MER
+        low = 3
+    else:
+        seed_class = _NONE
+    first, end = opposite[min(high, last)], opposite[min(low, last)]
+    return seed_class, _au_content(transcript, first, end, skipped)
+
+
+@njit(inline="always")
+def _text(texts, row):  # type: ignore[no-untyped-def]
+    return texts.letters[texts.offsets[row] : texts.offsets[row + 1]]
+
+
+@njit(cache=True, nogil=True)
+def _count_gaps(letters):  # type: ignore[no-untyped-def]
     count = 0
     for letter in letters:
         if letter == _GAP:
@@ -128,8 +155,8 @@ def count_gaps(letters):  # type: ignore[no-untyped-def]
     return count
 
 
-@numba.njit(cache=True, nogil=True)
-def has_run(opposite, paired, low, high):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True)
+def _has_run(opposite, paired, low, high):  # type: ignore[no-untyped-def]
     """Whether miRNA positions ``low`` to ``high`` all pair, with neighbours of the transcript."""
     for position in range(low, high + 1):
         if not paired[position]:
@@ -139,8 +166,8 @@ def has_run(opposite, paired, low, high):  # type: ignore[no-untyped-def]
     return True
 
 
-@numba.njit(cache=True, nogil=True)
-def au_content(transcript, bases, first, last, skipped):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True)
+def _au_content(transcript, first, last, skipped):  # type: ignore[no-untyped-def]
     """Weighted share of A and U in the 30 letters on either side of ``first`` to ``last``.
 
     A letter at distance d from the nearer end counts 1/d. ``skipped`` letters after ``last`` are
@@ -151,16 +178,16 @@ def au_content(transcript, bases, first, last, skipped):  # type: ignore[no-unty
     for distance in range(1, FLANK + 1):
         before = first - distance
         if 1 <= before <= transcript.size:
-            base = bases[transcript[before - 1]]
-            if base != _OTHER:
+            base = CODES[transcript[before - 1]]
+            if base != OTHER:
                 total += 1.0 / distance
                 if base in (_A, _U):
                     au += 1.0 / distance
         distance_after = distance + skipped
         after = last + distance_after
         if 1 <= after <= transcript.size:
-            base = bases[transcript[after - 1]]
-            if base != _OTHER:
+            base = CODES[transcript[after - 1]]
+            if base != OTHER:
                 total += 1.0 / distance_after
                 if base in (_A, _U):
                     au += 1.0 / distance_after

@@ -1,10 +1,16 @@
-// miRanda's score pass on the GPU: the best candidate of each diagonal of each pair.
+// miRanda's score pass on the GPU: the best candidate of each diagonal of each pair. The twin of
+// score_pass.py.
+//
+// One thread runs through a window of the text of all references with two miRNAs, whose scores
+// share the halves of its registers, and keeps the column of all rows there: a cell costs a few
+// instructions and no memory. This screen says only on which blocks of 16 diagonals any cell
+// reaches the threshold; a second kernel computes those few again and reports the candidates.
 //
 // Compile with -DROWS, the rows kept in registers (rows n - ROWS .. n - 1 of every miRNA; 8 to 63),
 // and -DTRACKED, how many of the last of them can reach the threshold at all (1 to ROWS), for the
 // two kernels that do almost all the work; without either, for the rest. Plain CUDA C++: no headers.
 //
-// The recurrence, its integers and what a candidate is: miranda_alignment.py. Three facts carry
+// The recurrence, its integers and what a candidate is: scoring.py. Three facts carry
 // this file. (1) Thresholds are 1 or more and gaps cost 0 or more, so a negative a, b or c never
 // becomes part of a candidate: all are held at 0 or above. (2) Rows 1 and 2 score 0 and so hold 0;
 // row n scores 0 and only hands row n - 1 on. Neither takes part in the screen. (3) An alignment

@@ -1,4 +1,8 @@
 // The text of the references, and candidates of any miRNA (miranda_alignment.cu without ROWS).
+//
+// For the few miRNAs that the screen cannot take: one thread runs through a window with one miRNA,
+// in 32-bit integers, the column of its rows in global memory, so that length and scores have no
+// bound. Rows of a thread lie one stride apart: a warp's accesses are neighbours.
 
 // ---- the text ------------------------------------------------------------------------------
 

@@ -1,4 +1,7 @@
 // Lists that all threads append to (miranda_alignment.cu).
+//
+// Threads that append at the same time take their places with one atomic addition for all; a list
+// that is full goes on counting, so that the caller knows the room it needs and runs again.
 
 // ---- appending -----------------------------------------------------------------------------
 

@@ -1,7 +1,11 @@
-// From candidates to alignments on the GPU: the twin of miranda_traceback.py. Plain CUDA C++.
+// From candidates to alignments on the GPU: the twin of traceback.py. Plain CUDA C++: no headers.
 //
-// Three kernels in this order: far_from_better (a warp for each pair), trace (a thread for each
-// candidate that is left), share_too_little (a warp for each pair).
+// Three kernels in this order. far_from_better, a warp for each pair: what a candidate is worth
+// depends on the better ones of its pair, one after the other, but the comparisons with those go
+// side by side. trace, a thread for each candidate that is left: it computes the few columns before
+// the candidate again, the column of scores in shared memory where it fits, 4 bits of directions a
+// cell in global memory, and walks back. share_too_little, a warp for each pair again: of spans that
+// overlap, the better one stays.
 
 #define SEED_ROWS 7
 #define CODES 5

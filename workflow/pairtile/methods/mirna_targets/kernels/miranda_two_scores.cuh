@@ -1,4 +1,4 @@
-// Arithmetic of the screen of miranda_alignment.cu.
+// Arithmetic of the screen of miranda_alignment.cu: two scores in one register.
 
 // ---- two scores in one register ------------------------------------------------------------
 //

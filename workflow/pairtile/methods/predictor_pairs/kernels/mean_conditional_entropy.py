@@ -25,6 +25,8 @@ Borelli et al. 2013 (exhaustive search over pairs).
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -36,6 +38,39 @@ NONE, NO_OBS, POOR_OBS = range(3)
 
 NO_KEY = np.iinfo(np.int64).max
 """Key of a set that is not admissible: more than any."""
+
+
+class Scoring(NamedTuple):
+    """How sets are scored, as kernels take it.
+
+    log_table float64 (n_samples + 1,): ``n_log_n_table``. penalty: place in ``PENALTIES``. poor:
+    ``poor_entropy_bits``. min_samples: sets with fewer samples are not admissible.
+    """
+
+    log_table: Any
+    penalty: int
+    alpha: float
+    poor: float
+    min_samples: int
+
+
+class BestLists(NamedTuple):
+    """The best sets of each target so far: an ordered list with exact counts of ties.
+
+    keys int64, scores float64 (the MCE in bits), ties int64 (n_targets, top), sets int32
+    (n_targets, top, c), rows in ascending (key, predictors); filled int64 (n_targets,): how many
+    rows there are. ties: on the last row of each key how many sets with this key were offered, 0 on
+    its other rows (``finish`` moves the counts to the first rows).
+
+    Sets may be offered in any order. Once a list is full, a key above its last one can never come
+    back, so that counting ties of the keys in the list is enough to count them exactly.
+    """
+
+    keys: Any
+    sets: Any
+    scores: Any
+    ties: Any
+    filled: Any
 
 
 def n_log_n_table(n_samples: int) -> NDArray[np.float64]:
@@ -63,13 +98,12 @@ def entropy_of_samples(log_table, counts, n):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def mean_conditional_entropy(  # type: ignore[no-untyped-def]
-    counts, log_table, penalty, alpha, poor, of_target
-):
+def mean_conditional_entropy(counts, scoring, of_target):  # type: ignore[no-untyped-def]
     """MCE in bits from counts (M cells, q target levels) that hold one sample or more.
 
     of_target: int scratch (q,)
     """
+    log_table, penalty, alpha = scoring.log_table, scoring.penalty, scoring.alpha
     n_cells, n_levels = counts.shape
     total = 0.0
     n_samples = 0
@@ -87,7 +121,7 @@ def mean_conditional_entropy(  # type: ignore[no-untyped-def]
         observed += 1
         h = entropy_of_samples(log_table, counts[x], n)
         if penalty == POOR_OBS and n == 1:
-            h = poor
+            h = scoring.poor
         if penalty == NO_OBS:
             h = h + (alpha * h) / n
         total = total + h
@@ -104,3 +138,78 @@ def mean_conditional_entropy(  # type: ignore[no-untyped-def]
 def key_of(mce_bits):  # type: ignore[no-untyped-def]
     """MCE in 1e-9 bit, the integer that sets are ordered by."""
     return np.int64(np.rint(mce_bits * 1e9))
+
+
+@njit(cache=True, nogil=True, inline="always")
+def is_before(a, b, i, j):  # type: ignore[no-untyped-def]
+    """Whether set a comes before the set in row (i, j) of b, lexicographically."""
+    for k in range(a.shape[0]):
+        if a[k] != b[i, j, k]:
+            return a[k] < b[i, j, k]
+    return False
+
+
+@njit(cache=True, nogil=True)
+def offer(t, lists, key, candidate, score):  # type: ignore[no-untyped-def]
+    """Count the set ``candidate`` int32 (c,) and keep it if it is among the best of list ``t``.
+
+    Indices rather than slices, since a slice costs more than the rest of the usual call.
+    """
+    keys, sets, scores, ties, filled = lists
+    end = keys.shape[1] - 1
+    full = filled[t] > end
+    if full:
+        if key > keys[t, end]:
+            return
+        if key == keys[t, end] and not is_before(candidate, sets, t, end):
+            ties[t, end] += 1  # by far the most frequent case where ties are many
+            return
+    place = 0  # of the candidate: the first row that comes after it
+    after = filled[t]
+    while place < after:
+        middle = (place + after) >> 1
+        if keys[t, middle] < key or (
+            keys[t, middle] == key and not is_before(candidate, sets, t, middle)
+        ):
+            place = middle + 1
+        else:
+            after = middle
+    last = place  # of the rows with the candidate's key, once it is in
+    while last < filled[t] and keys[t, last] == key:
+        last += 1
+    count = 1
+    if last > 0 and keys[t, last - 1] == key:
+        count += ties[t, last - 1]
+        ties[t, last - 1] = 0
+    if full:
+        if last > end:
+            last = end
+        elif end > 0 and keys[t, end - 1] == keys[t, end]:
+            ties[t, end - 1] = ties[t, end]  # the last row goes, its key stays
+    else:
+        filled[t] += 1
+    for row in range(filled[t] - 1, place, -1):
+        keys[t, row] = keys[t, row - 1]
+        scores[t, row] = scores[t, row - 1]
+        ties[t, row] = ties[t, row - 1]
+        for k in range(candidate.shape[0]):
+            sets[t, row, k] = sets[t, row - 1, k]
+    keys[t, place] = key
+    scores[t, place] = score
+    ties[t, place] = 0
+    for k in range(candidate.shape[0]):
+        sets[t, place, k] = candidate[k]
+    ties[t, last] = count
+
+
+@njit(cache=True, nogil=True)
+def finish(t, lists):  # type: ignore[no-untyped-def]
+    """Move the counts of ties of list ``t`` from the last row of each key to the first."""
+    keys, ties, filled = lists.keys, lists.ties, lists.filled
+    first = 0
+    for row in range(filled[t]):
+        if row > 0 and keys[t, row] != keys[t, row - 1]:
+            first = row
+        count = ties[t, row]
+        ties[t, row] = 0
+        ties[t, first] += count

@@ -1,10 +1,14 @@
 // Mutual information of jointly normal variables on the GPU: twin of gaussian.py.
 //
+// Of whitened variables, one matrix product has given the cross-covariances K of all pairs of a
+// tile; a pair is a DIM x DIM block of it. One thread a pair: -1/2 ln det(I - K K^T), the product of
+// the pivots of an elimination in registers. Threads of a warp take neighbouring columns, so that
+// their reads lie side by side.
+//
 // Compile-time: DIM (coordinates of a variable). Plain CUDA C++: no headers.
 
 // correlation: (rows * DIM, columns * DIM), covariances of whitened variables; mi_nats: (rows,
-// columns). One thread a pair: -1/2 ln det(I - K K^T), by elimination. smallest: what a pivot that
-// rounding has brought to nothing counts as.
+// columns). smallest: what a pivot that rounding has brought to nothing counts as.
 extern "C" __global__ void gaussian_mutual_information(const double *correlation, int rows,
                                                        int columns, double smallest, double *mi_nats)
 {

@@ -1,4 +1,10 @@
-"""Mutual information of jointly normal variables on the CPU: twin of gaussian.cu."""
+"""Mutual information of jointly normal variables on the CPU: twin of gaussian.cu.
+
+Of whitened variables, one matrix product gives the cross-covariances K of all pairs of a tile; a
+pair is a d x d block of it. Its mutual information is -1/2 ln det(I - K K^T), and the determinant
+is the product of the pivots of an elimination in place. Rows are dealt to threads, and each keeps
+one d x d table for all its pairs.
+"""
 
 from __future__ import annotations
 

@@ -6,9 +6,12 @@
 // Compile-time: DIM (coordinates of a variable), MAX_NORM (0 | 1), VARIANT (1 | 2), COLUMNS (pairs of
 // one row variable that a warp does together). Plain CUDA C++: no headers.
 //
-// Distances are taken in float64 and kept as the bits of their float32: rounding turns no order
-// round, and bits of numbers >= 0 sort as the numbers do. A frame in which rounding made equal what
-// it should not is done again in float64, so that counts are those of float64.
+// For each pair and frame: how many frames lie nearer than the k-th joint neighbour, in either
+// variable. Distances are taken in float64 and kept as the bits of their float32: rounding turns no
+// order round, and bits of numbers >= 0 sort as the numbers do. A frame in which rounding made equal
+// what it should not is done again in float64, so that counts are those of float64. Distances lie as
+// (frames, variables, padded frames): a warp reads two rows side by side, one row variable against
+// COLUMNS columns at a time, and adds up its pairs' sums frame by frame.
 
 #define FAR 0x7f800000 // bits of infinity: what is no neighbour, and padding
 
@@ -50,7 +53,6 @@ extern "C" __global__ void frame_distances(const double *points, int frames, int
 
 #include "warp.cuh"
 
-// One pair's counts at one frame, the same in every lane.
 // One pair's counts at one frame: in each lane, or after add_up the same in all of them.
 struct Counts {
     int both;     // frames within both bounds

@@ -1,27 +1,125 @@
 """Nearest-neighbour (KSG) statistics of pairs of trajectories on the CPU: twin of ksg.cu.
 
-The estimator asks only which distances are smaller than which. So the distances of every frame of
-a variable to all its frames are computed once for a whole tile, in float64, and kept rounded to
-float32, as the int32 that has the same bits: rounding never turns an order round, and the bits of
-numbers that are not negative sort as the numbers do. Where rounding makes two distances equal
-whose order would matter (about one frame in ten thousand), the frame is done again in float64. The
-counts are those of float64, at the price of float32.
+For each pair and frame: how many frames lie nearer than the k-th joint neighbour, in either
+variable. The estimator asks only which distances are smaller than which. So the distances of every
+frame of a variable to all its frames are computed once for a whole tile, in float64, and kept
+rounded to float32, as the int32 that has the same bits: rounding never turns an order round, and
+the bits of numbers that are not negative sort as the numbers do. Where rounding makes two distances
+equal whose order would matter (about one frame in ten thousand), the frame is done again in
+float64. The counts are those of float64, at the price of float32.
+
+Distances lie as (frames, variables, padded frames): what one frame of a pair needs is two rows side
+by side, read in vectors. A few row variables share each column's row while a core's first cache
+holds it. A pair's sum grows frame by frame, whatever the tile or the number of threads.
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
-from numba import njit, prange
+from llvmlite import ir
+from numba import njit, prange, types
+from numba.extending import intrinsic
 
 from pairtile.cpu.bit_planes import popcount
-from pairtile.cpu.simd import LANES, at_least, load, maximum, splat
-from pairtile.methods.trajectory_correlation.kernels.ksg_lanes import choose, minimum, smallest
+from pairtile.cpu.vectors import (
+    LANES,
+    at_least,
+    choose,
+    load,
+    maximum,
+    minimum,
+    smallest,
+    splat,
+)
 
 FAR = 0x7F800000
 """Bits of infinity: what is excluded from being a neighbour, and padding."""
 
 ROW_GROUP = 4
 """Row variables that use a column's distances while a core's first cache holds them."""
+
+
+class Search(NamedTuple):
+    """Which neighbours are sought.
+
+    window : frames no further than this in time are none (0: only the frame itself).
+    k : neighbours.
+    variant : 1 counts frames nearer than the k-th joint neighbour; 2 counts frames no further in
+        this variable than the furthest of the k joint neighbours.
+    max_norm : the largest of the coordinates' differences, else Euclidean.
+    """
+
+    window: int
+    k: int
+    variant: int
+    max_norm: bool
+
+
+class Series(NamedTuple):
+    """Variables of one side of a tile.
+
+    distances : int32 (frames here, variables, padded), the bits of ``frame_distances``.
+    points : float64 (variables, d, frames), to decide ties that rounding made.
+    """
+
+    distances: Any
+    points: Any
+
+
+# --- vectors --------------------------------------------------------------------------------------
+
+
+@intrinsic
+def minimum(typing_context, first, second):  # type: ignore[no-untyped-def]
+    """The smaller of two vectors, lane by lane."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        smaller = builder.icmp_signed("<", *arguments)
+        return builder.select(smaller, *arguments)
+
+    return first(first, second), generate
+
+
+@intrinsic
+def smallest(typing_context, vector):  # type: ignore[no-untyped-def]
+    """The smallest element of a vector, found by halving."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        left = arguments[0]
+        width = LANES
+        while width > 1:
+            width //= 2
+            nothing = ir.Constant(left.type, ir.Undefined)
+            low, high = (
+                builder.shuffle_vector(left, nothing, _lane_numbers(range(begin, begin + width)))
+                for begin in (0, width)
+            )
+            left = builder.select(builder.icmp_signed("<", low, high), low, high)
+        return builder.extract_element(left, ir.Constant(ir.IntType(32), 0))
+
+    return vector.element(vector), generate
+
+
+@intrinsic
+def choose(typing_context, mask, where_set, elsewhere):  # type: ignore[no-untyped-def]
+    """Lane k of ``where_set`` where bit k of the uint32 ``mask`` is 1, of ``elsewhere`` if not."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        bits = context.cast(builder, arguments[0], signature.args[0], types.uint32)
+        lanes = builder.bitcast(bits, ir.VectorType(ir.IntType(1), LANES))
+        return builder.select(lanes, arguments[1], arguments[2])
+
+    return where_set(mask, where_set, elsewhere), generate
+
+
+def _lane_numbers(values: Any) -> Any:
+    lanes = list(values)
+    return ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes)
+
+
+# --- one frame ------------------------------------------------------------------------------------
 
 
 @njit(cache=True, nogil=True)
@@ -146,10 +244,9 @@ def _reach(x, y, bound):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _exact_counts(  # type: ignore[no-untyped-def]
-    points_x, points_y, t, window, k, variant, max_norm, scratch
-):
-    """As ``neighbour_counts`` defines them, in float64 throughout."""
+def _exact_counts(points_x, points_y, t, search, scratch):  # type: ignore[no-untyped-def]
+    """As ``Search`` defines them, in float64 throughout."""
+    window, k, variant, max_norm = search
     x, y, best = scratch
     _distances_of_frame(points_x, t, window, max_norm, x)
     _distances_of_frame(points_y, t, window, max_norm, y)
@@ -205,36 +302,19 @@ def _rounded_counts(x, y, k, variant):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def neighbour_counts(  # type: ignore[no-untyped-def]
-    distances_x,
-    distances_y,
-    points_x,
-    points_y,
-    first_frame,
-    window,
-    k,
-    variant,
-    max_norm,
-    from_column,
-    psi,
-    total,
-):
+def neighbour_counts(x, y, first_frame, search, from_column, psi, total):  # type: ignore[no-untyped-def]
     """Add psi[n_x] + psi[n_y] of some frames to the totals of all pairs of a tile.
 
-    distances_x  int32 (frames here, rows, padded): bits of ``frame_distances`` of the rows
-    distances_y  int32 (frames here, columns, padded)
-    points_x     float64 (rows, d, frames): to decide ties that rounding made
-    points_y     float64 (columns, d, frames)
-    first_frame, window, max_norm
-                 as in ``frame_distances``
-    k            neighbours
-    variant      1: n counts frames nearer than the k-th joint neighbour; 2: n counts frames no
-                 further in this variable than the furthest of the k joint neighbours
+    x, y         ``Series`` of the rows and of the columns
+    first_frame  the first of the frames that distances are of
+    search       ``Search``
     from_column  int64 (rows,): pairs before this column are left out
     psi          float64 (frames + 1,): what a count adds
-    total        float64 (rows, columns): added to, frame by frame, so that a pair's sum does not
-                 depend on the tile or the number of threads
+    total        float64 (rows, columns): added to, frame by frame
     """
+    distances_x, points_x = x
+    distances_y, points_y = y
+    k, variant = search.k, search.variant
     rows = distances_x.shape[1]
     columns = distances_y.shape[1]
     n = points_x.shape[2]
@@ -247,20 +327,13 @@ def neighbour_counts(  # type: ignore[no-untyped-def]
         scratch = (np.empty(n), np.empty(n), np.empty(k))
         for t in range(distances_x.shape[0]):
             for column in range(columns):
-                y = distances_y[t, column]
+                of_column = distances_y[t, column]
                 for row in range(first_row, last_row):
                     if column < from_column[row]:
                         continue
-                    n_x, n_y, sure = _rounded_counts(distances_x[t, row], y, k, variant)
+                    n_x, n_y, sure = _rounded_counts(distances_x[t, row], of_column, k, variant)
                     if not sure:
                         n_x, n_y = _exact_counts(
-                            points_x[row],
-                            points_y[column],
-                            first_frame + t,
-                            window,
-                            k,
-                            variant,
-                            max_norm,
-                            scratch,
+                            points_x[row], points_y[column], first_frame + t, search, scratch
                         )
                     total[row, column] += psi[n_x] + psi[n_y]

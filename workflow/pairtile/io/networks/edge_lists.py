@@ -1,0 +1,108 @@
+"""Networks as lists of edges: TSV, Parquet, SIF and regulons."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pairtile.io.networks.table import NetworkTable
+
+_PARQUET_ONLY = ("p_method",)
+
+
+def write_tsv(network: NetworkTable, path: Path) -> None:
+    """Write a header line and one line an edge, UTF-8, in the order of rows.
+
+    Columns are those of the network (but ``p_method``, which is in the Parquet table). Numbers are
+    the shortest decimals that read back to the same value; a missing one is an empty field. Names
+    are as in the input; one that begins with or contains a quotation mark is quoted in the way of
+    CSV. pandas reads all names exactly, also genes called ``NA`` or ``007``, with
+    ``read_csv(path, sep="\\t", dtype={"source": str, "target": str}, keep_default_na=False,
+    na_values=[""], float_precision="round_trip")``.
+    """
+    columns = ["source", "target", *(c for c in network.columns if c not in _PARQUET_ONLY)]
+    network.edges.to_csv(
+        path, sep="\t", columns=columns, index=False, lineterminator="\n", encoding="utf-8"
+    )
+
+
+def write_parquet(network: NetworkTable, path: Path) -> None:
+    """Write all columns; NaN becomes null.
+
+    The schema's metadata key ``pairtile`` holds JSON: ``name``, ``directed``, ``metadata``.
+    """
+    table = pa.Table.from_pandas(network.edges, preserve_index=False)
+    about = {"name": network.name, "directed": network.directed, "metadata": network.metadata}
+    # pandas' own metadata is left away: it says nothing that the types do not, and names versions.
+    table = table.replace_schema_metadata({"pairtile": json.dumps(about, sort_keys=True)})
+    pq.write_table(table, path, compression="zstd")
+
+
+def write_sif(network: NetworkTable, path: Path) -> None:
+    """Write ``source``, interaction, ``target`` a line, separated by tabs; no header, no numbers.
+
+    The interaction is the metadata's ``method`` (``mutual_information``), or ``association``.
+    Tabs as separators let names hold spaces; the format knows no quoting and no direction. A pair
+    with several rows is written once: Cytoscape passes over a line that is there already.
+    """
+    interaction = str(network.metadata.get("method", "association"))
+    names = network.names
+    with path.open("w", encoding="utf-8", newline="\n") as lines:
+        _, first = np.unique(network.end_pairs(), axis=0, return_index=True)
+        first.sort()
+        for source, target in zip(network.source[first], network.target[first], strict=True):
+            lines.write(f"{names[source]}\t{interaction}\t{names[target]}\n")
+
+
+def write_regulon(network: NetworkTable, path: Path) -> None:
+    """Write regulator, target, weight: three tab-separated columns, without a header.
+
+    No header, as ``viper::aracne2regulon(file, expression, format = "3col")`` takes each line as
+    an edge: with a header, its maximum and so all its weights would be NA. For decoupler, name the
+    columns when reading: ``pandas.read_csv(file, sep="\\t", names=["source", "target", "weight"],
+    quoting=3, dtype={"source": str, "target": str}, keep_default_na=False)``.
+
+    The weight is the network's value (``mi_bits``); mutual information tells no sign, VIPER takes
+    it from the expression. An edge of an undirected network stands under each of its ends that is
+    a regulator, or under both if no regulators were given. Every (regulator, target) is there
+    once, with its strongest row; edges without a value are left out.
+    """
+    source, target, edge = network.source, network.target, np.arange(len(network.edges))
+    if not network.directed:
+        regulator = network.is_regulator
+        if not regulator.any():
+            regulator = ~regulator
+        source, target = np.concatenate([source, target]), np.concatenate([target, source])
+        edge = np.concatenate([edge, edge])
+        allowed = regulator[source]
+        source, target, edge = source[allowed], target[allowed], edge[allowed]
+    rank = np.empty(len(network.edges), dtype=np.int64)
+    rank[network.strongest()] = np.arange(len(network.edges))
+    names = np.array(network.names, dtype=object)
+    table = pd.DataFrame(
+        {
+            "row": source,
+            "source": names[source],
+            "target": names[target],
+            "weight": network.edges[network.value_column].to_numpy()[edge],
+            "rank": rank[edge],
+        }
+    )
+    table = table.dropna(subset=["weight"]).sort_values(["row", "rank"], kind="stable")
+    table = table.drop_duplicates(["source", "target"])
+    table.to_csv(
+        path,
+        sep="\t",
+        columns=["source", "target", "weight"],
+        header=False,
+        index=False,
+        lineterminator="\n",
+        encoding="utf-8",
+        quoting=csv.QUOTE_NONE,
+    )

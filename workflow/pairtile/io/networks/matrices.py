@@ -1,0 +1,135 @@
+"""Networks as matrices: a sparse NumPy archive that scipy opens, and AnnData."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse
+
+from pairtile.io.networks.table import NetworkTable
+
+
+def sparse_matrices(network: NetworkTable) -> dict[str, scipy.sparse.csr_array]:
+    """One CSR array (genes, genes) for each numeric column, all with the same stored cells.
+
+    Rows are sources, columns targets; an undirected network is stored symmetrically. Absent cells
+    are pairs without an edge; stored ones may be 0 or NaN. Where a pair has several rows, the
+    strongest is taken. The network's value (``mi_bits``) comes first.
+    """
+    n_genes = len(network.genes)
+    row, column, edge = network.source, network.target, np.arange(len(network.edges))
+    if not network.directed:
+        row, column = np.concatenate([row, column]), np.concatenate([column, row])
+        edge = np.concatenate([edge, edge])
+    strength = np.empty(len(network.edges), dtype=np.int64)
+    strength[network.strongest()] = np.arange(len(network.edges))
+    order = np.lexsort((strength[edge], column, row))
+    row, column, edge = row[order], column[order], edge[order]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (row[1:] != row[:-1]) | (column[1:] != column[:-1])
+    row, column, edge = row[new], column[new], edge[new]
+    starts = np.searchsorted(row, np.arange(n_genes + 1)).astype(np.int32)
+    ends = column.astype(np.int32)
+    numeric = [c for c in network.columns if network.edges[c].dtype.kind in "iuf"]
+    numeric.sort(key=lambda c: c != network.value_column)
+    return {
+        name: scipy.sparse.csr_array(
+            (network.edges[name].to_numpy()[edge], ends.copy(), starts.copy()),
+            shape=(n_genes, n_genes),
+        )
+        for name in numeric
+    }
+
+
+def write_adjacency(network: NetworkTable, path: Path) -> None:
+    """Write the matrix of all kept genes so that ``scipy.sparse.load_npz`` reads it.
+
+    The matrix is a CSR array (genes, genes) of the network's value (``mi_bits``), rows sources,
+    columns targets, symmetric if undirected. ``numpy.load`` on the same file gives the rest:
+
+    | array | content |
+    |---|---|
+    | genes | names of rows and columns, Unicode, shape (genes,) |
+    | is_regulator | bool, shape (genes,) |
+    | value | name of the column that the matrix holds |
+    | directed | bool |
+    | data_COLUMN | the network's other numbers, in the order of the matrix' stored cells |
+
+    So ``csr_array((f["data_clr"], f["indices"], f["indptr"]), f["shape"])`` is the matrix of
+    ``clr``. Where a pair has several rows, all matrices hold the numbers of the strongest.
+    """
+    value, *others = sparse_matrices(network).items()
+    matrix = value[1]
+    arrays: dict[str, np.ndarray] = {
+        # The fields of scipy.sparse.save_npz, which cannot add arrays of its caller's.
+        "format": np.array(b"csr"),
+        "shape": np.array(matrix.shape, dtype=np.int64),
+        "data": matrix.data,
+        "indices": matrix.indices,
+        "indptr": matrix.indptr,
+        "_is_array": np.array(True),
+        "genes": np.array(network.names, dtype=np.str_),
+        "is_regulator": network.is_regulator,
+        "value": np.array(value[0]),
+        "directed": np.array(network.directed),
+    }
+    arrays.update({f"data_{name}": other.data for name, other in others})
+    with path.open("wb") as output:
+        np.savez_compressed(output, allow_pickle=False, **arrays)
+
+
+_NOT_IN_VAR = ("item", "name", "kept", "reason")
+
+
+def write_h5ad(network: NetworkTable, path: Path) -> None:
+    """Write an AnnData file with no observations and all kept genes as variables.
+
+    ``var`` has the items' columns. ``varp["pairtile"]`` is the sparse matrix (genes, genes) of the
+    network's value (``mi_bits``), rows sources, columns targets, symmetric if undirected;
+    ``varp["pairtile_COLUMN"]`` are its other numbers, with the same stored cells (an absent
+    ``p_value`` means no edge, not 0). Where a pair has several rows, all matrices hold the numbers
+    of the strongest. ``uns["pairtile"]`` tells name, direction, which column is where, and the
+    metadata. A slash in the name of a column or of a metadata key, which HDF5 has no place for,
+    becomes an underscore.
+    """
+    import anndata
+
+    var = network.genes.drop(columns=[c for c in _NOT_IN_VAR if c in network.genes])
+    var.index = pd.Index(network.names, dtype=object)
+    value, *others = sparse_matrices(network).items()
+    others = list(
+        zip(_without_slash([name for name, _ in others]), (m for _, m in others), strict=True)
+    )
+    keys = {value[0]: "pairtile", **{name: f"pairtile_{name}" for name, _ in others}}
+    about: dict[str, Any] = {
+        "name": network.name,
+        "directed": network.directed,
+        "varp_keys": keys,
+        "metadata": dict(
+            zip(_without_slash(network.metadata), network.metadata.values(), strict=True)
+        ),
+    }
+    data = anndata.AnnData(
+        obs=pd.DataFrame(index=pd.Index([], dtype=object)),
+        var=var,
+        varp={keys[name]: matrix for name, matrix in (value, *others)},
+        uns={"pairtile": about},
+    )
+    data.write_h5ad(path, compression="gzip")
+
+
+def _without_slash(names: Iterable[str]) -> list[str]:
+    """Names that HDF5 can hold (a slash would mean a group inside a group), all different."""
+    safe: list[str] = []
+    for name in names:
+        plain = name.replace("/", "_")
+        number, unique = 1, plain
+        while unique in safe:
+            number += 1
+            unique = f"{plain}_{number}"
+        safe.append(unique)
+    return safe

@@ -1,0 +1,543 @@
+"""Free energies of miRNA duplexes: miRanda's, on the CPU or on the GPU, and ViennaRNA's."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import re
+from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from pairtile.errors import ConfigError, DeviceError
+from pairtile.gpu.device import Device
+from pairtile.methods.mirna_targets.kernels.duplex_energy import (
+    LARGEST_LOOP,
+    OFFSETS,
+    PAIR_TYPES,
+    TABLES,
+    fold_strings,
+)
+
+KERNELS = Path(__file__).parent / "kernels"
+
+CELSIUS = 30.0
+
+LONGEST_ON_GPU = 128
+"""The GPU's cells are 16 bits wide and lie in shared memory; longer strings go to the CPU."""
+
+LENGTH_STEP = 4
+"""Strings of one launch differ in length by less than this, so that none takes shared memory for
+letters that it has not."""
+
+STRINGS_AT_A_TIME = 1 << 21
+"""Strings that lie on the GPU at a time."""
+
+WARPS = 4
+BLOCK_BYTES = 56 << 10
+"""Shared memory of a block: every GPU from sm_70 has as much."""
+
+
+class DuplexEnergy:
+    """Folds strings; opened once for a device."""
+
+    def __init__(self, device: Device) -> None:
+        """Raises ConfigError where the package ViennaRNA is not installed."""
+        self.device = device
+        self._tables = turner_1999(CELSIUS)
+        self._codes = letter_codes()
+        self._types = pair_types()
+        self._on_gpu: dict[str, Any] = {}
+        if device.backend == "cuda":
+            from pairtile.gpu import compiling as cuda
+
+            self._kernel = cuda.load(KERNELS / "duplex_energy.cu", OFFSETS).get_function(
+                "fold_strings"
+            )
+            self._kernel.max_dynamic_shared_size_bytes = BLOCK_BYTES
+            self._on_gpu = {
+                "codes": device.xp.asarray(self._codes),
+                "types": device.xp.asarray(self._types),
+                "tables": device.xp.asarray(pack(self._tables, LONGEST_ON_GPU)),
+            }
+
+    def fold(self, strings: Sequence[str]) -> NDArray[np.float32]:
+        """Minimum free energies in kcal/mol, float32 (n,), of strings of any lengths.
+
+        Letters: A C G U/T pair in either case; X pairs with K alone; any other is no base. The
+        bonus of a tetraloop is for upper-case A C G U. Raises ValueError for letters beyond ASCII.
+        """
+        text = "".join(strings)
+        if not text.isascii():
+            raise ValueError("strings: found letters beyond ASCII; expected nucleotide letters")
+        offsets = np.zeros(len(strings) + 1, np.int64)
+        np.cumsum(np.fromiter(map(len, strings), np.int64, len(strings)), out=offsets[1:])
+        return self.fold_letters(np.frombuffer(text.encode(), np.uint8), offsets)
+
+    def fold_letters(
+        self, text: NDArray[np.uint8], offsets: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
+        """The same for strings that lie one behind the other in an array.
+
+        text : uint8 (total,), ASCII. offsets : int64 (n + 1,), from 0, never falling; string k is
+        ``text[offsets[k] : offsets[k + 1]]``.
+        """
+        text = np.ascontiguousarray(text, np.uint8)
+        offsets = np.ascontiguousarray(offsets, np.int64)
+        energies = np.zeros(len(offsets) - 1, np.int32)
+        if self.device.backend == "cuda":
+            self._fold_in_parts(text, offsets, energies)
+        else:
+            self._fold_cpu(text, offsets, energies)
+        return (energies / 100.0).astype(np.float32)
+
+    def _fold_cpu(
+        self, text: NDArray[np.uint8], offsets: NDArray[np.int64], energies: NDArray[np.int32]
+    ) -> None:
+        longest = int(np.diff(offsets).max(initial=0))
+        fold_strings(
+            text,
+            offsets,
+            self._codes,
+            self._types,
+            pack(self._tables, longest),
+            numba.get_num_threads(),
+            energies,
+        )
+
+    # --- CUDA ---------------------------------------------------------------------------------
+
+    def _fold_in_parts(
+        self, text: NDArray[np.uint8], offsets: NDArray[np.int64], energies: NDArray[np.int32]
+    ) -> None:
+        xp = self.device.xp
+        start, step = 0, STRINGS_AT_A_TIME
+        while start < len(energies):
+            stop = min(start + step, len(energies))
+            try:
+                self._fold_cuda(text, offsets[start : stop + 1], energies[start:stop])
+            except xp.cuda.memory.OutOfMemoryError as error:
+                xp.get_default_memory_pool().free_all_blocks()
+                if step == 1:
+                    raise DeviceError(
+                        "GPU memory: found no room to fold one string; expected a GPU with more "
+                        "free memory"
+                    ) from error
+                step //= 2
+                continue
+            start = stop
+
+    def _fold_cuda(
+        self, text: NDArray[np.uint8], offsets: NDArray[np.int64], energies: NDArray[np.int32]
+    ) -> None:
+        xp = self.device.xp
+        lengths = np.diff(offsets)
+        classes = -(-lengths // LENGTH_STEP)
+        order = np.argsort(classes, kind="stable").astype(np.int32)
+        bounds = np.searchsorted(classes[order], np.arange(LONGEST_ON_GPU // LENGTH_STEP + 2))
+
+        letters = xp.asarray(text[offsets[0] : offsets[-1]])
+        places = xp.asarray(offsets - offsets[0])
+        order_gpu = xp.asarray(order)
+        result = xp.zeros(len(energies), np.int32)
+        for number, (first, last) in enumerate(pairwise(bounds)):
+            if last > first:
+                longest = number * LENGTH_STEP
+                self._launch(letters, places, order_gpu[first:last], longest, result)
+        energies[:] = self.device.to_host(result)
+
+        long = order[bounds[-1] :]
+        if len(long):
+            strings = [text[offsets[k] : offsets[k + 1]] for k in long]
+            own = np.concatenate([[0], np.cumsum(lengths[long])])
+            found = np.zeros(len(long), np.int32)
+            self._fold_cpu(np.concatenate(strings), own, found)
+            energies[long] = found
+
+    def _launch(self, letters: Any, places: Any, order: Any, longest: int, result: Any) -> None:
+        """Fold the strings in ``order``, none of which is longer than ``longest``."""
+        xp = self.device.xp
+        warp_bytes = _warp_bytes(longest)
+        shared = _block_bytes()
+        warps = max(1, min(WARPS, (BLOCK_BYTES - shared) // warp_bytes))
+        shared += warps * warp_bytes
+        resident = xp.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
+            self._kernel.kernel.ptr, 32 * warps, shared
+        )
+        blocks = resident * xp.cuda.Device().attributes["MultiProcessorCount"]
+        self._kernel(
+            (min(blocks, -(-len(order) // warps)),),
+            (32 * warps,),
+            (
+                letters,
+                places,
+                order,
+                np.int32(len(order)),
+                np.int32(longest),
+                np.int32(warp_bytes),
+                self._on_gpu["codes"],
+                self._on_gpu["types"],
+                self._on_gpu["tables"],
+                result,
+            ),
+            shared_mem=shared,
+        )
+
+
+def _warp_bytes(longest: int) -> int:
+    """Shared memory of a warp: best_to, three matrices, four diagonals, three codes."""
+    cells = (longest - 4) * (longest - 3) // 2 if longest > 4 else 0
+    size = 4 * (longest + 1) + 2 * 3 * cells + 2 * 4 * longest + 3 * longest
+    return -(-size // 16) * 16
+
+
+def _block_bytes() -> int:
+    """Shared memory common to the warps of a block: busy tables, large loops, pair types."""
+    size = 4 * OFFSETS["INTERIOR_1X1"] + 4 * 431 + 64
+    return -(-size // 16) * 16
+
+
+# --- Turner 1999 energy tables --------------------------------------------------------------------
+
+
+Energies = NDArray[np.int32]
+
+LARGEST_ASYMMETRY = 300
+"""Cap on the penalty for an interior loop with sides of unequal length; not scaled."""
+
+INFINITE = 1_000_000
+"""The parameter file's INF."""
+
+DEFAULT_ENTHALPY = -50
+"""The parameter file's DEF."""
+
+
+class Turner1999(NamedTuple):
+    """Energies in 0.01 kcal/mol, int32. A pair's type is that of (5' base, 3' base) seen from the
+    loop it closes; the second pair of a loop is read from the loop too, hence from inside out."""
+
+    stack: Energies
+    """(7, 7): type of the outer pair, type of the inner pair."""
+    mismatch_hairpin: Energies
+    """(7, 5, 5): type, base after the pair's 5' base, base before its 3' base."""
+    mismatch_interior: Energies
+    """(7, 5, 5): the same, in interior loops."""
+    dangle5: Energies
+    """(7, 5): type, single base before the pair's 5' base. Never positive."""
+    dangle3: Energies
+    """(7, 5): type, single base behind the pair's 3' base. Never positive."""
+    interior_1x1: Energies
+    """(7, 7, 5, 5): outer type, inner type, base on the 5' side, base on the 3' side."""
+    interior_2x1: Energies
+    """(7, 7, 5, 5, 5): outer type, inner type, the base of the short 5' side, then the two bases
+    of the long 3' side: the one next to the inner pair, the one next to the outer pair."""
+    interior_2x2: Energies
+    """(7, 7, 5, 5, 5, 5): outer type, inner type, the four bases in 5' to 3' order."""
+    hairpin: Energies
+    """(31,): initiation by number of unpaired bases; see ``hairpin_initiation`` beyond 30."""
+    bulge: Energies
+    """(31,)"""
+    interior: Energies
+    """(31,)"""
+    tetraloop: Energies
+    """(4096,): bonus by the six bases of a hairpin of four, two bits each (A C G U = 0 1 2 3),
+    the first base highest."""
+    asymmetry: int
+    """Penalty for each base that one side of an interior loop has more than the other."""
+    terminal_au: int
+    """Penalty for a helix that ends in a pair other than CG and GC; the same at all
+    temperatures."""
+    multiloop_closing: int
+    multiloop_branch: int
+    extrapolation: float
+    """A hairpin of n > 30 bases costs ``hairpin[30] + int(extrapolation * log(n / 30))``."""
+
+
+def hairpin_initiation(tables: Turner1999, size: int) -> Energies:
+    """Initiation of hairpins of 0..size unpaired bases: the table, extrapolated beyond 30."""
+    longer = [
+        int(tables.hairpin[LARGEST_LOOP])
+        + int(tables.extrapolation * math.log(n / float(LARGEST_LOOP)))
+        for n in range(LARGEST_LOOP + 1, size + 1)
+    ]
+    return np.concatenate([tables.hairpin, np.array(longer, np.int32)])[: size + 1]
+
+
+def turner_1999(celsius: float = 30.0) -> Turner1999:
+    """The tables at a temperature. Raises ConfigError where ViennaRNA is not installed."""
+    return _tables(float(celsius))
+
+
+@cache
+def _tables(celsius: float) -> Turner1999:
+    text = _parameter_file()
+    factor = (celsius + 273.15) / (37.0 + 273.15)
+
+    def scaled(free: NDArray[np.int64], enthalpy: NDArray[np.int64]) -> Energies:
+        return np.trunc(enthalpy - (enthalpy - free) * factor).astype(np.int32)
+
+    def table(name: str, *shape: int) -> Energies:
+        return scaled(_numbers(text, name, shape), _numbers(text, f"{name}_enthalpies", shape))
+
+    def entropic(name: str) -> Energies:
+        return np.trunc(_numbers(text, name, (31,)) * factor).astype(np.int32)
+
+    # The file's seventh type is a pair of no kind; it takes the place of type 0 here, unused.
+    def by_type(values: Energies) -> Energies:
+        out = np.zeros((PAIR_TYPES, *values.shape[1:]), np.int32)
+        out[1:] = values[:6]
+        return out
+
+    def by_two_types(values: Energies) -> Energies:
+        out = np.zeros((PAIR_TYPES, PAIR_TYPES, *values.shape[2:]), np.int32)
+        out[1:, 1:] = values[:6, :6]
+        return out
+
+    misc = text["Misc"]
+    _, _, closing, _, branch, _ = (int(word) for word in text["ML_params"])
+    return Turner1999(
+        stack=by_two_types(table("stack", 7, 7)),
+        mismatch_hairpin=by_type(table("mismatch_hairpin", 7, 5, 5)),
+        mismatch_interior=by_type(table("mismatch_internal", 7, 5, 5)),
+        dangle5=np.minimum(by_type(table("dangle5", 7, 5)), 0),
+        dangle3=np.minimum(by_type(table("dangle3", 7, 5)), 0),
+        interior_1x1=by_two_types(table("int11", 7, 7, 5, 5)),
+        interior_2x1=by_two_types(table("int21", 7, 7, 5, 5, 5)),
+        interior_2x2=by_two_types(scaled(*_interior_2x2(text))),
+        hairpin=entropic("hairpin"),
+        bulge=entropic("bulge"),
+        interior=entropic("internal"),
+        tetraloop=_tetraloops(text, factor),
+        asymmetry=int(int(text["NINIO"][0]) * factor),
+        terminal_au=int(misc[2]),
+        multiloop_closing=int(closing * factor),
+        multiloop_branch=int(branch * factor),
+        extrapolation=float(misc[4]) * factor,
+    )
+
+
+def _interior_2x2(text: dict[str, list[str]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Free energies and enthalpies (6, 6, 5, 5, 5, 5) of 2x2 loops.
+
+    The file has no entries for loops with a missing base. RNAlib 1.5 gives them one free energy
+    and, as all others, an enthalpy that is the sum of two mismatches; its mismatches there are
+    those of hairpins, 0.01 kcal/mol higher, but for UA with U and U.
+    """
+    free = np.full((6, 6, 5, 5, 5, 5), 340, np.int64)
+    free[:, :, 1:, 1:, 1:, 1:] = _numbers(text, "int22", (6, 6, 4, 4, 4, 4))
+    mismatch = _numbers(text, "mismatch_hairpin_enthalpies", (7, 5, 5))[:6].copy()
+    mismatch[:, 1:, 1:] += 1
+    mismatch[5, 4, 4] -= 1
+    mismatch[:, 0, :] = 0
+    mismatch[:, 1:, 0] = DEFAULT_ENTHALPY
+    # Bases a b c d in 5' to 3' order: a and d are next to the first pair, c and b to the second.
+    first = mismatch[:, None, :, None, None, :]
+    second = mismatch.transpose(0, 2, 1)[None, :, None, :, :, None]
+    enthalpy = np.broadcast_to(first + second, free.shape).copy()
+    enthalpy[:, :, 1:, 1:, 1:, 1:] = _numbers(text, "int22_enthalpies", (6, 6, 4, 4, 4, 4))
+    return free, enthalpy
+
+
+def _tetraloops(text: dict[str, list[str]], factor: float) -> Energies:
+    """Bonuses on top of a hairpin of four. The file holds whole loops: initiation, mismatch of the
+    closing pair, bonus; scaling must act on the bonus alone."""
+    mismatch = _numbers(text, "mismatch_hairpin", (7, 5, 5))
+    mismatch_enthalpy = _numbers(text, "mismatch_hairpin_enthalpies", (7, 5, 5))
+    initiation = int(text["hairpin"][4])
+    types = {"CG": 0, "GC": 1, "GU": 2, "UG": 3, "AU": 4, "UA": 5}
+    bonus = np.zeros(4**6, np.int32)
+    words = text["Tetraloops"]
+    for loop, free, enthalpy in zip(words[0::3], words[1::3], words[2::3], strict=True):
+        code = ["ACGU".index(base) for base in loop]
+        closing = types[loop[0] + loop[5]], code[1] + 1, code[4] + 1
+        bonus_free = int(free) - initiation - int(mismatch[closing])
+        bonus_enthalpy = int(enthalpy) - int(mismatch_enthalpy[closing])
+        index = sum(base << (2 * (5 - place)) for place, base in enumerate(code))
+        bonus[index] = int(bonus_enthalpy - (bonus_enthalpy - bonus_free) * factor)
+    return bonus
+
+
+def _numbers(text: dict[str, list[str]], name: str, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    special = {"INF": INFINITE, "DEF": DEFAULT_ENTHALPY}
+    values = [special[word] if word in special else int(word) for word in text[name]]
+    return np.array(values, np.int64).reshape(shape)
+
+
+def _parameter_file() -> dict[str, list[str]]:
+    """Sections of the parameter file: name -> words, comments left out."""
+    sections: dict[str, list[str]] = {}
+    words: list[str] = []
+    text = str(package().parameter_set_rna_turner1999)
+    for line in re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL).splitlines():
+        if line.startswith("#"):
+            words = sections.setdefault(line.strip("# "), [])
+        else:
+            words.extend(line.split())
+    return sections
+
+
+def pack(tables: Turner1999, longest: int) -> NDArray[np.int32]:
+    """All energies that the kernels look up, for strings of up to ``longest`` letters."""
+    terminal = np.where(np.arange(PAIR_TYPES) > 2, tables.terminal_au, 0)
+    parts: dict[str, NDArray[Any] | int] = {
+        "STACK": tables.stack,
+        "MISMATCH_HAIRPIN": tables.mismatch_hairpin,
+        "MISMATCH_INTERIOR": tables.mismatch_interior,
+        "DANGLE5": tables.dangle5,
+        "DANGLE3": tables.dangle3,
+        "TERMINAL": terminal,
+        "BULGE": tables.bulge,
+        "INTERIOR": tables.interior,
+        "ASYMMETRY": np.minimum(LARGEST_ASYMMETRY, tables.asymmetry * np.arange(LARGEST_LOOP + 1)),
+        "MULTILOOP_CLOSING": tables.multiloop_closing,
+        "MULTILOOP_BRANCH": tables.multiloop_branch,
+        "INTERIOR_1X1": tables.interior_1x1,
+        "INTERIOR_2X1": tables.interior_2x1,
+        "TETRALOOP": tables.tetraloop,
+        "INTERIOR_2X2": tables.interior_2x2,
+    }
+    flat = [np.broadcast_to(parts[name], shape).ravel() for name, shape in TABLES.items()]
+    flat.append(hairpin_initiation(tables, max(longest, LARGEST_LOOP)))
+    return np.concatenate(flat).astype(np.int32)
+
+
+def letter_codes() -> NDArray[np.uint8]:
+    """(3, 256): what a letter counts as, by its ASCII code.
+
+    Row 0, for pairing: 0 nothing, 1 A, 2 C, 3 G, 4 U or T, 5 X, 6 K. Row 1, next to a pair: 0 to
+    4, where X counts as G and K as C. Row 2, in tetraloops: A C G U are 0 1 2 3, all else is 4;
+    lower case and T do not count there. Any other letter is no base.
+    """
+    codes = np.zeros((3, 256), np.uint8)
+    codes[2] = 4
+    pairing = {"A": 1, "C": 2, "G": 3, "U": 4, "T": 4, "X": 5, "K": 6}
+    neighbour = {**pairing, "X": 3, "K": 2}
+    for letter in pairing:
+        for place in ord(letter), ord(letter.lower()):
+            codes[0, place] = pairing[letter]
+            codes[1, place] = neighbour[letter]
+    for code, letter in enumerate("ACGU"):
+        codes[2, ord(letter)] = code
+    return codes
+
+
+def pair_types() -> NDArray[np.uint8]:
+    """(7, 7): type of the pair of two letters, by their codes for pairing; 0 where they do not
+    pair. X pairs with nothing but K."""
+    letters = ".ACGUXK"
+    types = np.zeros((len(letters), len(letters)), np.uint8)
+    for kind, pairs in enumerate(["CG KX", "GC XK", "GU", "UG", "AU", "UA"], start=1):
+        for pair in pairs.split():
+            types[letters.index(pair[0]), letters.index(pair[1])] = kind
+    return types
+
+
+# --- what ViennaRNA computes ----------------------------------------------------------------------
+
+
+def package() -> Any:
+    """The Python module ``RNA``. Raises ConfigError where ViennaRNA is not installed."""
+    try:
+        return importlib.import_module("RNA")
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            "energies: found no Python module RNA; expected the package ViennaRNA to be installed "
+            "(pip install ViennaRNA), or energies: false"
+        ) from error
+    except ImportError as error:  # it is there; its library cannot be loaded, as for want of memory
+        raise ConfigError(
+            f"energies: found a Python module RNA that cannot be loaded ({error}); expected one "
+            "that loads (is memory short?), or energies: false"
+        ) from error
+
+
+def viennarna_duplex_energy(mirna: str, site: str) -> float:
+    """Free energy in kcal/mol of the best duplex of a miRNA and a site, both 5' to 3'.
+
+    ViennaRNA's ``duplexfold``: Turner 2004 parameters, 37 C, pairs between the two strands only.
+    Unlike miRanda's energy it has no linker and allows no structure within a strand. T counts as
+    U, lower case as upper case. Strands that cannot pair, and empty ones, give 0.
+    """
+    rna = package()
+    if not mirna or not site:
+        return 0.0
+    energy = float(rna.duplexfold(_rna_letters(mirna), _rna_letters(site)).energy)
+    # ViennaRNA says 100000 kcal/mol (its "infinite") where there is no pair at all.
+    return min(energy, 0.0)
+
+
+def site_accessibility(
+    transcript: str, begin: int, end: int, window: int = 80, span: int = 40
+) -> float:
+    """Probability that a site is free of base pairs within its transcript.
+
+    transcript : letters 5' to 3'; T counts as U. begin, end : the site, 1-based, both included.
+    window, span : as RNAplfold's -W and -L (Bernhart et al., Algorithms Mol. Biol. 6 (2011), 3):
+    pairs lie at most ``span`` apart, and probabilities are means over windows of that length. A
+    transcript shorter than the window is one window; a site longer than the window is looked at in
+    windows of its own length. Turner 2004 parameters, 37 C.
+
+    Only the surroundings of the site are folded, so the cost does not grow with the transcript.
+    Raises ValueError for a site outside of the transcript and for settings below 1.
+    """
+    return float(site_accessibilities(transcript, [begin], [end], window, span)[0])
+
+
+def site_accessibilities(
+    transcript: str,
+    begins: Sequence[int] | NDArray[np.int32],
+    ends: Sequence[int] | NDArray[np.int32],
+    window: int = 80,
+    span: int = 40,
+) -> NDArray[np.float64]:
+    """``site_accessibility`` of many sites of a transcript, float64 (n,): neighbours are folded
+    once, together, with the same result."""
+    if not 1 <= span <= window:
+        raise ValueError(f"window, span: found {window}, {span}; expected 1 <= span <= window")
+    sites = np.stack([np.asarray(begins, np.int64), np.asarray(ends, np.int64)], axis=1)
+    for begin, end in sites:
+        if not 1 <= begin <= end <= len(transcript):
+            raise ValueError(
+                f"site: found {begin}..{end}; expected 1 <= begin <= end <= {len(transcript)}, "
+                "the length of the transcript"
+            )
+    result = np.zeros(len(sites))
+    widths = np.maximum(window, sites[:, 1] - sites[:, 0] + 1)
+    for width in np.unique(widths):
+        chosen = np.flatnonzero(widths == width)
+        result[chosen] = _unpaired(transcript, sites[chosen], int(width), span)
+    return result
+
+
+def _unpaired(
+    transcript: str, sites: NDArray[np.int64], window: int, span: int
+) -> NDArray[np.float64]:
+    """Probabilities of sites that a window can hold."""
+    rna = package()
+    result = np.zeros(len(sites))
+    order = np.argsort(sites[:, 0], kind="stable")
+    # The windows that hold a site, and one letter more on either side: what lies beyond is never
+    # looked at, so the result is that of the whole transcript.
+    firsts = np.maximum(sites[order, 0] - window, 1)
+    lasts = np.minimum(np.maximum.accumulate(sites[order, 1]) + window, len(transcript))
+    apart = np.flatnonzero(firsts[1:] > lasts[:-1]) + 1
+    for group in np.split(np.arange(len(order)), apart):
+        first, last = int(firsts[group[0]]), int(lasts[group[-1]])
+        stretch = _rna_letters(transcript[first - 1 : last])
+        sizes = sites[order[group], 1] - sites[order[group], 0] + 1
+        width = min(window, len(stretch))
+        unpaired = rna.pfl_fold_up(stretch, int(sizes.max()), width, min(span, width))
+        for k, size in zip(order[group], sizes, strict=True):
+            # Entry [k][u] is the segment of u letters that ends at k.
+            result[k] = unpaired[int(sites[k, 1]) - first + 1][int(size)]
+    return result
+
+
+def _rna_letters(text: str) -> str:
+    return text.upper().replace("T", "U")

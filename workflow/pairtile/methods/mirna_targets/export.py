@@ -1,0 +1,525 @@
+"""The files of miRNA hits: tables, BED12 and GFF3 in one pass, and ``miranda.txt``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from pairtile.engine.estimator import Merged, Written
+from pairtile.methods.mirna_targets.config import ExtraColumnsConfig
+from pairtile.methods.mirna_targets.miranda_text import TextSequences, write_miranda_text
+from pairtile.methods.mirna_targets.prepare import TRANSCRIPT, header_lines
+from pairtile.methods.mirna_targets.search import COLUMNS, Hits
+from pairtile.methods.mirna_targets.tables import (
+    ALIGNMENT,
+    ROWS,
+    categories,
+    codes,
+    extra_columns,
+    hits_table,
+    targets_table,
+    tsv_header,
+    tsv_lines,
+    write_arrow_tsv,
+)
+from pairtile.methods.mirna_targets.transcript_model import (
+    Annotation,
+    TranscriptModel,
+    TranscriptToGenome,
+    read_transcript_models,
+)
+from pairtile.runtime.files import atomic_path
+
+if TYPE_CHECKING:
+    from pairtile.methods.mirna_targets.score import MirnaTargets
+
+
+# --- all files ------------------------------------------------------------------------------------
+
+
+def write_target_tables(
+    opened: MirnaTargets, merged: Merged, items: pd.DataFrame, folder: Path
+) -> Written:
+    """Write all files of hits into ``folder``; what they hold is said by their writers."""
+    config, state = opened.config, opened.state
+    restrict = np.asarray(state["restrict"]) if "restrict" in state else None
+    if restrict is not None:
+        restrict = np.unique(restrict, axis=0)
+    with atomic_path(folder / "miranda.txt") as temporary, temporary.open("wb") as out:
+        write_miranda_text(
+            _merged_hits(merged, opened.n_mirnas),
+            _sequences(state, items, "mirna"),
+            _sequences(state, items, "transcript"),
+            config.estimator,
+            out,
+            quiet=config.miranda_text.quiet,
+            keyval=config.miranda_text.keyval,
+            pairs=restrict,
+        )
+    done = write_hits(
+        merged.batches(),
+        items,
+        state,
+        folder,
+        energies=config.estimator.energies,
+        annotation=config.annotation,
+        extras=config.extras,
+    )
+    return Written(done.counts, done.warnings)
+
+
+def _sequences(state: Any, items: pd.DataFrame, kind: str) -> TextSequences:
+    """Names as in the file: those of the items are made unique."""
+    names, headers = header_lines(np.asarray(state[f"{kind}_lines"]))
+    kept = items[(items["kind"] == kind) & items["kept"]]
+    return TextSequences(names, headers, kept["length"].to_numpy())
+
+
+def _merged_hits(merged: Merged, n_mirnas: int) -> Iterator[Hits]:
+    """The merged hits in order, by rows of both files."""
+    for batch in merged.batches():
+        columns: dict[str, Any] = {}
+        for name in COLUMNS:
+            text = name in ("query_alignment", "match_line", "reference_alignment")
+            columns[name] = batch[name].to_pylist() if text else batch[name].to_numpy()
+        columns["j"] = columns["j"] - np.int32(n_mirnas)
+        yield Hits(**columns)
+
+
+# --- tables of hits -------------------------------------------------------------------------------
+
+
+NO_EXTRAS = ExtraColumnsConfig()
+
+FILES = ("hits.tsv", "hits.parquet", "targets.tsv", "hits.bed", "hits.gff3")
+
+
+@dataclass
+class HitFiles:
+    """What was written: counts for the summary, and warnings."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+
+def write_hits(
+    batches: Iterable[pa.Table],
+    items: pd.DataFrame,
+    state: Mapping[str, NDArray[Any]],
+    folder: str | PathLike[str],
+    *,
+    energies: bool = True,
+    annotation: str | None = None,
+    extras: ExtraColumnsConfig = NO_EXTRAS,
+) -> HitFiles:
+    """Write ``FILES`` into a folder, each whole or not at all.
+
+    Parameters
+    ----------
+    batches : iterable of Table
+        The merged hits in order (``tables.ROWS``), a part at a time: alignments are held in
+        memory for one part only, numbers for all.
+    items, state : DataFrame, mapping
+        As ``prepare`` made them.
+    folder : path
+        Where the files go.
+    energies : bool
+        Whether energies were computed.
+    annotation : str, optional
+        GTF or BED12 file of the transcripts: BED and GFF3 have genome coordinates for those that
+        it holds.
+    extras : ExtraColumnsConfig
+        Which columns of ViennaRNA to add to the hits.
+
+    Raises
+    ------
+    InputError
+        An annotation that cannot be read.
+    ConfigError
+        Extras without the package ViennaRNA.
+    """
+    done = HitFiles()
+    to_genome = None
+    if annotation is not None:
+        to_genome = items_to_genome(items, read_transcript_models(annotation))
+    with ExitStack() as stack:
+        path = {name: stack.enter_context(atomic_path(Path(folder) / name)) for name in FILES}
+        with path["hits.tsv"].open("wb") as tsv:
+            numbers = []
+            parquet = None
+            for rows in _at_least_one(batches):
+                hits = hits_table(rows, items, state, energies=energies)
+                hits = _with_extras(hits, state, extras)
+                if parquet is None:
+                    tsv.write(tsv_header(hits))
+                    parquet = stack.enter_context(_parquet(hits.schema, path["hits.parquet"]))
+                parquet.write_table(hits)
+                tsv.writelines(tsv_lines(hits))
+                numbers.append(hits.drop_columns(list(ALIGNMENT)))
+            if parquet is not None:
+                parquet.close()
+        all_hits = pa.concat_tables(numbers)
+        targets = targets_table(all_hits)
+        write_arrow_tsv(targets, path["targets.tsv"])
+        places = hit_places(all_hits, to_genome)
+        write_hits_bed(all_hits, places, path["hits.bed"])
+        write_hits_gff3(all_hits, places, path["hits.gff3"])
+    done.counts |= {"hits": all_hits.num_rows, "pairs_with_hits": targets.num_rows}
+    if to_genome is not None:
+        done.counts["transcripts_in_genome"] = sum(model is not None for model in to_genome.models)
+        done.counts["hits_in_genome"] = int(places.in_genome.sum())
+        done.warnings += _genome_warnings(to_genome, str(annotation))
+    return done
+
+
+def _at_least_one(batches: Iterable[pa.Table]) -> Iterable[pa.Table]:
+    """The batches, or one without rows: so that empty files have their columns, too."""
+    empty = True
+    for rows in batches:
+        empty = False
+        yield rows
+    if empty:
+        yield ROWS.empty_table()
+
+
+def _with_extras(
+    hits: pa.Table, state: Mapping[str, NDArray[Any]], asked: ExtraColumnsConfig
+) -> pa.Table:
+    for name, values in extra_columns(hits, state, asked).items():
+        hits = hits.append_column(name, values)
+    names = [name for name in hits.column_names if name not in ALIGNMENT]
+    return hits.select([*names, *ALIGNMENT])
+
+
+def _parquet(schema: pa.Schema, path: Path) -> pq.ParquetWriter:
+    # Without Arrow's own schema, words of a dictionary are plain text to every reader.
+    return pq.ParquetWriter(path, schema, compression="zstd", store_schema=False)
+
+
+def _genome_warnings(to_genome: TranscriptToGenome, annotation: str) -> list[str]:
+    reasons = {
+        "are not in it": to_genome.n_missing,
+        "have several places in it": to_genome.n_ambiguous,
+        "have another length than its spliced transcripts": to_genome.n_other_length,
+    }
+    listed = ", ".join(f"{n} {reason}" for reason, n in reasons.items() if n)
+    if not listed:
+        return []
+    return [f"{annotation}: transcripts left in their own coordinates: {listed}."]
+
+
+# --- where hits lie -------------------------------------------------------------------------------
+
+
+_PART = 500_000
+
+
+@dataclass(frozen=True)
+class Places:
+    """Intervals of hits, 0-based, end excluded, sorted by sequence, begin, end and hit.
+
+    hit : int64 (n,), row of the hits table. sequence : int64 (n,), position in ``names``.
+    names : chromosomes and transcripts. minus : bool (n,), whether on the minus strand (never on
+    transcripts). in_genome : bool (n,), whether in genome coordinates. begin, end : int64 (n,),
+    from the first to the last base of the hit's span. site_begin, site_end : int64 (n,), of its
+    aligned part. block_offsets : int64 (n + 1,), which of block_begin, block_end (int64, ascending
+    within a hit) are a hit's.
+    """
+
+    hit: NDArray[np.int64]
+    sequence: NDArray[np.int64]
+    names: list[str]
+    minus: NDArray[np.bool_]
+    in_genome: NDArray[np.bool_]
+    begin: NDArray[np.int64]
+    end: NDArray[np.int64]
+    site_begin: NDArray[np.int64]
+    site_end: NDArray[np.int64]
+    block_offsets: NDArray[np.int64]
+    block_begin: NDArray[np.int64]
+    block_end: NDArray[np.int64]
+
+    def parts(self) -> Iterator[Places]:
+        """The same, some at a time: text of all hits at once would be large."""
+        for first in range(0, self.hit.size, _PART):
+            some = slice(first, first + _PART)
+            offsets = self.block_offsets[first : first + _PART + 1]
+            blocks = slice(offsets[0], offsets[-1])
+            yield Places(
+                hit=self.hit[some],
+                sequence=self.sequence[some],
+                names=self.names,
+                minus=self.minus[some],
+                in_genome=self.in_genome[some],
+                begin=self.begin[some],
+                end=self.end[some],
+                site_begin=self.site_begin[some],
+                site_end=self.site_end[some],
+                block_offsets=offsets - offsets[0],
+                block_begin=self.block_begin[blocks],
+                block_end=self.block_end[blocks],
+            )
+
+
+def items_to_genome(items: pd.DataFrame, annotation: Annotation) -> TranscriptToGenome:
+    """The transcripts of an items table in an annotation: one model or None for each item.
+
+    miRNAs and items that were left out have none and are not counted as missing. Lengths are those
+    in the file, before ``trim``: a trimmed transcript still begins at its first base.
+    """
+    rows = np.flatnonzero((items["kind"] == TRANSCRIPT) & items["kept"])
+    chosen = items.iloc[rows]
+    names, lengths = chosen["name"].tolist(), chosen["length"].tolist()
+    found = TranscriptToGenome.match(names, lengths, annotation)
+    models: list[TranscriptModel | None] = [None] * len(items)
+    for row, model in zip(rows.tolist(), found.models, strict=True):
+        models[row] = model
+    return replace(found, models=models)
+
+
+def hit_places(hits: pa.Table, to_genome: TranscriptToGenome | None = None) -> Places:
+    """Place each hit of a hits table (``tables.hits_table``).
+
+    to_genome : where the transcript of each item lies (``items_to_genome``); None: all hits stay in
+    transcript coordinates.
+    """
+    item = codes(hits["transcript"]).astype(np.int64)
+    item_names = categories(hits["transcript"])
+    to_genome = to_genome or TranscriptToGenome([None] * len(item_names))
+    of_item = to_genome.models
+    in_genome = np.array([model is not None for model in of_item], dtype=bool)[item]
+    places = [m.chromosome if m else name for m, name in zip(of_item, item_names, strict=True)]
+    names, sequence = np.unique(np.array(places, dtype=np.str_), return_inverse=True)
+    minus = np.array([model is not None and model.strand == "-" for model in of_item], dtype=bool)
+
+    begin, end = _positions(hits, "reference_begin") - 1, _positions(hits, "reference_end")
+    site_begin, site_end = _positions(hits, "site_begin") - 1, _positions(hits, "site_end")
+    onto = np.flatnonzero(in_genome)
+    sites = to_genome.blocks(item[onto], site_begin[onto] + 1, site_end[onto])
+    blocks = to_genome.blocks(item[onto], begin[onto] + 1, end[onto])
+    site_begin[onto], site_end[onto] = _ends(sites.span, sites.begin, sites.end, onto.size)
+
+    n_blocks = np.ones(item.size, dtype=np.int64)
+    n_blocks[onto] = np.bincount(blocks.span, minlength=onto.size)
+    offsets = _offsets(n_blocks)
+    block_begin, block_end = np.repeat(begin, n_blocks), np.repeat(end, n_blocks)
+    of_genome = np.repeat(in_genome, n_blocks)
+    block_begin[of_genome], block_end[of_genome] = blocks.begin, blocks.end
+    begin, end = block_begin[offsets[:-1]], block_end[offsets[1:] - 1]
+
+    order = np.lexsort((end, begin, sequence[item]))  # stable: hits of one place stay in order
+    kept = n_blocks[order]
+    step = np.arange(kept.sum()) - np.repeat(_offsets(kept)[:-1], kept)
+    gathered = np.repeat(offsets[:-1][order], kept) + step
+    return Places(
+        hit=order,
+        sequence=sequence[item][order],
+        names=names.tolist(),
+        minus=minus[item][order],
+        in_genome=in_genome[order],
+        begin=begin[order],
+        end=end[order],
+        site_begin=site_begin[order],
+        site_end=site_end[order],
+        block_offsets=_offsets(kept),
+        block_begin=block_begin[gathered],
+        block_end=block_end[gathered],
+    )
+
+
+def _positions(hits: pa.Table, name: str) -> NDArray[np.int64]:
+    return hits[name].to_numpy().astype(np.int64)
+
+
+def _offsets(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+
+
+def _ends(
+    span: NDArray[np.int64], begin: NDArray[np.int64], end: NDArray[np.int64], n: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Begin of the first and end of the last block of each span."""
+    offsets = _offsets(np.bincount(span, minlength=n).astype(np.int64))
+    return begin[offsets[:-1]], end[offsets[1:] - 1]
+
+
+# --- BED12 ----------------------------------------------------------------------------------------
+
+
+COLOURS = {
+    "8mer": "213,94,0",
+    "7mer-m8": "230,159,0",
+    "7mer-A1": "204,121,167",
+    "6mer": "0,158,115",
+    "offset 6mer": "86,180,233",
+    "none": "127,127,127",
+}
+"""Colour of each seed class (Okabe and Ito's, which colour-blind people can tell apart)."""
+
+_MAX_SCORE = 1000
+# Programs take lines that begin so for comments and settings, however the word goes on.
+_NOT_A_LINE = ("#", "track", "browser")
+
+
+def write_hits_bed(hits: pa.Table, places: Places, path: Path) -> None:
+    """Write one line a hit, sorted by sequence and begin, without a header.
+
+    On a chromosome the name is ``miRNA:transcript``, on a transcript ``miRNA``. Score: the
+    alignment score, at most 1000. The thick part is what is aligned, the thin ends are the
+    unaligned tails of the miRNA; blocks are exons. Colours stand for seed classes (``COLOURS``). A
+    sequence name that programs would take for a comment or a setting has its first character as
+    ``%..``.
+    """
+    with path.open("wb") as handle:
+        for part in places.parts():
+            handle.writelines(tsv_lines(_bed_lines(hits, part)))
+
+
+def _bed_lines(hits: pa.Table, places: Places) -> pa.Table:
+    seed_class = codes(hits["seed_class"])[places.hit]
+    colours = pa.array([COLOURS[name] for name in categories(hits["seed_class"])], pa.string())
+    score = np.minimum(np.rint(hits["score"].to_numpy()[places.hit]), _MAX_SCORE).astype(np.int32)
+    sizes = places.block_end - places.block_begin
+    starts = places.block_begin - np.repeat(places.begin, np.diff(places.block_offsets))
+    sequences = pa.array([_bed_sequence(name) for name in places.names], pa.string())
+    return pa.table(
+        {
+            "chrom": sequences.take(pa.array(places.sequence)),
+            "chromStart": places.begin,
+            "chromEnd": places.end,
+            "name": _bed_names(hits, places),
+            "score": score,
+            "strand": pc.if_else(pa.array(places.minus), "-", "+"),
+            "thickStart": places.site_begin,
+            "thickEnd": places.site_end,
+            "itemRgb": colours.take(pa.array(seed_class)),
+            "blockCount": np.diff(places.block_offsets),
+            "blockSizes": _listed(places.block_offsets, sizes),
+            "blockStarts": _listed(places.block_offsets, starts),
+        }
+    )
+
+
+def _bed_sequence(name: str) -> str:
+    if name.startswith(_NOT_A_LINE):
+        return f"%{ord(name[0]):02X}{name[1:]}"
+    return name
+
+
+def _bed_names(hits: pa.Table, places: Places) -> pa.Array:
+    rows = pa.array(places.hit)
+    mirna = hits["mirna"].take(rows).cast(pa.string())
+    both = pc.binary_join_element_wise(mirna, hits["transcript"].take(rows).cast(pa.string()), ":")
+    return pc.if_else(pa.array(places.in_genome), both, mirna)
+
+
+def _listed(offsets: NDArray[np.int64], numbers: NDArray[np.int64]) -> pa.Array:
+    """Each hit's numbers with a comma after every one, as BED wants them."""
+    texts = pa.array(numbers).cast(pa.string())
+    lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), texts)
+    return pc.binary_join_element_wise(pc.binary_join(lists, ","), "", ",")
+
+
+# --- GFF3 -----------------------------------------------------------------------------------------
+
+
+TYPE = "miRNA_target_site"  # SO:0000934
+SOURCE = "pairtile"
+
+_SEQUENCE_SAFE = ".:^*$@!+?|"  # beside letters, digits, _ and -, which quote leaves as they are
+_ATTRIBUTE_UNSAFE = re.compile("[\x00-\x1f\x7f%;=&,]")
+
+
+def write_hits_gff3(hits: pa.Table, places: Places, path: Path) -> None:
+    """Write one line for each exon of a hit, sorted by sequence and begin.
+
+    A hit over an exon border has several lines of the same ``ID`` (a discontinuous feature).
+    ``ID=hitN`` is row N of ``hits.tsv``. Attributes: ``Name`` and ``mirna``, ``transcript``,
+    ``transcript_begin`` and ``transcript_end`` (from 1, both included), ``seed_class``, and
+    ``energy_kcal_mol`` where there is one. The score is the alignment score. Characters that GFF3
+    keeps for itself are written ``%..``. Transcripts whose coordinates are used have a
+    ``##sequence-region`` line.
+    """
+    with path.open("wb") as handle:
+        handle.write(b"##gff-version 3\n")
+        handle.write("".join(_regions(hits, places)).encode())
+        for part in places.parts():
+            handle.writelines(tsv_lines(_gff3_lines(hits, part)))
+
+
+def _gff3_lines(hits: pa.Table, places: Places) -> pa.Table:
+    hit = np.repeat(places.hit, np.diff(places.block_offsets))
+    rows = pa.array(hit)
+    of_place = np.repeat(np.arange(places.hit.size), np.diff(places.block_offsets))
+    names = pa.array([_gff3_sequence(name) for name in places.names], pa.string())
+    return pa.table(
+        {
+            "seqid": names.take(pa.array(places.sequence[of_place])),
+            "source": pa.repeat(SOURCE, len(hit)),
+            "type": pa.repeat(TYPE, len(hit)),
+            "start": places.block_begin + 1,
+            "end": places.block_end,
+            "score": hits["score"].take(rows),
+            "strand": pc.if_else(pa.array(places.minus[of_place]), "-", "+"),
+            "phase": pa.repeat(".", len(hit)),
+            "attributes": _attributes(hits, hit),
+        }
+    )
+
+
+def _regions(hits: pa.Table, places: Places) -> list[str]:
+    on_transcripts = np.flatnonzero(~places.in_genome)
+    sequences, first = np.unique(places.sequence[on_transcripts], return_index=True)
+    lengths = hits["transcript_length"].to_numpy()[places.hit[on_transcripts[first]]]
+    return [
+        f"##sequence-region {_gff3_sequence(places.names[sequence])} 1 {length}\n"
+        for sequence, length in zip(sequences.tolist(), lengths.tolist(), strict=True)
+    ]
+
+
+def _attributes(hits: pa.Table, hit: np.ndarray) -> pa.Array:
+    rows = pa.array(hit)
+
+    def text(column: str) -> pa.Array:
+        return hits[column].take(rows).cast(pa.string())
+
+    mirna, transcript = _escaped(hits["mirna"], rows), _escaped(hits["transcript"], rows)
+    pairs = {
+        "ID": pc.binary_join_element_wise("hit", pa.array(hit + 1).cast(pa.string()), ""),
+        "Name": mirna,
+        "mirna": mirna,
+        "transcript": transcript,
+        "transcript_begin": text("reference_begin"),
+        "transcript_end": text("reference_end"),
+        "seed_class": text("seed_class"),
+    }
+    parts = [pc.binary_join_element_wise(key, value, "=") for key, value in pairs.items()]
+    attributes = pc.binary_join_element_wise(*parts, ";")
+    energy = text("energy_kcal_mol")
+    with_energy = pc.binary_join_element_wise(attributes, energy, ";energy_kcal_mol=")
+    return pc.if_else(pc.is_valid(energy), with_energy, attributes)
+
+
+def _gff3_sequence(name: str) -> str:
+    return quote(name, safe=_SEQUENCE_SAFE)
+
+
+def _escaped(column: pa.ChunkedArray, rows: pa.Array) -> pa.ChunkedArray:
+    safe = [
+        _ATTRIBUTE_UNSAFE.sub(lambda found: f"%{ord(found.group()):02X}", word)
+        for word in categories(column)
+    ]
+    return pa.array(safe, pa.string()).take(column.combine_chunks().indices).take(rows)

@@ -1,0 +1,210 @@
+"""miRanda 3.3a's scores as integers, and what a score pass takes and gives: no kernels.
+
+A pair is n rows (the miRNA read 3'->5', so that row i is miRNA position n - i + 1) by m columns
+(the reference 5'->3'). Of each cell, with zero borders and s the score of its two letters:
+
+    a = max(0, best[i - 1, j - 1] + s)                              paired
+    b = max(a[i, j - 1] + open, b[i, j - 1] + extend)               reference base unpaired
+    c = max(a[i - 1, j] + open, c[i - 1, j] + extend); -1 in the seed   miRNA base unpaired
+    best = max(a, b, c); its state is the first of a, b, c that reaches it
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numba import get_num_threads
+from numpy.typing import NDArray
+
+SEED_ROWS: Final = 7
+"""Rows n - 7 .. n - 1, miRNA positions 2 .. 8, are the seed; all rows but n where n <= 8."""
+
+UNLIMITED: Final = 2**31
+"""Span of alignments that may have any: longer than any reference."""
+
+OTHER: Final = 4
+"""Code of a letter that is none of A C G U/T."""
+
+
+WATSON_CRICK_SCORE: Final = 5
+WOBBLE_SCORE: Final = 1
+MISMATCH_SCORE: Final = -3
+OTHER_SCORE: Final = -1
+"""Scores of A-U and G-C, of G-U, of any other pair of A C G U, and of any pair with ``OTHER``."""
+
+
+def _code_table() -> NDArray[np.uint8]:
+    table = np.full(256, OTHER, dtype=np.uint8)
+    for code, letters in enumerate(("Aa", "Cc", "Gg", "UuTt")):
+        table[list(letters.encode())] = code
+    return table
+
+
+def _pair_table() -> NDArray[np.int32]:
+    table = np.full((5, 5), MISMATCH_SCORE, dtype=np.int32)
+    a, c, g, u = range(4)
+    table[[a, u, c, g], [u, a, g, c]] = WATSON_CRICK_SCORE
+    table[[g, u], [u, g]] = WOBBLE_SCORE
+    table[OTHER, :] = table[:, OTHER] = OTHER_SCORE
+    return table
+
+
+CODES: Final = _code_table()
+"""Code of each ASCII letter: A 0, C 1, G 2, U and T 3, in either case; any other letter 4."""
+
+PAIRS: Final = _pair_table()
+"""int32 (5, 5): score of two letters outside the seed, by their codes."""
+
+
+@dataclass(frozen=True)
+class CodedSequences:
+    """Many sequences by their codes (``CODES``), one after the other.
+
+    codes     uint8 (total,)
+    offsets   int64 (count + 1,): sequence k is codes[offsets[k]:offsets[k + 1]]
+    """
+
+    codes: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """The integers of one set of alignment parameters.
+
+    pair        int32 (2, 5, 5): score of a miRNA letter on a reference letter, by their codes;
+                [0] outside the seed, [1] in it. Rows 1, 2 and n score 0 whatever the letters, and
+                all rows where n <= 3
+    open        int32 (2,): cost of the first base of a gap, outside and in the seed, 0 or below
+    extend      int32 (2,): cost of each further base, 0 or below
+    threshold   lowest score of a candidate, at least 1
+    """
+
+    pair: NDArray[np.int32]
+    open: NDArray[np.int32]
+    extend: NDArray[np.int32]
+    threshold: int
+
+    @classmethod
+    def of(cls, threshold: float, scale: float, gap_open: float, gap_extend: float) -> Scoring:
+        """Scores 5, 1, -3, -1 and gaps; in the seed times ``scale``, truncated towards zero.
+
+        Raises ValueError where a score is not above 0, a gap is above 0, or 32 bits overflow.
+        """
+        for name, value in (("scale", scale), ("gap_open", gap_open), ("gap_extend", gap_extend)):
+            if not math.isfinite(value):
+                raise ValueError(f"{name} is {value}; expected a finite number")
+        if not threshold > 0 or not math.isfinite(threshold):
+            raise ValueError(f"score is {threshold}; expected a finite number above 0")
+        if scale < 0:
+            raise ValueError(f"scale is {scale}; expected 0 or more")
+        for name, value in (("gap_open", gap_open), ("gap_extend", gap_extend)):
+            if value > 0:
+                raise ValueError(f"{name} is {value}; expected 0 or less")
+        largest = max(5.0, -gap_open, -gap_extend, 1.0) * max(scale, 1.0)
+        if largest > 2**24 or threshold > 2**30:
+            raise ValueError(
+                f"score {threshold}, scale {scale}, gap_open {gap_open}, gap_extend {gap_extend}: "
+                "scores would leave 32 bits"
+            )
+        seed = np.array([[int(scale * int(s)) for s in row] for row in PAIRS], dtype=np.int32)
+        return cls(
+            np.stack([PAIRS, seed]),
+            np.array([int(gap_open), int(scale * gap_open)], dtype=np.int32),
+            np.array([int(gap_extend), int(scale * gap_extend)], dtype=np.int32),
+            math.ceil(threshold),
+        )
+
+    @property
+    def gaps(self) -> NDArray[np.int64]:
+        """Open and extend outside the seed, then in it: int64 (4,)."""
+        return np.stack([self.open, self.extend], axis=1).reshape(-1).astype(np.int64)
+
+    def row_pair_scores(self, codes: NDArray[np.uint8]) -> NDArray[np.int32]:
+        """Scores of one miRNA's rows: int32 (n, 5), row i - 1 for row i, by reference code.
+
+        codes   uint8 (n,): the miRNA 5'->3'
+        """
+        n = len(codes)
+        scores = np.zeros((n, 5), dtype=np.int32)
+        rows = np.arange(3, n)
+        is_seed = (rows >= n - SEED_ROWS).astype(np.int64)
+        scores[rows - 1] = self.pair[is_seed, codes[n - rows]]
+        return scores
+
+    def all_row_pair_scores(self, mirnas: CodedSequences) -> NDArray[np.int32]:
+        """Of all miRNAs, one after the other: int32 (letters, 5)."""
+        bounds = zip(mirnas.offsets[:-1], mirnas.offsets[1:], strict=True)
+        scores = [self.row_pair_scores(mirnas.codes[begin:end]) for begin, end in bounds]
+        return np.concatenate([np.empty((0, 5), dtype=np.int32), *scores])
+
+    def highest_score(self, length: int) -> int:
+        """Upper bound of any cell's score, for a miRNA of ``length``."""
+        rows = max(length - 3, 0)
+        seed = min(rows, SEED_ROWS)
+        outside_best, seed_best = (max(int(scores.max()), 0) for scores in self.pair)
+        return (rows - seed) * outside_best + seed * seed_best
+
+    def span_limit(self, length: int) -> int | None:
+        """Most columns that an alignment scoring ``threshold`` or more can span; None: any number.
+
+        All columns but those of unpaired reference bases pair with a row of their own. What the
+        unpaired ones cost comes off ``highest_score``, also where two alignments tie.
+        """
+        slack = self.highest_score(length) - self.threshold
+        cheapest_open = -int(self.open.max())
+        cheapest = min(cheapest_open, -int(self.extend.max()))
+        if slack < cheapest_open:
+            return length
+        if cheapest == 0:
+            return None
+        return length + 1 + (slack - cheapest_open) // cheapest
+
+    def span_limits(self, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+        """``span_limit`` of many lengths; ``UNLIMITED`` for None."""
+        limits = {int(n): self.span_limit(int(n)) for n in np.unique(lengths)}
+        spans = (limits[int(n)] for n in lengths)
+        return np.array([UNLIMITED if s is None else s for s in spans], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The best candidate of each diagonal of each pair, sorted by (i, j, rank of miRanda).
+
+    A candidate is a cell that scores ``threshold`` or more and whose state is not "reference base
+    unpaired". Of those on one diagonal (column - row), the best has the highest score, then the
+    smallest column, then the smallest row; in that order they are sorted within a pair.
+
+    i        int32: number of the miRNA within the block handed in
+    j        int32: number of the reference within the block handed in
+    row      int32: 1 .. n
+    column   int32: 1 .. m
+    score    int32
+    """
+
+    i: NDArray[np.int32]
+    j: NDArray[np.int32]
+    row: NDArray[np.int32]
+    column: NDArray[np.int32]
+    score: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.i)
+
+
+def round_robin_order(count: int) -> NDArray[np.int64]:
+    """0 .. count - 1, int64 (count,): those of the first thread, then those of the second, ...,
+    where thread k takes every n-th number from k on.
+
+    numba's ``prange`` gives each thread one run of neighbours. Where neighbours cost about the
+    same, and far ones do not (things sorted by length), runs of this order cost about the same.
+    """
+    threads = get_num_threads()
+    shares = [np.arange(thread, count, threads, dtype=np.int64) for thread in range(threads)]
+    return np.concatenate(shares)

@@ -1,0 +1,313 @@
+"""miRanda's candidates on the CPU, batch by batch; ``kernels.score_pass`` does the work.
+
+``search_cuda.candidates`` is the CUDA twin: the same arguments, the same ``Candidates``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairtile.cpu.vectors import LANES
+from pairtile.methods.mirna_targets.kernels.score_pass import (
+    CandidateColumns,
+    CandidateLists,
+    Costs,
+    GroupProfiles,
+    LaneTasks,
+    Windows,
+    candidate_bounds,
+    candidates_of_tasks,
+    find_candidate_columns,
+)
+from pairtile.methods.mirna_targets.scoring import (
+    SEED_ROWS,
+    UNLIMITED,
+    Candidates,
+    CodedSequences,
+    Scoring,
+    round_robin_order,
+)
+
+WINDOW: Final = 2**15
+"""Columns that one thread takes at a time."""
+
+COLUMNS_AT_ONCE: Final = 2**24
+"""Columns of one batch of tasks; the worst case takes 8 bytes for each."""
+
+CANDIDATES_AT_ONCE: Final = 2**25
+"""Room for candidates of one batch of tasks; 12 bytes each, taken only where written."""
+
+
+@dataclass(frozen=True)
+class LaneGroup:
+    """Up to ``LANES`` miRNAs of about one length, and their scores.
+
+    padded_members   int64 (LANES,): their numbers within the block; -1 where a lane is empty
+    profile          int16 or int32 (5 * rows * LANES,): score of [reference code, row, lane]
+    longest          letters of its longest miRNA
+    outside          rows before the seed rows
+    from_row         first row in which a miRNA can reach the threshold
+    """
+
+    padded_members: NDArray[np.int64]
+    profile: NDArray[np.signedinteger]
+    longest: int
+    outside: int
+    from_row: int
+
+    @property
+    def members(self) -> NDArray[np.int64]:
+        """Numbers of the miRNAs within the block, one a lane from lane 0 on."""
+        return self.padded_members[self.padded_members >= 0]
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """Groups to run on references: ``groups[group[k]]`` on number ``reference[k]`` of the block."""
+
+    groups: list[LaneGroup]
+    group: NDArray[np.int64]
+    reference: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, groups: list[LaneGroup], chosen: list[tuple[int, int]]) -> Tasks:
+        """Tasks of numbers (group, reference)."""
+        group, reference = np.array(chosen, dtype=np.int64).T
+        return cls(groups, np.ascontiguousarray(group), np.ascontiguousarray(reference))
+
+    def __len__(self) -> int:
+        return len(self.group)
+
+
+def candidates(
+    mirnas: CodedSequences,
+    references: CodedSequences,
+    scoring: Scoring,
+    allowed: NDArray[np.bool_] | None = None,
+) -> Candidates:
+    """Candidates of all pairs of a block of miRNAs (5'->3') and a block of references.
+
+    allowed   bool (miRNAs, references): pairs to look at; all where None
+    """
+    groups = group_mirnas(mirnas, scoring)
+    scores = scoring.all_row_pair_scores(mirnas)
+    parts = [
+        part
+        for tasks in _batches(groups, references, allowed)
+        for part in _candidates_of_batch(tasks, mirnas, references, scoring, scores, allowed)
+    ]
+    empty = np.empty(0, dtype=np.int32)
+    return _sorted_by_pair([(empty, empty, np.empty((3, 0), dtype=np.int32)), *parts])
+
+
+# --- groups of miRNAs ---------------------------------------------------------------------------
+
+
+def group_mirnas(mirnas: CodedSequences, scoring: Scoring) -> list[LaneGroup]:
+    """Sort those miRNAs that can reach the threshold by length, and put them into groups."""
+    lengths = np.diff(mirnas.offsets)
+    highest = {int(n): scoring.highest_score(int(n)) for n in np.unique(lengths)}
+    able = np.array([highest[int(n)] >= scoring.threshold for n in lengths], dtype=bool)
+    order = np.flatnonzero(able)[np.argsort(lengths[able], kind="stable")]
+    return [_group(mirnas, order[k : k + LANES], scoring) for k in range(0, len(order), LANES)]
+
+
+def _group(mirnas: CodedSequences, members: NDArray[np.int64], scoring: Scoring) -> LaneGroup:
+    begins, ends = mirnas.offsets[members], mirnas.offsets[members + 1]
+    longest = int((ends - begins).max())
+    rows = max(longest - 3, SEED_ROWS)
+    number_type = np.int16 if fits_int16(scoring, longest) else np.int32
+    profile = np.zeros((5, rows, LANES), dtype=number_type)
+    for lane, (begin, end) in enumerate(zip(begins, ends, strict=True)):
+        scores = scoring.row_pair_scores(mirnas.codes[begin:end])[2:-1]
+        profile[:, rows - len(scores) :, lane] = scores.T
+    reachable = np.cumsum(profile.max(axis=(0, 2)).astype(np.int64)) >= scoring.threshold
+    from_row = int(np.argmax(reachable)) if reachable.any() else rows
+    padded = np.full(LANES, -1, dtype=np.int64)
+    padded[: len(members)] = members
+    return LaneGroup(padded, profile.reshape(-1), longest, rows - SEED_ROWS, from_row)
+
+
+def fits_int16(scoring: Scoring, length: int) -> bool:
+    """Whether no sum of the vector pass can leave 16 bits, for miRNAs of up to ``length``."""
+    step = int(np.abs(scoring.pair).max())
+    lowest = -int(scoring.open.min()) - int(scoring.extend.min()) + step
+    highest = scoring.highest_score(length) + step
+    return max(lowest, highest, scoring.threshold) <= np.iinfo(np.int16).max
+
+
+def _batches(
+    groups: list[LaneGroup], references: CodedSequences, allowed: NDArray[np.bool_] | None
+) -> Iterator[Tasks]:
+    """All pairs of a group and a reference, in batches of ``COLUMNS_AT_ONCE``."""
+    lengths = np.diff(references.offsets)
+    chosen: list[tuple[int, int]] = []
+    columns = 0
+    for number, group in enumerate(groups):
+        if allowed is None:
+            wanted = np.flatnonzero(lengths > 0)
+        else:
+            wanted = np.flatnonzero(allowed[group.members].any(axis=0) & (lengths > 0))
+        for reference in wanted:
+            if columns + lengths[reference] > COLUMNS_AT_ONCE and chosen:
+                yield Tasks.of(groups, chosen)
+                chosen, columns = [], 0
+            chosen.append((number, int(reference)))
+            columns += int(lengths[reference])
+    if chosen:
+        yield Tasks.of(groups, chosen)
+
+
+# --- vector pass: columns -----------------------------------------------------------------------
+
+
+def candidate_columns(
+    tasks: Tasks, references: CodedSequences, scoring: Scoring
+) -> CandidateColumns:
+    """Columns in which any miRNA of a task reaches the threshold, on all cores."""
+    task, windows = _windows(tasks, references, scoring)
+    room = windows.end - windows.begin
+    # Room for the worst case; memory that is never written is never taken.
+    found = CandidateColumns(
+        first=np.cumsum(room) - room,
+        length=np.zeros(len(room), dtype=np.int64),
+        column=np.empty(int(room.sum()), dtype=np.int32),
+        lanes=np.empty(int(room.sum()), dtype=np.uint32),
+    )
+    for number_type in (np.int16, np.int32):
+        of_type = np.array([g.profile.dtype == number_type for g in tasks.groups], dtype=bool)
+        chosen = np.flatnonzero(of_type[windows.group])
+        if len(chosen):
+            order = chosen[round_robin_order(len(chosen))]
+            profiles = _profiles(tasks.groups, number_type)
+            costs = Costs(scoring.gaps, scoring.threshold)
+            find_candidate_columns(order, references.codes, windows, profiles, costs, found)
+    kept = ranges(found.first, found.length)
+    of_tasks = np.bincount(task, weights=found.length, minlength=len(tasks)).astype(np.int64)
+    first = np.cumsum(of_tasks) - of_tasks
+    return CandidateColumns(first, of_tasks, found.column[kept], found.lanes[kept])
+
+
+def _windows(
+    tasks: Tasks, references: CodedSequences, scoring: Scoring
+) -> tuple[NDArray[np.int64], Windows]:
+    """Tasks cut into windows of at most ``WINDOW`` columns, in order, and the task of each."""
+    m = np.diff(references.offsets)[tasks.reference]
+    longest = np.array([group.longest for group in tasks.groups], dtype=np.int64)
+    span = scoring.span_limits(longest)[tasks.group]
+    # Where an alignment may have any span, nothing is cut.
+    step = np.where(span == UNLIMITED, UNLIMITED, WINDOW)
+    task = np.repeat(np.arange(len(tasks)), -(-m // step))
+    begin = ranges(np.zeros(len(tasks), dtype=np.int64), -(-m // step)) * step[task]
+    windows = Windows(
+        group=tasks.group[task],
+        reference=references.offsets[tasks.reference[task]],
+        lead=np.maximum(begin - span[task], 0),
+        begin=begin,
+        end=np.minimum(begin + step[task], m[task]),
+    )
+    return task, windows
+
+
+def _profiles(groups: list[LaneGroup], number_type: type[np.signedinteger]) -> GroupProfiles:
+    """Profiles of all groups whose scores are of a type; of the others nothing."""
+    parts = [g.profile if g.profile.dtype == number_type else g.profile[:0] for g in groups]
+    sizes = np.array([len(part) for part in parts], dtype=np.int64)
+    return GroupProfiles(
+        scores=np.concatenate(parts).astype(number_type),
+        start=np.cumsum(sizes) - sizes,
+        outside=np.array([group.outside for group in groups], dtype=np.int64),
+        from_row=np.array([group.from_row for group in groups], dtype=np.int64),
+    )
+
+
+# --- scalar pass: cells -------------------------------------------------------------------------
+
+Part = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
+"""i and j of each candidate, and its row, column and score: (c,), (c,), (3, c)."""
+
+
+def _candidates_of_batch(
+    tasks: Tasks,
+    mirnas: CodedSequences,
+    references: CodedSequences,
+    scoring: Scoring,
+    scores: NDArray[np.int32],
+    allowed: NDArray[np.bool_] | None,
+) -> Iterator[Part]:
+    columns = candidate_columns(tasks, references, scoring)
+    begin = references.offsets[tasks.reference]
+    member = np.stack([group.padded_members for group in tasks.groups])[tasks.group]
+    is_pair = member >= 0
+    if allowed is not None:
+        is_pair &= allowed[member, tasks.reference[:, None]]
+    mirna_length = np.diff(mirnas.offsets)
+    lane_tasks = LaneTasks(
+        begin=begin,
+        length=references.offsets[tasks.reference + 1] - begin,
+        rows=np.where(is_pair, mirna_length[member], 0),
+        span=scoring.span_limits(mirna_length)[member],
+        first_score=mirnas.offsets[member],
+    )
+    bounds = np.zeros((len(tasks), LANES), dtype=np.int64)
+    candidate_bounds(columns, lane_tasks, bounds)
+    costs = Costs(scoring.gaps, scoring.threshold)
+    for some in _runs(bounds.sum(axis=1)):
+        room = bounds[some]
+        lists = CandidateLists(
+            place=(np.cumsum(room) - room.reshape(-1)).reshape(-1, LANES),
+            room=room,
+            cells=np.empty((3, int(room.sum())), dtype=np.int32),
+            found=np.zeros_like(room),
+        )
+        candidates_of_tasks(
+            round_robin_order(len(room)),
+            columns._replace(first=columns.first[some], length=columns.length[some]),
+            LaneTasks(*(values[some] for values in lane_tasks)),
+            references.codes,
+            scores,
+            costs,
+            lists,
+        )
+        task, lane = np.nonzero(lists.found)
+        numbers = lists.found[task, lane]
+        kept = ranges(lists.place[task, lane], numbers)
+        i = np.repeat(member[some][task, lane], numbers).astype(np.int32)
+        j = np.repeat(tasks.reference[some][task], numbers).astype(np.int32)
+        yield i, j, lists.cells[:, kept]
+
+
+def _runs(sizes: NDArray[np.int64]) -> Iterator[slice]:
+    """Slices of tasks whose sizes add up to at most ``CANDIDATES_AT_ONCE``, or of one task."""
+    begin, total = 0, 0
+    for k, size in enumerate(sizes):
+        if total + size > CANDIDATES_AT_ONCE and k > begin:
+            yield slice(begin, k)
+            begin, total = k, 0
+        total += int(size)
+    yield slice(begin, len(sizes))
+
+
+def ranges(first: NDArray[np.int64], count: NDArray[np.int64]) -> NDArray[np.int64]:
+    """first[0], first[0] + 1, ... (count[0] numbers), then those of the next range, and so on."""
+    before = np.cumsum(count) - count
+    return np.arange(int(count.sum()), dtype=np.int64) + np.repeat(first - before, count)
+
+
+def _sorted_by_pair(parts: list[Part]) -> Candidates:
+    """Put the parts together by (i, j); within a pair they are sorted already."""
+    i = np.concatenate([part[0] for part in parts])
+    j = np.concatenate([part[1] for part in parts])
+    cells = np.concatenate([part[2] for part in parts], axis=1)
+    pair = i.astype(np.int64) << 32 | j
+    first = np.flatnonzero(np.r_[True, pair[1:] != pair[:-1]]) if len(pair) else np.empty(0, int)
+    count = np.diff(np.r_[first, len(pair)])
+    order = np.argsort(pair[first], kind="stable")
+    rows = ranges(first[order], count[order])
+    row, column, score = cells[:, rows]
+    return Candidates(i[rows], j[rows], row, column, score)

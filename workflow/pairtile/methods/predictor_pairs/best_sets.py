@@ -1,0 +1,230 @@
+"""The best predictor sets of many targets: one table, made from lists, reduced from parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations, islice
+from math import comb
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike, NDArray
+
+from pairtile.engine.estimator import State
+from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import NO_KEY, BestLists
+
+
+@dataclass(frozen=True)
+class BestSets:
+    """The best sets of every target: rows in ascending (target, key, predictors).
+
+    target      int32 (rows,): row of ``targets``
+    predictors  int32 (rows, cardinality): rows of ``predictors``, ascending within a set
+    key         int64 (rows,): MCE in 1e-9 bit; sets of equal key tie
+    mce_bits    float64 (rows,)
+    n_ties      int64 (rows,): on the first row of each (target, key), how many admissible sets have
+                this key, reported or not; 0 on the other rows of the same key
+    """
+
+    target: NDArray[np.int32]
+    predictors: NDArray[np.int32]
+    key: NDArray[np.int64]
+    mce_bits: NDArray[np.float64]
+    n_ties: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.target)
+
+
+def reduce_best(
+    target: ArrayLike,
+    predictors: ArrayLike,
+    key: ArrayLike,
+    mce_bits: ArrayLike,
+    n_ties: ArrayLike,
+    top: int,
+) -> BestSets:
+    """The ``top`` best sets of every target from the rows of several calls, in any order.
+
+    The calls covered different sets of the same targets. Exact for any division into calls: the
+    k-th best key of all is no more than the k-th best of any call, so that every call that has
+    sets of a key that is kept has reported and counted it.
+    """
+    target = np.asarray(target, dtype=np.int32)
+    key = np.asarray(key, dtype=np.int64)
+    mce_bits = np.asarray(mce_bits, dtype=np.float64)
+    n_ties = np.asarray(n_ties, dtype=np.int64)
+    predictors = np.asarray(predictors, dtype=np.int32)
+    if predictors.ndim == 1:
+        predictors = predictors[:, None]
+    order = np.lexsort((*predictors.T[::-1], key, target))
+    target, key, predictors = target[order], key[order], predictors[order]
+    rows = np.arange(len(target))
+    new_target = np.ones(len(target), dtype=bool)
+    new_target[1:] = target[1:] != target[:-1]
+    new_key = new_target.copy()
+    new_key[1:] |= key[1:] != key[:-1]
+    summed = np.zeros(len(target), dtype=np.int64)
+    if len(target):
+        summed[new_key] = np.add.reduceat(n_ties[order], np.flatnonzero(new_key))
+    rank = rows - np.maximum.accumulate(np.where(new_target, rows, 0))
+    keep = rank < top
+    return BestSets(
+        target=target[keep],
+        predictors=predictors[keep],
+        key=key[keep],
+        mce_bits=mce_bits[order][keep],
+        n_ties=summed[keep],
+    )
+
+
+def join_best(parts: list[BestSets], top: int) -> BestSets:
+    """``reduce_best`` of tables."""
+    return reduce_best(
+        np.concatenate([part.target for part in parts]),
+        np.concatenate([part.predictors for part in parts]),
+        np.concatenate([part.key for part in parts]),
+        np.concatenate([part.mce_bits for part in parts]),
+        np.concatenate([part.n_ties for part in parts]),
+        top,
+    )
+
+
+def all_tied(
+    targets: NDArray[np.int32],
+    exclude: NDArray[np.int32],
+    n_predictors: int,
+    cardinality: int,
+    first_begin: int,
+    first_end: int,
+    top: int,
+) -> BestSets:
+    """The table of targets for which every set scores 0, as for constant ones.
+
+    targets, exclude : int32 (n,), their rows and their excluded predictors
+    """
+    sets: list[tuple[int, ...]] = []
+    lengths, n_ties = [], []
+    for excluded in exclude.tolist():
+        n_left = n_predictors - first_begin - (first_begin <= excluded < n_predictors)
+        n_first = first_end - first_begin - (first_begin <= excluded < first_end)
+        n_sets = comb(n_left, cardinality) - comb(n_left - n_first, cardinality)
+        # In lexicographic order the first sets begin with the first predictor, and there are as
+        # many as are asked for without going far beyond it.
+        few = range(first_begin, min(first_begin + top + cardinality + 1, n_predictors))
+        left = [p for p in few if p != excluded]
+        rows = list(islice(combinations(left, cardinality), min(top, n_sets)))
+        sets += rows
+        lengths.append(len(rows))
+        n_ties += ([n_sets] + [0] * (len(rows) - 1)) if rows else []
+    n = len(sets)
+    return BestSets(
+        target=np.repeat(targets, lengths).astype(np.int32),
+        predictors=np.array(sets, dtype=np.int32).reshape(n, cardinality),
+        key=np.zeros(n, dtype=np.int64),
+        mce_bits=np.zeros(n),
+        n_ties=np.array(n_ties, dtype=np.int64),
+    )
+
+
+def empty_lists(n_targets: int, top: int, cardinality: int) -> BestLists:
+    """Every target's list of best sets, all empty."""
+    shape = (n_targets, top)
+    return BestLists(
+        np.full(shape, NO_KEY),
+        np.full((*shape, cardinality), -1, dtype=np.int32),
+        np.full(shape, np.nan),
+        np.zeros(shape, dtype=np.int64),
+        np.zeros(n_targets, dtype=np.int64),
+    )
+
+
+def best_of_lists(lists: BestLists) -> BestSets:
+    """One table of the lists of all targets: the first ``filled[target]`` rows of each."""
+    rows = np.arange(lists.keys.shape[1])[None, :] < lists.filled[:, None]
+    return BestSets(
+        target=np.nonzero(rows)[0].astype(np.int32),
+        predictors=lists.sets[rows],
+        key=lists.keys[rows],
+        mce_bits=lists.scores[rows],
+        n_ties=lists.ties[rows],
+    )
+
+
+ANY_KEY = NO_KEY - 1
+
+SET_COLUMNS = ("i", "j", "k")
+
+
+def rows_schema(cardinality: int) -> pa.Schema:
+    """Columns of ``pairs.parquet`` for sets of so many predictors."""
+    whole = [*SET_COLUMNS[: max(cardinality, 2)], "target", "target_row", "rank"]
+    numbers = [("mce_bits", pa.float64()), ("n_ties", pa.int64())]
+    return pa.schema([*((name, pa.int32()) for name in whole), *numbers])
+
+
+def rows_found(state: State, best: BestSets, first_row: int) -> dict[str, NDArray[Any]]:
+    """What a search found for the rows of the pair space from ``first_row`` on, by column."""
+    items = np.asarray(state["predictors"])[best.predictors]
+    return _columns(state, items, best.target + np.int32(first_row), best) | {"n_ties": best.n_ties}
+
+
+def best_of_band(state: State, rows: pa.Table, top: int, null_top: int) -> pa.Table:
+    """The ``top`` best sets of each target among those of all tiles of a band, with their ties
+    added up; of each shuffled target the ``null_top`` best."""
+    column = {name: rows[name].to_numpy() for name in rows.column_names}
+    cardinality = int(state["cardinality"][0])
+    # Candidates are in the order of the item numbers, so either orders sets alike.
+    best = reduce_best(
+        column["target_row"],
+        np.stack([column[name] for name in SET_COLUMNS[:cardinality]], axis=1),
+        np.rint(column["mce_bits"] * 1e9).astype(np.int64),
+        column["mce_bits"],
+        column["n_ties"],
+        top,
+    )
+    found = _columns(state, best.predictors, best.target, best)
+    found["n_ties"] = _ties_of_every_row(best)
+    kept = (best.target < state["targets"].size) | (found["rank"] <= null_top)
+    schema = rows_schema(cardinality)
+    arrays = [pa.array(found[f.name][kept], type=f.type) for f in schema]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def best_keys(known: NDArray[np.int64], best: BestSets) -> NDArray[np.int64]:
+    """The smallest keys of each row, ascending, after those of ``best`` came in."""
+    new = np.full_like(known, ANY_KEY)
+    new[best.target, _ranks(best.target) - 1] = best.key
+    return np.sort(np.concatenate([known, new], axis=1), axis=1)[:, : known.shape[1]]
+
+
+def _columns(
+    state: State, items: NDArray[Any], rows: NDArray[Any], best: BestSets
+) -> dict[str, NDArray[Any]]:
+    """All columns but the ties. items : (sets, cardinality), rows : (sets,), rows of the space."""
+    targets = np.append(state["targets"], np.int32(-1))
+    columns: dict[str, NDArray[Any]] = {
+        name: items[:, k].astype(np.int32)
+        for k, name in zip(range(items.shape[1]), SET_COLUMNS, strict=False)
+    }
+    columns.setdefault("j", np.full(len(rows), -1, dtype=np.int32))
+    return columns | {
+        "target": targets[np.minimum(rows, state["targets"].size)].astype(np.int32),
+        "target_row": rows.astype(np.int32),
+        "rank": _ranks(rows),
+        "mce_bits": best.mce_bits,
+    }
+
+
+def _ranks(rows: NDArray[Any]) -> NDArray[np.int32]:
+    """1, 2, ... within each run of equal values."""
+    place = np.arange(len(rows))
+    first = np.ones(len(rows), dtype=bool)
+    first[1:] = rows[1:] != rows[:-1]
+    return (place - np.maximum.accumulate(np.where(first, place, 0)) + 1).astype(np.int32)
+
+
+def _ties_of_every_row(best: BestSets) -> NDArray[np.int64]:
+    """The number of ties on all rows of a key, not on its first alone."""
+    return best.n_ties[np.maximum.accumulate(np.where(best.n_ties > 0, np.arange(len(best)), 0))]

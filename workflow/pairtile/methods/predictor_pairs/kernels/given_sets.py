@@ -1,0 +1,306 @@
+"""Given predictor sets: their scores and entropies, and pairs grown into sets of three.
+
+Here a set has its one target, so that nothing is shared between targets: each cell's samples are
+counted from the bit planes, and scored as everywhere. The floating search tries every third
+predictor with a pair; the pair's cells with the target's levels are then made once, and a third
+predictor costs an AND and a population count for each of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from pairtile.cpu.bit_planes import popcount
+from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import (
+    NO_KEY,
+    entropy_of_samples,
+    finish,
+    key_of,
+    mean_conditional_entropy,
+    offer,
+)
+
+
+class SetEntropies(NamedTuple):
+    """Unpenalised entropies in bits of each set's target, float64 (n,): H(Y), H(Y | set), the least
+    H(Y | subset with one predictor fewer); and int64 (n,): how many samples were used, those in
+    which the target and the whole set are present, the same for all three entropies."""
+
+    of_target: Any
+    of_set: Any
+    of_subset: Any
+    n_samples: Any
+
+
+@njit(cache=True, nogil=True)
+def count_cells(predictors, sets, row, targets, target, counts):  # type: ignore[no-untyped-def]
+    """Fill counts (M, q) of a row of sets with one target; returns the samples counted.
+
+    predictors: uint32 (n_predictors, q, words); targets: uint32 (n_targets, q, words)
+    """
+    n_cells, n_levels = counts.shape
+    total = 0
+    for x in range(n_cells):
+        for y in range(n_levels):
+            n = 0
+            for w in range(targets.shape[2]):
+                word = targets[target, y, w]
+                rest = x
+                for i in range(sets.shape[1] - 1, -1, -1):
+                    word &= predictors[sets[row, i], rest % n_levels, w]
+                    rest //= n_levels
+                n += popcount(word)
+            counts[x, y] = n
+            total += n
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def set_scores(  # type: ignore[no-untyped-def]
+    predictors, targets, target_rows, sets, scoring, scores
+):
+    """MCE in bits of row i's set for target ``target_rows[i]`` into scores float64 (n,).
+
+    NaN where fewer than ``min_samples`` samples have all levels present.
+    """
+    n_levels = predictors.shape[1]
+    for row in range(sets.shape[0]):
+        counts = np.empty((n_levels ** sets.shape[1], n_levels), np.int64)
+        n = count_cells(predictors, sets, row, targets, target_rows[row], counts)
+        scores[row] = np.nan
+        if n >= scoring.min_samples:
+            of_target = np.empty(n_levels, np.int64)
+            scores[row] = mean_conditional_entropy(counts, scoring, of_target)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def set_entropies(  # type: ignore[no-untyped-def]
+    predictors, targets, target_rows, sets, log_table, entropies
+):
+    """Fill ``entropies``, a ``SetEntropies``; 0 bits where there are no samples."""
+    of_target, of_set, of_subset, n_samples = entropies
+    n_levels = predictors.shape[1]
+    c = sets.shape[1]
+    for row in range(sets.shape[0]):
+        counts = np.empty((n_levels**c, n_levels), np.int64)
+        n = count_cells(predictors, sets, row, targets, target_rows[row], counts)
+        n_samples[row] = n
+        of_target[row] = of_set[row] = of_subset[row] = 0.0
+        if n == 0:
+            continue
+        scale = 1.0 / n
+        alone = np.zeros(n_levels, np.int64)
+        for x in range(counts.shape[0]):
+            for y in range(n_levels):
+                alone[y] += counts[x, y]
+        of_target[row] = scale * entropy_of_samples(log_table, alone, n)
+        of_set[row] = scale * _conditional(counts, log_table)
+        least = np.inf
+        for left_out in range(c):
+            stride = n_levels ** (c - 1 - left_out)
+            merged = np.zeros((n_levels ** (c - 1), n_levels), np.int64)
+            for x in range(counts.shape[0]):
+                cell = x // (stride * n_levels) * stride + x % stride
+                for y in range(n_levels):
+                    merged[cell, y] += counts[x, y]
+            least = min(least, scale * _conditional(merged, log_table))
+        of_subset[row] = least
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _conditional(counts, log_table):  # type: ignore[no-untyped-def]
+    """n H(Y|X) of a table of counts in bits."""
+    total = 0.0
+    for x in range(counts.shape[0]):
+        n = 0
+        for y in range(counts.shape[1]):
+            n += counts[x, y]
+        total += entropy_of_samples(log_table, counts[x], n)
+    return max(total, 0.0)
+
+
+@njit(cache=True, nogil=True)
+def _was_visited(visited, n_visited, a, b):  # type: ignore[no-untyped-def]
+    visits = 0
+    for i in range(n_visited):
+        visits += visited[i, 0] == a and visited[i, 1] == b
+    return visits > 0
+
+
+@njit(cache=True, nogil=True)
+def _mark_offered(visited, n_visited, a, b, is_offered):  # type: ignore[no-untyped-def]
+    """Flag each third predictor that makes a visited pair with a or b: the set was offered then."""
+    for third in range(is_offered.shape[0]):
+        is_offered[third] = False
+    for i in range(n_visited):
+        first, second = visited[i, 0], visited[i, 1]
+        if first in (a, b):
+            is_offered[second] = True
+        if second in (a, b):
+            is_offered[first] = True
+
+
+@njit(cache=True, nogil=True)
+def _fill_cells(predictors, a, b, targets, target, cells):  # type: ignore[no-untyped-def]
+    """Bit planes (q * q, q, words) of every cell of a pair with every level of the target."""
+    n_levels = predictors.shape[1]
+    for x in range(n_levels * n_levels):
+        for y in range(n_levels):
+            for w in range(targets.shape[2]):
+                word = predictors[a, x // n_levels, w] & predictors[b, x % n_levels, w]
+                cells[x, y, w] = word & targets[target, y, w]
+
+
+@njit(cache=True, nogil=True)
+def _count_with_third(cells, predictors, third, position, counts):  # type: ignore[no-untyped-def]
+    """Fill counts (q^3, q) of a pair's cells with a third predictor; returns the samples counted.
+
+    position: of the third predictor in the ascending set, 0 to 2; cells are in the set's order
+    """
+    n_levels = predictors.shape[1]
+    stride = n_levels ** (2 - position)
+    total = 0
+    for x in range(cells.shape[0]):
+        for z in range(n_levels):
+            cell = x // stride * stride * n_levels + z * stride + x % stride
+            for y in range(n_levels):
+                n = 0
+                for w in range(cells.shape[2]):
+                    n += popcount(cells[x, y, w] & predictors[third, z, w])
+                counts[cell, y] = n
+                total += n
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _grow(a, b, third, candidate):  # type: ignore[no-untyped-def]
+    """Set candidate to the ascending set of a < b and a third; returns the third's position."""
+    position = (third > a) + (third > b)
+    candidate[0] = a if position > 0 else third
+    candidate[1] = third if position == 1 else (b if position > 1 else a)
+    candidate[2] = third if position == 2 else b
+    return position
+
+
+class _Scratch(NamedTuple):
+    """Of the floating search for one target.
+
+    cells uint32 (q^2, q, words): of the pair at hand; counts int64 (q^3, q), pair_counts int64
+    (q^2, q), of_target int64 (q,); is_offered bool (n_predictors,): thirds whose set was offered
+    before; candidate, grown int32 (3,): a set, and the best one; pair int32 (1, 2)
+    """
+
+    cells: Any
+    counts: Any
+    pair_counts: Any
+    of_target: Any
+    is_offered: Any
+    candidate: Any
+    grown: Any
+    pair: Any
+
+
+@njit(cache=True, nogil=True)
+def _new_scratch(n_predictors, n_levels, words):  # type: ignore[no-untyped-def]
+    return _Scratch(
+        np.empty((n_levels**2, n_levels, words), np.uint32),
+        np.empty((n_levels**3, n_levels), np.int64),
+        np.empty((n_levels**2, n_levels), np.int64),
+        np.empty(n_levels, np.int64),
+        np.empty(n_predictors, np.bool_),
+        np.empty(3, np.int32),
+        np.empty(3, np.int32),
+        np.empty((1, 2), np.int32),
+    )
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _key_of_pair(predictors, targets, target, scoring, scratch):  # type: ignore[no-untyped-def]
+    counts = scratch.pair_counts
+    if count_cells(predictors, scratch.pair, 0, targets, target, counts) < scoring.min_samples:
+        return NO_KEY
+    return key_of(mean_conditional_entropy(counts, scoring, scratch.of_target))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _add_third(predictors, a, b, target, exclude, scoring, lists, scratch):  # type: ignore[no-untyped-def]
+    """Offer pair a < b with every third predictor; the best set is left in ``scratch.grown``.
+
+    Returns the least key, NO_KEY where no set is admissible.
+    """
+    cells, counts, candidate = scratch.cells, scratch.counts, scratch.candidate
+    least = NO_KEY
+    for third in range(predictors.shape[0]):
+        if third in (a, b, exclude):
+            continue
+        position = _grow(a, b, third, candidate)
+        if _count_with_third(cells, predictors, third, position, counts) < scoring.min_samples:
+            continue
+        mce = mean_conditional_entropy(counts, scoring, scratch.of_target)
+        key = key_of(mce)
+        if key < least:
+            least = key
+            _grow(a, b, third, scratch.grown)
+        if not scratch.is_offered[third]:
+            offer(target, lists, key, candidate, mce)
+    return least
+
+
+@njit(cache=True, nogil=True)
+def _with_visit(visited, n_visited, a, b):  # type: ignore[no-untyped-def]
+    """The list of visited pairs, longer where it is full, with one pair more."""
+    if n_visited == visited.shape[0]:
+        longer = np.empty((2 * n_visited, 2), np.int32)
+        for i in range(n_visited):
+            longer[i, 0], longer[i, 1] = visited[i, 0], visited[i, 1]
+        visited = longer
+    visited[n_visited, 0], visited[n_visited, 1] = a, b
+    return visited
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def floating_search(  # type: ignore[no-untyped-def]
+    predictors, targets, target, exclude, seeds, scoring, lists
+):
+    """Sequential floating forward search from pairs to sets of three, for one target.
+
+    predictors  uint32 (n_predictors, q, words): bit planes
+    targets     uint32 (n_targets, q, words), of which row ``target`` is searched
+    exclude     predictor left out, -1 for none
+    seeds       int32 (n, 2): pairs, ascending, in the order in which they are tried
+    scoring, lists  ``Scoring``, ``BestLists`` of all targets
+
+    From each seed: add the third predictor of least (key, number); drop the predictor whose loss
+    leaves the pair of least (key, predictors); while that pair is better than the pair the set
+    came from, go on from it. A pair is grown once, and every set scored is offered once.
+    """
+    n_predictors, n_levels, words = predictors.shape
+    scratch = _new_scratch(n_predictors, n_levels, words)
+    pair, grown = scratch.pair, scratch.grown
+    visited = np.empty((2 * seeds.shape[0] + 8, 2), np.int32)
+    n_visited = 0
+    for seed in range(seeds.shape[0]):
+        a, b = np.int64(seeds[seed, 0]), np.int64(seeds[seed, 1])
+        if exclude in (a, b):
+            continue
+        pair[0, 0], pair[0, 1] = a, b
+        least_pair = _key_of_pair(predictors, targets, target, scoring, scratch)
+        while not _was_visited(visited, n_visited, a, b):
+            _mark_offered(visited, n_visited, a, b, scratch.is_offered)
+            _fill_cells(predictors, a, b, targets, target, scratch.cells)
+            least = _add_third(predictors, a, b, target, exclude, scoring, lists, scratch)
+            visited = _with_visit(visited, n_visited, a, b)
+            n_visited += 1
+            if least == NO_KEY:
+                break
+            for left_out in (2, 1, 0):  # the smaller sets in lexicographic order
+                pair[0, 0] = grown[0] if left_out != 0 else grown[1]
+                pair[0, 1] = grown[2] if left_out != 2 else grown[1]
+                key = _key_of_pair(predictors, targets, target, scoring, scratch)
+                if key < least_pair:
+                    least_pair = key
+                    a, b = np.int64(pair[0, 0]), np.int64(pair[0, 1])
+    finish(target, lists)

@@ -1,0 +1,163 @@
+"""From scored predictor sets to edges: which sets are kept, what each predictor adds, what ties
+mean. DataFrames in, DataFrames out; genes are item numbers.
+
+A table of sets has one row a set: ``target``, ``rank``, ``predictor_1`` .. ``predictor_c`` (int),
+``mce_bits``, ``n_ties``, ``target_entropy_bits``, ``mi_bits``, ``imp_bits``, ``gain_1`` ..
+``gain_c`` (what the set loses without that predictor, bits), ``p_value``, ``q_value``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pairtile.methods.predictor_pairs.config import (
+    KeepSets,
+    KeepSetsConfig,
+    PredictorEstimatorConfig,
+)
+from pairtile.statistics.correction import benjamini_hochberg
+
+MOST_GAIN_BITS = 2.0
+"""No predictor adds more: the entropy of four levels."""
+
+SET_NAMES = {1: "predictor", 2: "pair", 3: "triple"}
+"""What a set of so many predictors is called."""
+
+
+def members(sets: pd.DataFrame) -> list[str]:
+    """The columns of a table of sets that hold its predictors."""
+    return [c for c in ("predictor_1", "predictor_2", "predictor_3") if c in sets]
+
+
+def set_q_values(p: NDArray[np.float64], rank: NDArray[Any]) -> NDArray[np.float64]:
+    """Benjamini-Hochberg over the targets: each brings one test, its best set.
+
+    The sets of higher rank are judged at the threshold that would let them in: n tests times p,
+    over the best sets with a p no larger, or the q of a best set with a larger p where that is
+    less. NaN where there is no p.
+    """
+    q = np.full(p.size, np.nan)
+    tested = (rank == 1) & ~np.isnan(p)
+    if not tested.any():
+        return q
+    order = np.argsort(p[tested])
+    of_best = benjamini_hochberg(p[tested])[order]
+    ordered = p[tested][order]
+    known = ~np.isnan(p)
+    # One more place, for a set that is worse than every best set.
+    larger = np.append(of_best, 1.0)[np.searchsorted(ordered, p[known], side="left")]
+    let_in = np.searchsorted(ordered, p[known], side="right")
+    own = p[known] * ordered.size / np.maximum(let_in, 1)
+    q[known] = np.minimum(np.where(let_in > 0, own, 1.0), larger)
+    return q
+
+
+def kept_sets(sets: pd.DataFrame, keep: KeepSets) -> pd.DataFrame:
+    """The sets that make the network, of those that are informative about their target.
+
+    keep : ``best`` (the best set of each target), ``{p_value: x}`` or ``{fdr: x}`` (every reported
+    set whose p- or q-value is at most x).
+    """
+    informative = sets["mi_bits"] > 0.0
+    if isinstance(keep, KeepSetsConfig):
+        return sets[informative & (sets[keep.column] <= keep.limit)]
+    return sets[informative & (sets["rank"] == 1)]
+
+
+def edges_of_sets(sets: pd.DataFrame) -> pd.DataFrame:
+    """Edges predictor -> target, best first; each with the numbers of the best set that holds it.
+
+    ``gain_bits`` is what the set loses without this predictor, ``n_sets`` in how many of the sets
+    the edge occurs. Edges of best sets come first, then those of second sets, and so on; within a
+    rank they go by ``gain_bits``, and ``score`` says both in one number. (The score of the set
+    would rank what stands beside a strong predictor as high as the predictor itself.)
+    """
+    parts = []
+    for number, column in enumerate(members(sets), start=1):
+        part = sets[sets[column] >= 0]
+        parts.append(part.assign(source=part[column], gain_bits=part[f"gain_{number}"]))
+    edges = pd.concat(parts, ignore_index=True)
+    edges["score"] = edges["gain_bits"] - MOST_GAIN_BITS * (edges["rank"] - 1)
+    edges = edges.sort_values(["target", "source", "rank"], kind="stable")
+    edges["n_sets"] = edges.groupby(["target", "source"])["source"].transform("size")
+    edges = edges.drop_duplicates(["target", "source"])
+    edges = edges.sort_values(
+        ["rank", "gain_bits", "target", "source"], ascending=[True, False, True, True]
+    )
+    columns = ["source", "target", "mi_bits", "mce_bits", "gain_bits", "imp_bits", "rank"]
+    columns += ["n_ties", "n_sets", "p_value", "q_value", "score"]
+    kinds = {"source": np.int32, "target": np.int32, "rank": np.int32, "n_sets": np.int32}
+    return edges[columns].astype(kinds).reset_index(drop=True)
+
+
+def set_counts(sets: pd.DataFrame, kept: pd.DataFrame, edges: pd.DataFrame) -> dict[str, int]:
+    """Numbers for the summary."""
+    best = sets[sets["rank"] == 1]
+    varied = best[best["target_entropy_bits"] > 0.0]
+    return {
+        "targets_searched": len(best),
+        "targets_constant": len(best) - len(varied),
+        "targets_with_tied_best": int((varied["n_ties"] > 1).sum()),
+        "sets_reported": len(sets),
+        "sets_kept": len(kept),
+        "edges": len(edges),
+    }
+
+
+def set_warnings(sets: pd.DataFrame, estimator: PredictorEstimatorConfig) -> list[str]:
+    """A warning where "the best" is one of many that are as good."""
+    best = sets[(sets["rank"] == 1) & (sets["target_entropy_bits"] > 0.0)]
+    tied = best[best["n_ties"] > 1]
+    if tied.empty:
+        return []
+    word = SET_NAMES[estimator.cardinality]
+    text = (
+        f"For {len(tied):,} of {len(best):,} targets the best {word} is one of several that score "
+        f"exactly the same (median {tied['n_ties'].median():,.0f}, at most "
+        f"{tied['n_ties'].max():,}): which of them stands first is arbitrary. Trust the best "
+        f"{word} only where n_ties is 1, or look at all of them."
+    )
+    if estimator.penalty == "none":
+        text += " penalty: no_obs breaks most such ties in favour of well-observed states."
+    return [text]
+
+
+def lacking_warnings(
+    sets: pd.DataFrame, n_targets: int, cardinality: int, min_samples: int
+) -> list[str]:
+    """A warning where targets have no result, of ``n_targets`` with candidates enough."""
+    lacking = n_targets - int(sets["target"].nunique())
+    if lacking <= 0:
+        return []
+    return [
+        f"{lacking:,} of {n_targets:,} targets have no result: too many levels are missing for "
+        f"them and any {SET_NAMES[cardinality]} to be observed together in preprocess.min_samples "
+        f"({min_samples}) transitions."
+    ]
+
+
+def threshold_warnings(keep: KeepSets, draws: int) -> list[str]:
+    """A warning where no set can be kept, because ``draws`` shuffled targets for each test are
+    too few."""
+    least = 1.0 / (draws + 1)
+    if not isinstance(keep, KeepSetsConfig) or least <= keep.limit:
+        return []
+    return [
+        f"The setting keep: {{{keep.key}: {keep.limit:g}}} cannot be met: with {draws:,} shuffled "
+        f"targets for each test no p-value is below {least:.2g}. More null.permutations give "
+        "smaller ones, as far as a series has as many circular shifts."
+    ]
+
+
+def threshold_summary(sets: pd.DataFrame, kept: pd.DataFrame, keep: KeepSets) -> dict[str, Any]:
+    """How sets were chosen, for ``summary.json``."""
+    largest = kept["mce_bits"].max() if len(kept) else None
+    return {
+        "keep": keep if isinstance(keep, str) else keep.model_dump(),
+        "largest_kept_mce_bits": None if largest is None else float(largest),
+        "tested_targets": int(((sets["rank"] == 1) & sets["p_value"].notna()).sum()),
+    }

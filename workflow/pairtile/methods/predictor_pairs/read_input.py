@@ -1,0 +1,220 @@
+"""Read what a search for predictors is made from: expression or levels, series, lists of genes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairtile.errors import InputError
+from pairtile.io.expression import Expression, read_expression
+from pairtile.io.regulators import read_regulators
+from pairtile.io.text_file import open_rows
+from pairtile.io.text_layout import find_delimiter
+from pairtile.methods.predictor_pairs.config import MAX_LEVELS, PredictorPairsConfig
+from pairtile.preprocess.expression import Prepared
+
+MISSING_LEVEL = -1
+_TEXT_SUFFIXES = (".tsv", ".tab", ".csv", ".txt")
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Levels with the names of genes and samples.
+
+    ``values``: int8, shape (genes, samples), C order, 0 to ``n_levels`` - 1, -1 where missing.
+    ``source``: the path as it was given. ``notes``: plain sentences on what reading decided.
+    """
+
+    values: NDArray[np.int8]
+    n_levels: int
+    genes: list[str]
+    samples: list[str]
+    source: str = ""
+    notes: list[str] = field(default_factory=list)
+
+
+def read_levels(
+    path: str | PathLike[str],
+    orientation: str = "genes_in_rows",
+    layer: str | None = None,
+    n_levels: int | None = None,
+) -> Levels:
+    """Read a table of levels, in the formats of ``read_expression``.
+
+    ``n_levels``: how many levels there are (2 to 4); None: as many as the table holds, which is its
+    highest level and one more, at least 2.
+
+    Raises:
+        InputError: as ``read_expression``; and for a value that is no whole number from 0 to
+            ``n_levels`` - 1, with its line where the file is text, its gene and its sample.
+        ConfigError: as ``read_expression``.
+    """
+    return levels_of(read_expression(path, orientation, layer), orientation, n_levels)
+
+
+def levels_of(
+    table: Expression, orientation: str = "genes_in_rows", n_levels: int | None = None
+) -> Levels:
+    """Take a table of numbers for levels; ``n_levels`` and what is raised as ``read_levels``.
+
+    ``orientation``: of the file that the table was read from, for the line that a message names.
+    """
+    most = MAX_LEVELS if n_levels is None else n_levels
+    values = table.values
+    missing = np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        wrong = ~missing & ((values < 0) | (values >= most) | (values != np.rint(values)))
+    if wrong.any():
+        row, column = divmod(int(wrong.argmax()), values.shape[1])
+        raise _wrong_level(table, orientation, row, column, most, n_levels)
+    levels = np.where(missing, MISSING_LEVEL, values).astype(np.int8)
+    if n_levels is None:
+        n_levels = max(int(levels.max(initial=MISSING_LEVEL)) + 1, 2)
+    return Levels(levels, n_levels, table.genes, table.samples, table.source, table.notes)
+
+
+def _wrong_level(
+    table: Expression, orientation: str, row: int, column: int, most: int, asked: int | None
+) -> InputError:
+    gene, sample = table.genes[row], table.samples[column]
+    line = _line_of(table.source, gene if orientation == "genes_in_rows" else sample)
+    value = table.values[row, column]
+    hint = " (expression values go under the key expression)" if value != np.rint(value) else ""
+    if asked is not None and value >= most and not hint:
+        hint = f" (quantize.levels is {asked})"
+    return InputError.at(
+        table.source,
+        f"{line}gene {gene!r}, sample {sample!r}",
+        f"{value:g}",
+        f"a level, a whole number from 0 to {most - 1}, or NA or nothing if it is missing{hint}",
+    )
+
+
+def _line_of(source: str, name: str) -> str:
+    """``line N, `` of the row with this name, for text tables; else nothing."""
+    suffixes = [s.lower() for s in Path(source).suffixes if s.lower() != ".gz"]
+    if not suffixes or suffixes[-1] not in _TEXT_SUFFIXES:
+        return ""
+    with open_rows(source, find_delimiter(source)) as rows:
+        next(rows, None)
+        return next((f"line {n}, " for n, fields in rows if fields[0].strip() == name), "")
+
+
+_SAMPLE_HEADERS = {"sample", "samples", "sample_id", "sample_name", "column"}
+_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Series:
+    """The series of samples.
+
+    ``numbers``: int32, shape (samples,), the position in ``names`` for each sample of the table.
+    ``names``: in the order in which their first samples stand in the table. ``n_unused``: samples
+    of the file that are not in the table.
+    """
+
+    numbers: NDArray[np.int32]
+    names: list[str]
+    n_unused: int
+
+
+def read_series(path: str | PathLike[str], samples: Sequence[str]) -> Series:
+    """Read a table of sample and series, two fields a line, for the ``samples`` of a table.
+
+    A header (``sample series``) is optional: a first line is taken for one if its first field is
+    ``sample`` or the like, and no sample has that name. Lines that start with ``#`` are passed
+    over. Tabs, or commas by suffix; plain or gzip. A sample may stand there twice with the same
+    series.
+
+    Raises:
+        InputError: file missing or damaged; another number of fields; an empty name; a sample with
+            two series; samples of the table without a series.
+    """
+    series_of: dict[str, tuple[str, int]] = {}
+    with open_rows(path, find_delimiter(path)) as rows:
+        first = True
+        for line, raw in rows:
+            fields = [text.strip() for text in raw]
+            if fields[0].startswith("#"):
+                continue
+            is_first, first = first, False
+            if len(fields) != 2:
+                found = f"{len(fields)} field{'s' if len(fields) > 1 else ''}"
+                raise InputError.at(path, f"line {line}", found, "2 (sample, series)")
+            sample, series = fields
+            if is_first and sample.lower() in _SAMPLE_HEADERS and sample not in samples:
+                continue
+            if not sample or not series:
+                raise InputError.at(path, f"line {line}", "an empty name", "sample and series")
+            before = series_of.setdefault(sample, (series, line))
+            if before[0] != series:
+                raise InputError.at(
+                    path,
+                    f"line {line}",
+                    f"sample {sample!r} in series {series!r}, but in {before[0]!r} in line "
+                    f"{before[1]}",
+                    "each sample in one series",
+                )
+    absent = [name for name in samples if name not in series_of]
+    if absent:
+        raise _absent(path, absent, samples, series_of)
+    names = list(dict.fromkeys(series_of[sample][0] for sample in samples))
+    position = {name: k for k, name in enumerate(names)}
+    numbers = np.array([position[series_of[sample][0]] for sample in samples], dtype=np.int32)
+    return Series(numbers, names, len(set(series_of) - set(samples)))
+
+
+def _absent(
+    path: str | PathLike[str],
+    absent: Sequence[str],
+    samples: Sequence[str],
+    listed: Collection[str],
+) -> InputError:
+    shown = ", ".join(repr(name) for name in absent[:_SHOWN])
+    more = ", ..." if len(absent) > _SHOWN else ""
+    if len(absent) == len(samples) and listed:
+        hint = f"; the file names {', '.join(repr(name) for name in list(listed)[:_SHOWN])}, ..."
+    else:
+        hint = ""
+    return InputError.at(
+        path,
+        "",
+        f"no series for {len(absent)} of {len(samples)} samples ({shown}{more}){hint}",
+        "a line for every sample of the table, named as there",
+    )
+
+
+@dataclass(frozen=True)
+class PredictorInput:
+    """What an analysis is made from: a table, and what is said about its samples and genes.
+
+    ``table``: expression values, raw or prepared already, or levels. ``series``: the time series of
+    its samples, None for one. ``regulators``, ``targets``: names, None for every gene.
+    """
+
+    table: Expression | Prepared | Levels
+    series: Series | None = None
+    regulators: list[str] | None = None
+    targets: list[str] | None = None
+
+
+def read_predictor_input(config: PredictorPairsConfig) -> PredictorInput:
+    """Read the files that a section names."""
+    orientation, layer = config.orientation, config.layer
+    table: Expression | Levels
+    if config.levels is None:
+        table = read_expression(config.table, orientation, layer)
+    else:
+        n_levels = None if config.quantize.levels == "auto" else config.quantize.levels
+        table = read_levels(config.levels, orientation, layer, n_levels)
+    return PredictorInput(
+        table,
+        None if config.series is None else read_series(config.series, table.samples),
+        None if config.regulators is None else read_regulators(config.regulators, "regulator"),
+        None if config.targets is None else read_regulators(config.targets, "target"),
+    )

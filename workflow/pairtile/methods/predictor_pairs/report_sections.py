@@ -1,0 +1,280 @@
+"""The sections and figures of the page that only a search for predictor sets has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pairtile.methods.predictor_pairs import figures
+from pairtile.methods.predictor_pairs.figures import cell_colour
+from pairtile.methods.predictor_pairs.report_results import (
+    GAINS,
+    PredictorResults,
+    predictor_results,
+    rule_of_two,
+)
+from pairtile.report.formats import count, counted, number
+from pairtile.report.method_report import FigureMaker, FigureWithText
+from pairtile.report.results import Results
+from pairtile.report.sections.page_section import CaptionedFigure, PageSection
+from pairtile.report.style import LEVEL_COLOURS
+
+MAX_TARGETS = 12
+
+
+def levels_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
+    """Small heat maps; None where the levels are gone."""
+    found = results.cached(predictor_results)
+    if found is None or found.levels is None or found.best.empty:
+        return None
+    q, clearest = found.levels.n_levels, found.clearest(MAX_TARGETS)
+    return PageSection(
+        id="levels",
+        title=f"What the clearest {found.word}s tell",
+        template="section_predictor_levels.html.j2",
+        values={
+            "cards": [_card(found, row) for row in clearest.to_dict("records")],
+            "alone": int((~found.tied).sum()),
+            "total": len(found.best),
+            "legend": [(level, _background(LEVEL_COLOURS[q][level], 0.55)) for level in range(q)],
+            "word": found.word,
+            "lag": int(results.parameters.get("lag") or 0),
+        },
+    )
+
+
+def _card(found: PredictorResults, row: Mapping[Any, Any]) -> dict[str, Any]:
+    """One target: its names, its numbers, and the lines of its table."""
+    assert found.levels is not None
+    predictors = [str(row[member]) for member in found.members]
+    counts = found.levels.table(predictors, str(row["target"]))
+    q = found.levels.n_levels
+    lines = list(product(range(q), repeat=len(predictors) - 1))
+    rows = counts.reshape(len(lines), q, q)
+    return {
+        "target": str(row["target"]),
+        "facts": _facts(row, len(predictors)),
+        "rule": rule_of_two(counts, predictors),
+        "others": int(row["others"]),
+        "beside": ", ".join(predictors[:-1]),
+        "above": predictors[-1],
+        "n_levels": q,
+        "lines": [
+            (" ".join(map(str, levels)), [_cell(cell) for cell in cells])
+            for levels, cells in zip(lines, rows, strict=True)
+        ],
+    }
+
+
+def _facts(row: Mapping[Any, Any], n_predictors: int) -> str:
+    facts = [
+        f"tells {number(row['mi_bits'])} of {number(row['target_entropy_bits'])} bits",
+        f"MCE {number(row['mce_bits'])}",
+    ]
+    facts += [f"IMP {number(row['imp_bits'])}"] if n_predictors > 1 else []
+    for key in ("p_value", "q_value"):
+        if row[key] == row[key]:
+            facts.append(f"{key[0]} = {number(row[key])}")
+    facts.append(f"{count(row['n_samples'])} samples")
+    # A line breaks between facts, not within one.
+    return " · ".join(fact.replace(" ", "\u00a0") for fact in facts)
+
+
+def _cell(counts: NDArray[np.int64]) -> dict[str, Any] | None:
+    """Counts, the largest marked, and their colour; None where nothing was seen."""
+    if not counts.sum():
+        return None
+    return {
+        "counts": [(int(n), bool(n == counts.max())) for n in counts],
+        "background": _background(*cell_colour(counts)),
+    }
+
+
+def _background(colour: str, strength: float) -> str:
+    """As CSS: clear enough that text stays readable on light and on dark paper."""
+    red, green, blue = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
+    return f"rgb({red} {green} {blue} / {strength:.2f})"
+
+
+MAX_ROWS = 6000
+"""So many targets at most; the page stays under 5 MB."""
+
+MAX_ROWS_OF_RANKS = 2000
+"""As many ranks of every target as fit in so many rows, at least the best."""
+
+HEADINGS = {
+    "predictor_1": "predictor 1",
+    "predictor_2": "predictor 2",
+    "predictor_3": "predictor 3",
+    "n_ties": "equal sets",
+    "p_value": "p-value",
+    "q_value": "q-value",
+    "mce_bits": "MCE",
+    "target_entropy_bits": "H(Y)",
+    "mi_bits": "MI",
+    "imp_bits": "IMP",
+    "gain_1": "gain 1",
+    "gain_2": "gain 2",
+    "gain_3": "gain 3",
+    "n_samples": "samples",
+    "kept": "in network",
+}
+"""Short, for a table of many columns; the page explains them beside it."""
+
+# What is shown, and the number to sort by (None: what is shown).
+Cell = tuple[str, str | None]
+
+
+def sets_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
+    """The table; None where no set was reported."""
+    found = results.cached(predictor_results)
+    if found is None or found.sets.empty:
+        return None
+    table = shown_sets(found.sets)
+    columns = _columns(found, table)
+    return PageSection(
+        id="predictors",
+        title=f"Best {found.word}s of each target",
+        template="section_predictors.html.j2",
+        values={
+            "headings": [HEADINGS.get(column, column) for column in columns],
+            "rows": list(zip(*(_cells(table[column]) for column in columns), strict=True)),
+            "ranks": int(table["rank"].max()),
+            "shown": table["target"].nunique(),
+            "total": found.sets["target"].nunique(),
+            "reported": len(found.sets),
+            "tied": int(found.tied.sum()),
+            "word": found.word,
+            "joint": len(found.members) > 1,
+            "tested": found.tested,
+        },
+        scripts=("datatables.min.js", "searchable_table.js", "predictors_table.js"),
+    )
+
+
+def shown_sets(sets: pd.DataFrame) -> pd.DataFrame:
+    """The first ranks of the targets of which most is told, these first; equals by name."""
+    best = sets[sets["rank"] == 1].sort_values(
+        ["information_bits", "target"], ascending=[False, True]
+    )
+    place = {target: k for k, target in enumerate(best["target"].head(MAX_ROWS))}
+    table = sets[sets["target"].isin(place)]
+    per_rank = table["rank"].value_counts().sort_index().cumsum()
+    ranks = max(1, int((per_rank <= MAX_ROWS_OF_RANKS).sum()))
+    table = table[table["rank"] <= ranks]
+    order = table["target"].map(place).to_numpy() * (ranks + 1) + table["rank"].to_numpy()
+    return table.iloc[order.argsort(kind="stable")]
+
+
+def _columns(found: PredictorResults, table: pd.DataFrame) -> list[str]:
+    columns = ["target", "rank", *found.members, "n_ties"]
+    columns += ["p_value", "q_value"] if found.tested else []
+    columns += ["mce_bits", "target_entropy_bits", "mi_bits"]
+    if len(found.members) > 1:
+        columns += ["imp_bits", *(column for column in GAINS if column in table)]
+    if table["n_samples"].nunique() > 1:
+        columns.append("n_samples")
+    return [*columns, "kept"]
+
+
+def _cells(values: pd.Series) -> list[Cell]:
+    if values.name == "n_ties":
+        return [(_standing(n), str(n)) for n in values.tolist()]
+    if values.dtype == bool:
+        return [("yes" if value else "no", None) for value in values]
+    if values.dtype.kind == "f":
+        shown = [number(value, 4, pad=True) for value in values]
+        if not values.isna().any():
+            return [(text, None) for text in shown]
+        # What has no value is sorted below all that have one.
+        order = ["-1e308" if pd.isna(value) else f"{value:.8g}" for value in values]
+        return list(zip(shown, order, strict=True))
+    if values.dtype.kind in "iu":
+        return [(count(value), None) for value in values]
+    return [(str(value), None) for value in values]
+
+
+def _standing(n_ties: Any) -> str:
+    """Whether a set stands above the others of its target, on one line."""
+    return "alone" if n_ties == 1 else f"1 of {count(n_ties)}: arbitrary".replace(" ", "\u00a0")
+
+
+def _best_sets(results: Results) -> FigureWithText | None:
+    scores = results.scores
+    if scores is None or not {"edges", "counts"} <= scores.keys() or not scores["counts"].sum():
+        return None
+    null = scores.get("null_counts")
+    figure = figures.best_set_distribution(scores["edges"], scores["counts"], null)
+    caption = (
+        f"Mean conditional entropy of the best set of {counted(scores['counts'].sum(), 'target')}: "
+        "the further left, the better the target's level is told."
+    )
+    if null is not None and null.sum():
+        caption += (
+            f" The line: the best set of {counted(null.sum(), 'shuffled target')}, found by the "
+            "same search. Where the two lie over each other, chance alone does as well; a p-value "
+            "compares a target only with those that have its own numbers of samples at each level."
+        )
+    return FigureWithText(figure, "Best sets and chance", caption, f"Histogram. {caption}")
+
+
+def _p_values(results: Results) -> FigureWithText | None:
+    found = results.cached(predictor_results)
+    if found is None or not found.tested:
+        return None
+    p = found.best["p_value"].dropna()
+    figure = figures.p_value_distribution(p)
+    caption = (
+        f"p-values of the best sets of {counted(len(p), 'target')}. Were there nothing to find, "
+        "the bars would be about as high as the line."
+    )
+    small = counted(int((p <= 0.05).sum()), "target")
+    return FigureWithText(
+        figure, "p-values", caption, f"Histogram. {caption} {small} with p ≤ 0.05."
+    )
+
+
+def _ties(results: Results) -> FigureWithText | None:
+    found = results.cached(predictor_results)
+    if found is None or found.best.empty:
+        return None
+    tied = int(found.tied.sum())
+    figure = figures.tie_distribution(found.best["n_ties"])
+    caption = (
+        f"How many {found.word}s score exactly as the best one of a target does. Of "
+        f"{counted(len(found.best), 'target')}, {count(len(found.best) - tied)} have one best "
+        f"{found.word} (blue); for the others (orange) the one that is named is arbitrary."
+    )
+    return FigureWithText(figure, "Ties", caption, f"Bar chart. {caption}")
+
+
+def _imp(results: Results) -> FigureWithText | None:
+    found = results.cached(predictor_results)
+    if found is None or found.best.empty or len(found.members) < 2:
+        return None
+    best = found.best
+    figure = figures.imp_against_mi(
+        best["mi_bits"], best["imp_bits"], found.tied, best["target"].tolist()
+    )
+    caption = (
+        f"Intrinsically multivariate prediction (IMP): what the whole {found.word} tells beyond "
+        "its best part. Near the dashed line no part tells anything alone, as with an exclusive "
+        "or; near zero, part of the set would do."
+    )
+    largest = number(float(best["imp_bits"].max()))
+    return FigureWithText(
+        figure, "Joint prediction", caption, f"Scatter plot. {caption} Largest: {largest} bits."
+    )
+
+
+FIGURES: Mapping[str, FigureMaker] = {
+    "score_distribution": _best_sets,
+    "p_values": _p_values,
+    "ties": _ties,
+    "joint_prediction": _imp,
+}

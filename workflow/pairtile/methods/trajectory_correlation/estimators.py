@@ -1,0 +1,559 @@
+"""Correlated motion of blocks of variables, on the CPU or on the GPU: arrays in, arrays out.
+
+A *variable* is what is paired: a position (d = 3), a scalar such as a distance (d = 1) or an angle
+(d = 1, cyclic). All functions work on one replica; several are estimated one by one and never
+joined end to end. ``MotionPairs`` is what others use; it holds one of the estimators below: nearest
+neighbours (KSG), Gaussian, DCC or B-splines. Each makes blocks of variables ready once and keeps
+them while there is room.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import digamma
+
+from pairtile.cpu.simd import LANES
+from pairtile.errors import DeviceError
+from pairtile.gpu.device import Device
+from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
+from pairtile.methods.trajectory_correlation.kernels import ksg
+from pairtile.methods.trajectory_correlation.kernels.cyclic_bspline import (
+    cyclic_weights,
+    mutual_information_from_joint,
+)
+from pairtile.methods.trajectory_correlation.kernels.gaussian import gaussian_mutual_information
+from pairtile.splines.scorer import SAMPLE_PADDING, BsplineScorer, SplineSettings, Weights
+from pairtile.splines.values import scaled
+
+MAX_COORDINATES = 16
+
+
+class MotionPairs:
+    """Scores blocks of variables of one replica against each other."""
+
+    def __init__(
+        self, series: NDArray[np.floating], settings: MotionEstimatorConfig, device: Device
+    ):
+        """
+        Parameters
+        ----------
+        series : float64 or float32, shape (variables, d, frames)
+            Positions or values, finite; may be memory-mapped. Angles in radians.
+
+        Raises ``ValueError`` where the shape, the number of frames or a value does not do.
+        """
+        _check(series, settings)
+        self.series = series
+        self.settings = settings
+        self.device = device
+        self.n_frames = series.shape[2]
+        self._blocks = self._estimator(settings)
+        self._dcc: Any = None
+
+    def block(
+        self, rows: slice, columns: slice, shift: int = 0, *, upper: bool = False
+    ) -> NDArray[np.float64]:
+        """Mutual information in nats of row with column variables; with ``kind: dcc``, the DCC.
+
+        rows, columns : slices with a start and a stop. shift : the column variables are taken
+        ``shift`` frames later, around the end of the series: what a circular-shift surrogate is.
+        upper : only cells above the diagonal of a square block are looked at; others may hold
+        anything. Returns float64 (rows, columns). A variable with itself, unshifted, is NaN, but
+        1 for the DCC. KSG values may be negative.
+        """
+        if self.settings.kind == "dcc":
+            return self.dcc_block(rows, columns, shift)
+        some = {"upper": True} if upper and self.settings.kind == "ksg" else {}
+        mi_nats = self._blocks.block(rows, columns, shift % self.n_frames, **some)
+        if shift % self.n_frames == 0:
+            same = np.arange(rows.start, rows.stop)[:, None] == np.arange(
+                columns.start, columns.stop
+            )
+            mi_nats[same] = np.nan
+        result: NDArray[np.float64] = mi_nats
+        return result
+
+    def dcc_block(self, rows: slice, columns: slice, shift: int = 0) -> NDArray[np.float64]:
+        """Dynamical cross-correlation <dr_i . dr_j> / sqrt(<dr_i^2> <dr_j^2>), as ``block``.
+
+        0 for a variable that does not move.
+        """
+        if self._dcc is None:
+            self._dcc = self._estimator(self.settings.model_copy(update={"kind": "dcc"}))
+        dcc: NDArray[np.float64] = self._dcc.block(rows, columns, shift % self.n_frames)
+        return dcc
+
+    def _estimator(self, settings: MotionEstimatorConfig) -> Any:
+        kinds = {"ksg": KsgPairs, "gaussian": GaussianPairs, "dcc": DccPairs}
+        return kinds.get(settings.kind, SplinePairs)(self.series, settings, self.device)
+
+
+def generalized_correlation(mi_nats: Any, d: int) -> NDArray[np.float64]:
+    """sqrt(1 - exp(-2 max(I, 0) / d)) (Lange & Grubmueller 2006, equation 9); NaN stays NaN.
+
+    mi_nats : nats, any shape. d : coordinates of a variable (3 for positions).
+    """
+    mi = np.maximum(np.asarray(mi_nats, dtype=np.float64), 0.0)
+    return np.asarray(np.sqrt(-np.expm1(-2.0 * mi / d)))
+
+
+def _check(series: NDArray[np.floating], settings: MotionEstimatorConfig) -> None:
+    if series.ndim != 3:
+        raise ValueError(
+            f"series: found shape {series.shape}; expected (variables, coordinates, frames)"
+        )
+    variables, d, frames = series.shape
+    if not 1 <= d <= MAX_COORDINATES:
+        raise ValueError(f"series: found {d} coordinates; expected 1 to {MAX_COORDINATES}")
+    if settings.kind == "dihedral" and d != 1:
+        raise ValueError(f"series: found {d} coordinates; expected 1 for angles")
+    needed, window = 2, 0
+    if settings.kind == "ksg":
+        # Even the frame with the fewest others outside its window must have k of them.
+        window = settings.window
+        needed = settings.neighbours + 2 * window + 1
+    elif settings.kind == "gaussian":
+        needed = 2 * d + 2
+    if frames < needed:
+        raise ValueError(
+            f"series: found {frames} frames; expected at least {needed} for kind "
+            f"{settings.kind}" + (f" with theiler {window}" if window else "")
+        )
+    for variable in range(variables):
+        if not np.isfinite(series[variable]).all():
+            axis, frame = np.argwhere(~np.isfinite(series[variable]))[0]
+            raise ValueError(
+                f"series: variable {variable}, coordinate {axis}, frame {frame}: found "
+                f"{series[variable, axis, frame]}; expected a finite number"
+            )
+
+
+# --- nearest neighbours ---------------------------------------------------------------------------
+
+
+KERNELS = Path(__file__).parent / "kernels"
+
+BATCH_BYTES = {"cpu": 64 << 20, "cuda": 1 << 30}
+"""Memory for the distances of a batch of frames of all variables of a tile."""
+
+MAX_BATCH = 1 << 14
+"""Frames in a batch; also what the third dimension of a CUDA grid holds."""
+
+WARPS = 8
+COLUMNS = 4
+"""Row variables of a block of threads; column variables that each of its warps does together."""
+
+
+class KsgPairs:
+    """I = psi(k) [- 1/k] + <psi(frames in reach)> - <psi(n_x) + psi(n_y)>, as blocks of pairs.
+
+    Without a Theiler window the frames in reach are all frames: the usual formula. With one, they
+    are those outside the window, and the frame itself.
+    """
+
+    def __init__(
+        self, series: NDArray[np.floating], settings: MotionEstimatorConfig, device: Device
+    ) -> None:
+        self.settings = settings
+        self.device = device
+        self.d, self.frames = series.shape[1:]
+        self.padded = -(-self.frames // LANES) * LANES
+        self._series = series
+        self._prepared = PreparedBlocks(self._prepare, device)
+        self._batch_bytes = BATCH_BYTES[device.backend]
+        xp = device.xp
+        # Variant 1 counts frames nearer than the bound and needs psi(n + 1), variant 2 psi(n).
+        counts = np.arange(self.frames + 2, dtype=np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            psi = digamma(counts + 1.0 if settings.variant == 1 else counts)
+        self._psi = xp.asarray(np.where(np.isfinite(psi), psi, 0.0))
+        if device.backend == "cuda":
+            from pairtile.gpu import compiling as cuda
+
+            module = cuda.load(
+                KERNELS / "ksg.cu",
+                {
+                    "DIM": self.d,
+                    "MAX_NORM": int(settings.norm == "max"),
+                    "VARIANT": settings.variant,
+                    "COLUMNS": COLUMNS,
+                },
+            )
+            self._distances_kernel = module.get_function("frame_distances")
+            self._counts_kernel = module.get_function("neighbour_counts")
+
+    def block(
+        self, rows: slice, columns: slice, shift: int, upper: bool = False
+    ) -> NDArray[np.float64]:
+        """Nats, float64 (rows, columns); the column variables taken ``shift`` frames later.
+
+        upper : cells below the diagonal are not wanted.
+        """
+        (x,) = self._prepared.get(rows)
+        (y,) = self._prepared.get(columns)
+        symmetric = shift == 0 and rows == columns
+        y = shifted(self.device.xp, y, shift)
+        from_column = np.arange(len(x), dtype=np.int64) * (symmetric or upper)
+        total = self.device.to_host(self._totals(x, y, from_column, symmetric))
+        mi_nats = self._constant() - total / self.frames
+        return mirrored(mi_nats) if symmetric else np.asarray(mi_nats)
+
+    def _constant(self) -> float:
+        s = self.settings
+        t = np.arange(self.frames)
+        window = np.minimum(t, s.window) + 1 + np.minimum(self.frames - 1 - t, s.window)
+        reach = float(digamma(self.frames - window + 1.0).mean())
+        return float(digamma(s.neighbours)) - (s.variant - 1) / s.neighbours + reach
+
+    def _prepare(self, block: slice) -> tuple[Any]:
+        s = self.settings
+        points = coordinates(self._series, block, self.device, single=s.single, centred=False)
+        if s.scale == "std":
+            spread = points.std(axis=2, keepdims=True)
+            points = points / self.device.xp.where(spread > 0.0, spread, 1.0)
+        return (points,)
+
+    def _totals(self, x: Any, y: Any, from_column: NDArray[np.int64], symmetric: bool) -> Any:
+        """Sums of psi over all frames, a batch of frames at a time."""
+        total = self.device.xp.zeros((len(x), len(y)))
+        columns = self.device.xp.asarray(from_column)
+        variables = len(x) + (0 if symmetric else len(y))
+        first = 0
+        while first < self.frames:
+            size = max(1, min(MAX_BATCH, self._batch_bytes // (variables * self.padded * 4)))
+            size = min(size, self.frames - first)
+            try:
+                of_x = self._distances(x, first, size)
+                of_y = of_x if symmetric else self._distances(y, first, size)
+            except MemoryError as error:  # CuPy's is one, too
+                if size == 1:
+                    raise DeviceError(
+                        f"memory: found no room for the distances of one frame of {variables} "
+                        "variables; expected more free memory, or smaller tiles"
+                    ) from error
+                self._batch_bytes = max(1, size // 2) * variables * self.padded * 4
+                continue
+            self._count(of_x, of_y, x, y, first, columns, total)
+            first += size
+        return total
+
+    def _distances(self, points: Any, first: int, size: int) -> Any:
+        s = self.settings
+        xp = self.device.xp
+        out = xp.empty((size, len(points), self.padded), dtype=np.float32)
+        if self.device.backend == "cpu":
+            ksg.frame_distances(points, first, s.window, s.norm == "max", out)
+            return out
+        self._distances_kernel(
+            (-(-self.padded // 256), len(points), size),
+            (256,),
+            (
+                points,
+                np.int32(self.frames),
+                np.int32(first),
+                np.int32(s.window),
+                np.int32(self.padded),
+                out,
+            ),
+        )
+        return out
+
+    def _count(
+        self, of_x: Any, of_y: Any, x: Any, y: Any, first: int, from_column: Any, total: Any
+    ) -> None:
+        s = self.settings
+        if self.device.backend == "cpu":
+            ksg.neighbour_counts(
+                ksg.Series(of_x.view(np.int32), x),
+                ksg.Series(of_y.view(np.int32), y),
+                first,
+                ksg.Search(s.window, s.neighbours, s.variant, s.norm == "max"),
+                from_column,
+                self._psi,
+                total,
+            )
+            return
+        self._counts_kernel(
+            (-(-len(y) // COLUMNS), -(-len(x) // WARPS)),
+            (32 * WARPS,),
+            (
+                of_x,
+                of_y,
+                x,
+                y,
+                np.int32(len(x)),
+                np.int32(len(y)),
+                np.int32(self.frames),
+                np.int32(self.padded),
+                np.int32(first),
+                np.int32(len(of_x)),
+                np.int32(s.window),
+                np.int32(s.neighbours),
+                from_column,
+                self._psi,
+                total,
+            ),
+        )
+
+
+# --- Gaussian, DCC --------------------------------------------------------------------------------
+
+
+SMALLEST_PIVOT = 2.0**-52
+"""What is left of the variance of a coordinate that the other variable explains to within rounding:
+no coordinate tells more than 18 nats."""
+
+SINGULAR = 1e-12
+"""Directions with less than this part of a variable's largest variance are taken as still."""
+
+
+class GaussianPairs:
+    """1/2 (ln det C_i + ln det C_j - ln det C_ij): mutual information of normal variables."""
+
+    def __init__(
+        self, series: NDArray[np.floating], settings: MotionEstimatorConfig, device: Device
+    ) -> None:
+        self.settings = settings
+        self.device = device
+        self.d, self.frames = series.shape[1:]
+        self._series = series
+        self._prepared = PreparedBlocks(self._prepare, device)
+        self._bias = finite_sample_bias(self.d, self.frames)
+        if device.backend == "cuda":
+            from pairtile.gpu import compiling as cuda
+
+            module = cuda.load(KERNELS / "gaussian.cu", {"DIM": self.d})
+            self._kernel = module.get_function("gaussian_mutual_information")
+
+    def block(self, rows: slice, columns: slice, shift: int) -> NDArray[np.float64]:
+        """Nats, float64 (rows, columns); the column variables taken ``shift`` frames later."""
+        x, rank_x = self._prepared.get(rows)
+        y, rank_y = self._prepared.get(columns)
+        y = shifted(self.device.xp, y, shift)
+        correlation = x.reshape(-1, self.frames) @ y.reshape(-1, self.frames).T
+        mi_nats = self.device.xp.empty((len(x), len(y)))
+        if self.device.backend == "cpu":
+            gaussian_mutual_information(correlation, self.d, SMALLEST_PIVOT, mi_nats)
+        else:
+            self._kernel(
+                (-(-len(y) // 128), len(x)),
+                (128,),
+                (
+                    correlation,
+                    np.int32(len(x)),
+                    np.int32(len(y)),
+                    np.float64(SMALLEST_PIVOT),
+                    mi_nats,
+                ),
+            )
+        nats = np.asarray(self.device.to_host(mi_nats))
+        if self.settings.corrected:
+            nats = nats - self._bias[np.ix_(rank_x, rank_y)]
+        return mirrored(nats) if shift == 0 and rows == columns else nats
+
+    def _prepare(self, block: slice) -> tuple[Any, NDArray[np.int64]]:
+        """Whitened variables, divided by sqrt(frames), so that products are covariances."""
+        xp = self.device.xp
+        moves = coordinates(
+            self._series, block, self.device, single=self.settings.single, centred=True
+        )
+        covariance = self.device.to_host(moves @ moves.transpose(0, 2, 1)) / self.frames
+        variance, axes = np.linalg.eigh(covariance)
+        moving = variance > SINGULAR * variance[:, -1:]
+        scale = np.zeros_like(variance)
+        scale[moving] = 1.0 / np.sqrt(variance[moving] * self.frames)
+        # Still directions become rows of 0, which tell nothing and are not counted.
+        whitening = scale[:, :, None] * axes.transpose(0, 2, 1)
+        return xp.ascontiguousarray(xp.asarray(whitening) @ moves), moving.sum(axis=1)
+
+
+class DccPairs:
+    """<dr_i . dr_j> / sqrt(<dr_i^2> <dr_j^2>)."""
+
+    def __init__(
+        self, series: NDArray[np.floating], settings: MotionEstimatorConfig, device: Device
+    ) -> None:
+        self.settings = settings
+        self.device = device
+        self._series = series
+        self._prepared = PreparedBlocks(self._prepare, device)
+
+    def block(self, rows: slice, columns: slice, shift: int) -> NDArray[np.float64]:
+        """Correlations, float64 (rows, columns); columns taken ``shift`` frames later."""
+        (x,) = self._prepared.get(rows)
+        (y,) = self._prepared.get(columns)
+        y = shifted(self.device.xp, y, shift)
+        product = x.reshape(len(x), -1) @ y.reshape(len(y), -1).T
+        correlation = np.asarray(self.device.to_host(product))
+        return mirrored(correlation) if shift == 0 and rows == columns else correlation
+
+    def _prepare(self, block: slice) -> tuple[Any]:
+        xp = self.device.xp
+        moves = coordinates(
+            self._series, block, self.device, single=self.settings.single, centred=True
+        )
+        length = xp.sqrt((moves * moves).sum(axis=(1, 2), keepdims=True))
+        return (moves / xp.where(length > 0.0, length, 1.0),)
+
+
+def finite_sample_bias(d: int, n_frames: int) -> NDArray[np.float64]:
+    """Mean of the Gaussian MI of independent variables: float64 (d + 1, d + 1), nats, by ranks.
+
+    The scatter matrix of n frames about their mean is Wishart distributed with n - 1 degrees of
+    freedom, so that E ln det S = ln det C + sum_(i=1..d) psi((n - i) / 2) + a constant times d; the
+    bias of I is the same for any C. Needs ``n_frames`` > 2 d.
+    """
+    terms = 0.5 * digamma((n_frames - np.arange(1.0, 2 * d + 1)) / 2.0)
+    entropy = np.concatenate([[0.0], np.cumsum(terms)])
+    rank = np.arange(d + 1)
+    return np.asarray(
+        entropy[rank][:, None] + entropy[rank][None, :] - entropy[rank[:, None] + rank[None, :]]
+    )
+
+
+# --- B-splines ------------------------------------------------------------------------------------
+
+
+NATS_PER_BIT = float(np.log(2.0))
+
+JOINT_BYTES = 16 << 20
+"""Joint tables of angles that are made at a time on the CPU: what its caches hold."""
+
+KEPT_BLOCKS = 4
+"""Weights of the last few blocks are kept."""
+
+
+class SplinePairs:
+    """Mutual information from joint tables of B-spline weights (Daub et al. 2004)."""
+
+    def __init__(
+        self, series: NDArray[np.floating], settings: MotionEstimatorConfig, device: Device
+    ) -> None:
+        self.settings = settings
+        self.device = device
+        self.d = series.shape[1]
+        self._series = series
+        self._spline = SplineSettings(settings.n_bins, settings.order, "clamped", "float64")
+        self._scorer = BsplineScorer(self._spline, device, complete=True)
+        self._last: dict[tuple[int, int, int], Any] = {}
+
+    def block(self, rows: slice, columns: slice, shift: int) -> NDArray[np.float64]:
+        """Nats, float64 (rows, columns); the column variables taken ``shift`` frames later.
+
+        Of d > 1 coordinates, the sum over the d x d pairs of coordinates, as the first GPU programs
+        computed it; it misses what coordinates tell together.
+        """
+        x = self._weights(rows, 0)
+        y = self._weights(columns, shift)
+        if self.settings.kind == "dihedral" and self.device.backend == "cpu":
+            nats = self._from_dense(x, y)
+        else:
+            bits, _ = self._scorer.scores(x, y)
+            nats = np.asarray(self.device.to_host(bits), dtype=np.float64) * NATS_PER_BIT
+        n_rows, n_columns = rows.stop - rows.start, columns.stop - columns.start
+        nats = nats.reshape(n_rows, self.d, n_columns, self.d).sum(axis=(1, 3))
+        return mirrored(nats) if shift == 0 and rows == columns else nats
+
+    def _weights(self, block: slice, shift: int) -> Any:
+        """Weights of a block, the last few kept: neighbouring tiles share rows."""
+        key = (block.start, block.stop, shift)
+        if key not in self._last:
+            while len(self._last) >= KEPT_BLOCKS:
+                del self._last[next(iter(self._last))]
+            self._last[key] = self._make(block, shift)
+        return self._last[key]
+
+    def _make(self, block: slice, shift: int) -> Any:
+        s = self.settings
+        values = np.asarray(self._series[block], dtype=np.float32 if s.single else np.float64)
+        flat = values.reshape(-1, values.shape[2]).astype(np.float64)
+        flat = np.roll(flat, -shift, axis=1)
+        if s.kind == "bspline":
+            return self._scorer.weights(scaled(flat, self._spline, s.transform))
+        dense = cyclic_weights(flat, s.n_bins, s.order)
+        if self.device.backend == "cpu":
+            return dense
+        xp = self.device.xp
+        padded = -(-flat.shape[1] // SAMPLE_PADDING) * SAMPLE_PADDING
+        weights = xp.zeros((len(flat) * s.n_bins, padded))
+        weights[:, : flat.shape[1]] = xp.asarray(dense.reshape(len(flat) * s.n_bins, -1))
+        return Weights(len(flat), None, weights, weights)
+
+    def _from_dense(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+        bins = self.settings.n_bins
+        nats = np.empty((len(x), len(y)))
+        columns = y.reshape(len(y) * bins, -1).T
+        size = max(1, JOINT_BYTES // (bins * bins * 8 * max(1, len(y))))
+        for begin in range(0, len(x), size):
+            part = x[begin : begin + size]
+            joint = part.reshape(len(part) * bins, -1) @ columns
+            mutual_information_from_joint(joint, bins, nats[begin : begin + size])
+        return nats
+
+
+# --- blocks ---------------------------------------------------------------------------------------
+
+
+SHARE = 0.4
+"""Part of the device's free memory that prepared blocks may hold."""
+
+
+class PreparedBlocks:
+    """Blocks by their place in the series, least recently used ones dropped first."""
+
+    def __init__(self, make: Callable[[slice], tuple[Any, ...]], device: Device) -> None:
+        """``make`` turns a slice of the variables into arrays of the device."""
+        self._make = make
+        self._blocks: OrderedDict[tuple[int, int], tuple[Any, ...]] = OrderedDict()
+        self._bytes = 0
+        self._allowed = int(device.free_bytes() * SHARE)
+
+    def get(self, block: slice) -> tuple[Any, ...]:
+        """The prepared block, made now if it is not at hand."""
+        key = (block.start, block.stop)
+        if key in self._blocks:
+            self._blocks.move_to_end(key)
+            return self._blocks[key]
+        made = self._make(block)
+        self._blocks[key] = made
+        self._bytes += _bytes_of(made)
+        while self._bytes > self._allowed and len(self._blocks) > 2:
+            self._bytes -= _bytes_of(self._blocks.popitem(last=False)[1])
+        return made
+
+
+def _bytes_of(arrays: tuple[Any, ...]) -> int:
+    return sum(int(array.nbytes) for array in arrays)
+
+
+def coordinates(
+    series: NDArray[np.floating], block: slice, device: Device, *, single: bool, centred: bool
+) -> Any:
+    """Some variables as float64 (variables, d, frames) on the device; mean 0 if ``centred``."""
+    values = np.asarray(series[block])
+    if single:
+        values = values.astype(np.float32)
+    made = device.xp.ascontiguousarray(device.xp.asarray(values), dtype=np.float64)
+    if not centred:
+        return made
+    centred_values = made - made.mean(axis=2, keepdims=True)
+    # The mean of equal numbers may miss them by rounding: what does not move is exactly 0.
+    still = (made == made[:, :, :1]).all(axis=2)
+    centred_values[still] = 0.0
+    return centred_values
+
+
+def shifted(xp: Any, values: Any, shift: int) -> Any:
+    """The series ``shift`` frames later, around its end; frames on the last axis."""
+    return values if shift == 0 else xp.ascontiguousarray(xp.roll(values, -shift, axis=-1))
+
+
+def mirrored(upper: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A square block whose upper triangle (with diagonal) is known, made symmetric."""
+    return np.triu(upper) + np.triu(upper, 1).T

@@ -1,0 +1,375 @@
+"""Matrices of all pairs: a NumPy archive, g_correlation's text, and how two analyses differ."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from pairtile.engine.estimator import Written
+from pairtile.errors import InputError
+from pairtile.methods.trajectory_correlation.structures import (
+    centred_structure,
+    residue_means,
+    write_structure_pdb,
+)
+from pairtile.runtime.files import atomic_path
+
+if TYPE_CHECKING:
+    from pairtile.methods.trajectory_correlation.score import TrajectoryCorrelation
+
+Matrix: TypeAlias = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True)
+class StreamedPairs:
+    """A pairs table that is read a part at a time: names of its columns, and a function that gives
+    some of them, part after part."""
+
+    columns: Sequence[str]
+    read: Callable[[Sequence[str]], Iterator[pa.Table]]
+
+
+Pairs: TypeAlias = pd.DataFrame | pa.Table | StreamedPairs
+
+MATRICES = ("mi_nats", "correlation", "null_mean", "p_value", "dcc")
+"""Matrices that are in every archive; all NaN where the analysis does not estimate it."""
+
+EXTRA_MATRICES = ("null_sd", "mi_sd", "correlation_sd", "dcc_sd", "q_value")
+"""Matrices that are there if the pairs table has such a column."""
+
+LABELS = ("chain", "resid", "icode", "resname", "atom", "domain", "secondary_structure")
+"""Columns of the items table that go with the matrices, one value a row of them."""
+
+_LARGE = 5_000  # variables; from here on matrices are kept in single precision
+_VALUES_A_LINE = 21
+_ROWS = 256
+
+
+def correlation_matrix(pairs: Pairs, items: pd.DataFrame, column: str) -> Matrix:
+    """A column of the pairs table as a symmetric matrix.
+
+    Parameters
+    ----------
+    pairs : DataFrame, Table or StreamedPairs
+        Columns ``i``, ``j`` (item numbers, i < j) and ``column``, in any order of rows.
+    items : DataFrame
+        The items table (``prepare.time_series.PreparedTrajectory``).
+
+    Returns
+    -------
+    Matrix
+        float64 (kept items, kept items), in the order of items; NaN on the diagonal and where
+        there is no such pair or column. float32 from 5,000 items on.
+    """
+    kept, row = _numbered(items)
+    dtype = np.float32 if kept.size >= _LARGE else np.float64
+    result = np.full((kept.size, kept.size), np.nan, dtype=dtype)
+    if column in _columns(pairs):
+        for part in _parts(pairs, ("i", "j", column)):
+            i, j = row[_array(part, "i")], row[_array(part, "j")]
+            if (i < 0).any() or (j < 0).any():
+                raise ValueError("the pairs table has an item that is not kept")
+            result[i, j] = result[j, i] = _array(part, column)
+    return result
+
+
+def write_matrices(
+    path: Path,
+    pairs: Pairs,
+    items: pd.DataFrame,
+    names: Sequence[str] | None = None,
+    also: Mapping[str, Callable[[], Matrix | NDArray[np.bool_]]] | None = None,
+) -> None:
+    """Write ``matrices.npz``, whole or not at all.
+
+    | array | content |
+    |---|---|
+    | mi_nats | mutual information in nats as estimated; bias may bring it below 0 |
+    | correlation | generalized correlation coefficient, 0 to 1 |
+    | null_mean, null_sd | of ``mi_nats`` of time-shifted surrogates |
+    | p_value, q_value | against these |
+    | dcc | dynamical cross-correlation, -1 to 1 |
+    | mi_sd, correlation_sd, dcc_sd | spread over replicas |
+    | labels | names of rows and columns, as in ``items.parquet`` |
+    | chain, resid, icode, resname, atom, domain, secondary_structure | of each row |
+
+    Matrices are as ``correlation_matrix`` gives them. Memory holds one of them at a time.
+    ``names``: columns to take in place of these. ``also``: further matrices, made when their turn
+    comes.
+    """
+    if names is None:
+        names = [*MATRICES, *(name for name in EXTRA_MATRICES if name in _columns(pairs))]
+    with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+        for name in names:
+            matrix = correlation_matrix(pairs, items, name)
+            # Numbers that are not known shrink to nothing; others would not, and take time.
+            _add(archive, name, matrix, small=bool(np.isnan(matrix).all()))
+            del matrix
+        for name, make in (also or {}).items():
+            made = make()
+            _add(archive, name, made, small=made.dtype == bool)
+            del made
+        for name, values in matrix_labels(items).items():
+            _add(archive, name, values, small=True)
+
+
+def matrix_labels(items: pd.DataFrame) -> dict[str, NDArray[Any]]:
+    """What stands beside rows and columns of the matrices: ``labels``, and ``LABELS``."""
+    kept = items[items["kept"].to_numpy(dtype=bool)]
+    result: dict[str, NDArray[Any]] = {"labels": kept["name"].to_numpy(dtype=np.str_)}
+    for column in LABELS:
+        if column in kept:
+            number = pd.api.types.is_numeric_dtype(kept[column].dtype)
+            values = kept[column].to_numpy(dtype=np.int32 if number else np.str_)
+            result[column] = values
+    return result
+
+
+def write_g_correlation_text(path: Path, matrix: Matrix) -> None:
+    """Write a matrix of correlations as g_correlation does, whole or not at all.
+
+    A line ``n x n [``, then all numbers row after row, 21 a line without regard to rows, each ten
+    characters wide with six significant digits, then ``]``. The diagonal is 1. A pair without a
+    value is 0: programs that read the format (correlationplus) know no missing values.
+    """
+    n = len(matrix)
+    with atomic_path(path) as temporary, temporary.open("w", encoding="ascii") as handle:
+        handle.write(f"{n} x {n} [\n")
+        handle.writelines(_lines(_rows(matrix)))
+        handle.write("]\n")
+
+
+def _rows(matrix: Matrix) -> Iterator[NDArray[np.float64]]:
+    for first in range(0, len(matrix), _ROWS):
+        block = np.nan_to_num(matrix[first : first + _ROWS].astype(np.float64), nan=0.0)
+        rows = np.arange(len(block))
+        block[rows, first + rows] = 1.0
+        yield block.ravel()
+
+
+def _lines(blocks: Iterable[NDArray[np.float64]]) -> Iterator[str]:
+    rest = np.empty(0)
+    for block in blocks:
+        values = np.concatenate([rest, block])
+        full = values.size - values.size % _VALUES_A_LINE
+        form = "%10.6g " * _VALUES_A_LINE + "\n"
+        for line in values[:full].reshape(-1, _VALUES_A_LINE).tolist():
+            yield form % tuple(line)
+        rest = values[full:]
+    if rest.size:
+        yield "".join(f"{value:10.6g} " for value in rest.tolist())
+
+
+def _add(archive: zipfile.ZipFile, name: str, values: NDArray[Any], small: bool) -> None:
+    entry = zipfile.ZipInfo(f"{name}.npy")  # without the time: same content, same file
+    entry.compress_type = zipfile.ZIP_DEFLATED if small else zipfile.ZIP_STORED
+    with archive.open(entry, "w", force_zip64=True) as handle:
+        np.lib.format.write_array(handle, values, allow_pickle=False)
+
+
+def _numbered(items: pd.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Numbers of the kept items; and the row of each item among them, -1 for none."""
+    kept = np.flatnonzero(items["kept"].to_numpy(dtype=bool))
+    row = np.full(len(items), -1, dtype=np.int64)
+    row[kept] = np.arange(kept.size)
+    return kept, row
+
+
+def _columns(pairs: Pairs) -> list[str]:
+    return pairs.column_names if isinstance(pairs, pa.Table) else [str(c) for c in pairs.columns]
+
+
+def _parts(pairs: Pairs, names: Sequence[str]) -> Iterator[pd.DataFrame | pa.Table]:
+    if isinstance(pairs, StreamedPairs):
+        yield from pairs.read(names)
+    else:
+        yield pairs
+
+
+def _array(pairs: pd.DataFrame | pa.Table, column: str) -> NDArray[Any]:
+    values: NDArray[Any] = np.asarray(pairs[column])
+    return values
+
+
+# --- difference from another analysis -------------------------------------------------------------
+
+
+_PLACE = ("chain", "resid", "icode", "atom")
+VALUES = ("correlation", "mi_nats", "dcc")
+"""What is compared."""
+
+
+def matched_items(items: pd.DataFrame, other: pd.DataFrame, names: tuple[str, str]) -> pd.Series:
+    """Which item of another analysis each item is: by name, else by place.
+
+    Residues of the same chain and number are one place, whatever their names, so that a mutant
+    can be held against the wild type.
+
+    Parameters
+    ----------
+    items, other : DataFrame
+        The items tables.
+    names : tuple
+        Names of the two analyses, for the message.
+
+    Returns
+    -------
+    Series
+        Item numbers of ``other`` by those of ``items``; only what both have and keep.
+
+    Raises
+    ------
+    InputError
+        If the two share fewer than two items.
+    """
+    mine, theirs = _kept(items), _kept(other)
+    shared = _by(["name"], mine, theirs)
+    if len(shared) < len(mine) and {*_PLACE} <= {*mine} & {*theirs}:
+        own = mine[~mine.index.isin(shared.index)]
+        rest = theirs[~theirs.index.isin(shared)]
+        shared = pd.concat([shared, _by(list(_PLACE), own, rest)]).sort_index()
+    if len(shared) < 2:
+        raise InputError.at(
+            f"compare: {names[1]}",
+            "",
+            f"{len(shared)} of the {len(mine)} variables of {names[0]}",
+            "the same residues, atoms or angles in both, by name or by chain and number",
+        )
+    return shared
+
+
+def difference(
+    pairs: pd.DataFrame, other: pd.DataFrame, matched: pd.Series, n_items: int
+) -> pd.DataFrame:
+    """Values of pairs that two analyses share, and how they differ.
+
+    Parameters
+    ----------
+    pairs, other : DataFrame
+        Pairs tables: ``i``, ``j`` and some of ``correlation``, ``mi_nats``, ``dcc``.
+    matched : Series
+        From ``matched_items``.
+    n_items : int
+        Items of ``other``.
+
+    Returns
+    -------
+    DataFrame
+        ``i``, ``j`` (items of the first), and for each value that both have ``VALUE``,
+        ``VALUE_other`` and ``VALUE_difference``, the first minus the other; in the order of
+        ``pairs``.
+    """
+    mine = np.full(n_items, -1, dtype=np.int64)
+    mine[matched.to_numpy()] = matched.index.to_numpy()
+    i, j = mine[other["i"].to_numpy()], mine[other["j"].to_numpy()]
+    known = (i >= 0) & (j >= 0)
+    values = [v for v in VALUES if v in pairs and v in other]
+    theirs = pd.DataFrame({"i": np.minimum(i, j), "j": np.maximum(i, j)})
+    theirs[[f"{value}_other" for value in values]] = other[values].to_numpy()
+    joined = pairs[["i", "j", *values]].merge(theirs[known], on=["i", "j"], how="inner")
+    for value in values:
+        joined[f"{value}_difference"] = joined[value] - joined[f"{value}_other"]
+    ordered = ["i", "j", *(v + end for v in values for end in ("", "_other", "_difference"))]
+    return joined[ordered]
+
+
+def _kept(items: pd.DataFrame) -> pd.DataFrame:
+    numbered = items.reset_index(drop=True)
+    return numbered[numbered["kept"].to_numpy(dtype=bool)]
+
+
+def _by(columns: list[str], mine: pd.DataFrame, theirs: pd.DataFrame) -> pd.Series:
+    """Rows of both that agree in ``columns``, where these tell one from another in each."""
+    left = mine[columns].assign(mine=mine.index).drop_duplicates(columns, keep=False)
+    right = theirs[columns].assign(theirs=theirs.index).drop_duplicates(columns, keep=False)
+    both = left.merge(right, on=columns, how="inner")
+    number: NDArray[np.int64] = both["theirs"].to_numpy(dtype=np.int64)
+    return pd.Series(number, index=both["mine"].to_numpy(dtype=np.int64)).sort_index()
+
+
+DIFFERENCE_MATRICES = [f"{value}_difference" for value in VALUES]
+
+
+def write_difference(
+    opened: TrajectoryCorrelation,
+    pairs: StreamedPairs,
+    items: pd.DataFrame,
+    folder: Path,
+    written: Written,
+) -> None:
+    """Values of this analysis minus those of ``compare``, of all pairs that both have.
+
+    ``difference.parquet``: ``i``, ``j``, ``source``, ``target``, and of ``correlation``,
+    ``mi_nats`` and ``dcc`` the value here, ``_other`` there and the ``_difference``.
+    ``difference.npz``: the differences as matrices. ``difference.pdb``: the mean difference of the
+    correlations of each residue, times 100.
+
+    Raises
+    ------
+    InputError
+        If the two share fewer than two variables.
+    """
+    name = opened.config.compare
+    assert name is not None
+    other = folder.parent / name
+    columns = ["i", "j", *VALUES]
+    mine = pa.concat_tables(pairs.read(columns)).to_pandas()
+    theirs = pd.read_parquet(other / "pairs.parquet", columns=columns)
+    other_items = pd.read_parquet(other / "items.parquet")
+    matched = matched_items(items, other_items, (folder.name, name))
+    table = difference(mine, theirs, matched, len(other_items))
+    del mine, theirs
+    kept = int(items["kept"].sum())
+    written.counts["pairs_compared"] = len(table)
+    written.counts["variables_compared"] = len(matched)
+    lacking = max(kept - len(matched), int(other_items["kept"].sum()) - len(matched))
+    if lacking:
+        written.warnings.append(
+            f"{len(matched)} variables are in {folder.name} and in {name}; up to {lacking} of one "
+            "of them are not in the other, and are not compared."
+        )
+    if (table["correlation"] < 0).any() != (table["correlation_other"] < 0).any():
+        written.warnings.append(
+            f"Correlations of {name} have a sign and those of {folder.name} have none, or the "
+            "other way round: their difference means little."
+        )
+    _write_table(folder / "difference.parquet", table, items)
+    write_matrices(folder / "difference.npz", table, items, names=DIFFERENCE_MATRICES)
+    if "structure" in opened.state:
+        structure = centred_structure(opened.state)["structure"]
+        n_residues = int(structure["residue"].max(initial=-1)) + 1
+        write_structure_pdb(
+            folder / "difference.pdb",
+            structure,
+            100.0 * residue_means(items, _item_means(table, len(items)), n_residues),
+            np.zeros(n_residues, dtype=np.int32),
+            f"100 X MEAN DIFFERENCE OF CORRELATIONS, THIS MINUS {name}",
+        )
+
+
+def _write_table(path: Path, table: pd.DataFrame, items: pd.DataFrame) -> None:
+    names = items["name"].to_numpy(dtype=object)
+    named = table.assign(source=names[table["i"]], target=names[table["j"]])
+    first = ["i", "j", "source", "target"]
+    named = named[[*first, *(column for column in named.columns if column not in first)]]
+    typed = named.astype({"i": np.int32, "j": np.int32})
+    with atomic_path(path) as temporary:
+        pq.write_table(pa.Table.from_pandas(typed, preserve_index=False), temporary)
+
+
+def _item_means(table: pd.DataFrame, n_items: int) -> np.ndarray:
+    """Mean difference of the correlations of each item; NaN where none is shared."""
+    value = table["correlation_difference"].to_numpy()
+    ends = np.concatenate([table["i"].to_numpy(), table["j"].to_numpy()])
+    number = np.bincount(ends, minlength=n_items)
+    total = np.bincount(ends, np.concatenate([value, value]), minlength=n_items)
+    return np.where(number > 0, total / np.maximum(number, 1), np.nan)

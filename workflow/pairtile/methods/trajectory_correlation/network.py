@@ -1,0 +1,352 @@
+"""The network of variables that move together: its edges, communities, betweenness and paths."""
+
+from __future__ import annotations
+
+import difflib
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from pairtile.engine.network import Network
+from pairtile.errors import ConfigError
+from pairtile.methods.trajectory_correlation.config_sections import KeepMotionConfig
+from pairtile.statistics.correction import benjamini_hochberg
+
+COLUMNS = ("i", "j", "mi_nats", "correlation", "p_value", "dcc")
+"""Columns of the pairs table that a network is made from."""
+
+EDGE_COLUMNS = ["source", "target", "mi_nats", "correlation", "p_value", "q_value", "dcc"]
+
+GIRVAN_NEWMAN_EDGES = 2_000
+"""From here on Girvan and Newman's communities take minutes, and soon hours."""
+
+
+def candidate_q_values(
+    p_value: NDArray[np.float64], candidate: NDArray[np.bool_] | None
+) -> NDArray[np.float64]:
+    """Benjamini-Hochberg q-values among the candidates; NaN for other pairs and without p-values.
+
+    p_value : float64 (pairs,), of all pairs. candidate : bool (pairs,), or None for all. What makes
+    a pair a candidate (a contact) must not depend on its p-value.
+    """
+    tested = ~np.isnan(p_value) if candidate is None else candidate & ~np.isnan(p_value)
+    q = np.full(p_value.size, np.nan)
+    q[tested] = benjamini_hochberg(p_value[tested])
+    return q
+
+
+def motion_network(
+    pairs: pd.DataFrame, keep: KeepMotionConfig | str, candidate: NDArray[np.bool_] | None = None
+) -> Network:
+    """The network of the pairs that are kept, strongest first.
+
+    Parameters
+    ----------
+    pairs : DataFrame
+        All pairs: ``COLUMNS``.
+    keep : KeepMotionConfig or "all"
+        By ``p_value``, ``fdr``, ``correlation`` (its size) or ``top_edges``.
+    candidate : bool array, shape (pairs,), optional
+        Pairs that may become edges: those in contact. All without it.
+
+    Returns
+    -------
+    Network
+        Edges ``EDGE_COLUMNS``, by the size of the correlation, equals by their numbers; undirected.
+    """
+    size = np.abs(pairs["correlation"].to_numpy(dtype=np.float64))
+    p = pairs["p_value"].to_numpy(dtype=np.float64)
+    q = candidate_q_values(p, candidate)
+    may = np.ones(size.size, dtype=bool) if candidate is None else candidate
+    order = np.lexsort((pairs["j"], pairs["i"], -size))
+    chosen = order[may[order]]
+    rule, limit = (keep.rule, keep.bound) if isinstance(keep, KeepMotionConfig) else ("all", None)
+    if rule == "top_edges":
+        chosen = chosen[: int(limit or 0)]
+    elif limit is not None:
+        passed = {"p_value": p <= limit, "fdr": q <= limit, "correlation": size >= limit}[rule]
+        chosen = chosen[passed[chosen]]
+    edges = pairs.iloc[chosen][list(COLUMNS)].rename(columns={"i": "source", "j": "target"})
+    edges = edges.assign(q_value=q[chosen])[EDGE_COLUMNS].reset_index(drop=True)
+    least = float(size[chosen].min()) if chosen.size else None
+    candidates = int(may.sum())
+    result = Network(
+        edges,
+        directed=False,
+        counts={"pairs_candidates": candidates, "pairs_kept": len(edges), "edges": len(edges)},
+        threshold={"keep": rule, "value": limit, "least_correlation": least},
+    )
+    if rule == "p_value" and limit is not None and candidates:
+        chance = limit * candidates
+        result.notes.append(
+            f"{len(edges)} of {candidates} pairs have p <= {limit:g}; by chance alone it would be "
+            f"about {chance:.0f}. keep: {{fdr: {limit:g}}} corrects for the number of pairs."
+        )
+    if not len(edges) and candidates:
+        result.warnings.append(_why_empty(rule, limit, p, q, size, may))
+    return result
+
+
+def dense_warnings(n_edges: int, communities: tuple[str, ...] | list[str]) -> list[str]:
+    """What takes long in a network of so many edges, said before it begins."""
+    if "girvan_newman" not in communities or n_edges < GIRVAN_NEWMAN_EDGES:
+        return []
+    hours = (n_edges / 10_000) ** 2
+    long = f"{hours * 60:.0f} minutes" if hours < 2 else f"{hours:.0f} hours"
+    return [
+        f"Communities by girvan_newman in a network of {n_edges} edges take of the order of "
+        f"{long}: contacts, a stricter keep, or communities: [leiden] are faster."
+    ]
+
+
+def _why_empty(
+    rule: str,
+    limit: Any,
+    p: NDArray[np.float64],
+    q: NDArray[np.float64],
+    size: NDArray[np.float64],
+    may: NDArray[np.bool_],
+) -> str:
+    strongest = f"the strongest correlation is {size[may].max():.3g}"
+    if rule in ("p_value", "fdr"):
+        name, values = ("p-value", p) if rule == "p_value" else ("q-value", q)
+        return (
+            f"No pair has a {name} of at most {limit:g} (the least is {np.nanmin(values[may]):.3g};"
+            f" {strongest}): slow motions need longer runs to tell what they share."
+        )
+    return f"No pair has a correlation of {limit:g} or more: {strongest}."
+
+
+# --- communities ----------------------------------------------------------------------------------
+
+
+_LEAST_LENGTH = 1e-9  # of a correlation of 1, whose -ln is 0: igraph tells lengths by 1e-10
+_LEIDEN_RUNS = 10  # draws differ in what they find; the best is taken
+
+
+@dataclass(frozen=True)
+class ResidueNetwork:
+    """An undirected network of residues (or other variables), which may be empty or in parts.
+
+    ``n_nodes``: variables, with or without edges. ``ends``: int64 (edges, 2). ``correlation``:
+    float64 (edges,), its size, above 0 and at most 1. Make one with ``ResidueNetwork.of``.
+    """
+
+    n_nodes: int
+    ends: NDArray[np.int64]
+    correlation: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, n_nodes: int, i: ArrayLike, j: ArrayLike, correlation: ArrayLike) -> ResidueNetwork:
+        """From edges; those without correlation (0 or NaN) join nothing and are left out."""
+        size = np.abs(np.asarray(correlation, dtype=np.float64))
+        ends = np.column_stack([np.asarray(i, np.int64), np.asarray(j, np.int64)]).reshape(-1, 2)
+        joined = size > 0  # not NaN
+        return cls(n_nodes, ends[joined], np.minimum(size[joined], 1.0))
+
+    @cached_property
+    def graph(self) -> Any:
+        """The igraph graph; edges have the attributes ``correlation`` and ``length``."""
+        import igraph
+
+        graph = igraph.Graph(n=self.n_nodes, edges=self.ends.tolist(), directed=False)
+        graph.es["correlation"] = self.correlation.tolist()
+        graph.es["length"] = self.lengths.tolist()
+        return graph
+
+    @property
+    def lengths(self) -> NDArray[np.float64]:
+        """-ln of the correlation of each edge (Sethi et al. 2009, PNAS 106:6620)."""
+        result: NDArray[np.float64] = np.maximum(-np.log(self.correlation), _LEAST_LENGTH)
+        return result
+
+    def degree(self) -> NDArray[np.int32]:
+        """Number of edges of each node, shape (n_nodes,)."""
+        return np.bincount(self.ends.ravel(), minlength=self.n_nodes).astype(np.int32)
+
+    def betweenness(self) -> NDArray[np.float64]:
+        """Share of all pairs of other nodes whose shortest path runs through each node.
+
+        Shape (n_nodes,), 0 to 1 (Freeman 1977; paths of ``lengths``). Of several shortest paths
+        each counts its part. Pairs that no path joins count as not run through.
+        """
+        if self.n_nodes < 3 or not self.correlation.size:
+            return np.zeros(self.n_nodes)
+        counts = np.array(self.graph.betweenness(directed=False, weights="length"))
+        return counts / ((self.n_nodes - 1) * (self.n_nodes - 2) / 2)
+
+    def communities(self, method: str, seed: int) -> NDArray[np.int32]:
+        """Community of each node, from 1 (the largest) on; 0 for nodes without edges.
+
+        Parameters
+        ----------
+        method : str
+            ``leiden`` (Traag et al. 2019; modularity weighted by correlation, the best of ten
+            runs) or ``girvan_newman`` (Girvan and Newman 2002 with paths of ``lengths``, as Sethi
+            et al. 2009; the division of greatest weighted modularity). The latter takes of the
+            order of edges^2 x nodes steps: seconds for 1,000 edges, an hour for 10,000.
+        seed : int
+            Of the draws of ``leiden``; the same seed, the same communities.
+
+        Returns
+        -------
+        array
+            Shape (n_nodes,). No community reaches over two unconnected parts.
+        """
+        if method == "leiden":
+            found = self._leiden(seed)
+        elif method == "girvan_newman":
+            found = self._girvan_newman()
+        else:
+            raise ValueError(f"{method!r} is no method of finding communities")
+        return _by_size(found, self.degree() > 0)
+
+    def modularity(self, communities: ArrayLike) -> float:
+        """Modularity weighted by correlation (Newman 2004); NaN without edges."""
+        if not self.correlation.size:
+            return float("nan")
+        # Nodes without edges add nothing, whatever their community.
+        members = np.asarray(communities, dtype=np.int64).tolist()
+        return float(self.graph.modularity(members, weights="correlation", directed=False))
+
+    def _leiden(self, seed: int) -> NDArray[np.int64]:
+        import igraph
+
+        if not self.correlation.size:
+            return np.arange(self.n_nodes)
+        # igraph draws from one generator for the whole process; it is handed back afterwards.
+        igraph.set_random_number_generator(random.Random(seed))
+        try:
+            runs = [
+                self.graph.community_leiden("modularity", weights="correlation", n_iterations=-1)
+                for _ in range(_LEIDEN_RUNS)
+            ]
+        finally:
+            igraph.set_random_number_generator(random)
+        best = max(runs, key=lambda run: run.modularity)  # the first of equals
+        return np.array(best.membership, dtype=np.int64)
+
+    def _girvan_newman(self) -> NDArray[np.int64]:
+        """Edges are taken away in the order of their betweenness (numbers of paths: ties are
+        common, of which the weakest edge goes), which is counted anew for the part that lost one;
+        of all divisions on the way the best is given back."""
+        members = np.array(self.graph.connected_components().membership, dtype=np.int64)
+        best, best_score = members.copy(), self.modularity(members)
+        whole = self.graph.copy()
+        whole.vs["node"] = range(self.n_nodes)
+        parts = _parts_with_edges(whole)
+        while parts:
+            place = max(range(len(parts)), key=lambda k: parts[k].rank)
+            part = parts[place]
+            part.graph.delete_edges(part.edge)
+            pieces = part.graph.connected_components()
+            parts[place : place + 1] = _parts_with_edges(part.graph)
+            if len(pieces) == 2:
+                away = part.graph.vs[pieces[1]]["node"]
+                members[away] = members.max() + 1
+                score = self.modularity(members)
+                if score > best_score + 1e-12:
+                    best, best_score = members.copy(), score
+        return best
+
+
+class _Part:
+    """A connected part of a network on its way apart, and its edge of highest betweenness."""
+
+    def __init__(self, graph: Any) -> None:
+        self.graph = graph
+        through = np.array(graph.edge_betweenness(directed=False, weights="length")).round(6)
+        length = np.array(graph.es["length"])
+        self.edge = int(np.lexsort((length, through))[-1])
+        self.rank = (through[self.edge], length[self.edge])
+
+
+def _parts_with_edges(graph: Any) -> list[_Part]:
+    pieces = graph.connected_components()
+    return [_Part(graph.induced_subgraph(piece)) for piece in pieces if len(piece) > 1]
+
+
+def _by_size(found: NDArray[np.int64], joined: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """Numbers from 1 on by size, of equals by the first member; 0 for what is not joined."""
+    result = np.zeros(found.size, dtype=np.int32)
+    names, first, rows, sizes = np.unique(
+        found[joined], return_index=True, return_inverse=True, return_counts=True
+    )
+    order = np.lexsort((first, -sizes))
+    number = np.empty(names.size, dtype=np.int32)
+    number[order] = np.arange(1, names.size + 1)
+    result[joined] = number[rows]
+    return result
+
+
+# --- paths ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ResiduePath:
+    """``nodes``: from one end to the other; ``length``: sum of -ln of the correlations along it."""
+
+    nodes: tuple[int, ...]
+    length: float
+
+
+def shortest_paths(
+    network: ResidueNetwork, start: int, end: int, number: int = 1
+) -> list[ResiduePath]:
+    """The ``number`` shortest paths without loops, shortest first (Yen 1971).
+
+    Fewer where there are no more; none where nothing joins the two.
+    """
+    graph = network.graph
+    parts = graph.connected_components().membership
+    if parts[start] != parts[end]:
+        return []
+    lengths = network.lengths
+    found = graph.get_k_shortest_paths(
+        start, to=end, k=number, weights="length", mode="all", output="epath"
+    )
+    paths = [
+        ResiduePath(_nodes(network, edges, start), float(lengths[edges].sum())) for edges in found
+    ]
+    return sorted(paths, key=lambda path: (path.length, path.nodes))
+
+
+def path_ends(items: pd.DataFrame, paths: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
+    """Nodes (rows of the kept items) of the ends of ``paths``, named as in the items table.
+
+    A residue of which one atom or angle is a variable is found by its own name too (``A:LYS13``
+    for ``A:LYS13:CB``).
+
+    Raises
+    ------
+    ConfigError
+        If there is no such kept item, or more than one.
+    """
+    kept = items["name"][items["kept"].to_numpy(dtype=bool)].astype(str).tolist()
+    numbers = {name: node for node, name in enumerate(kept)}
+    return [(_item(a, numbers), _item(b, numbers)) for a, b in paths]
+
+
+def _item(name: str, numbers: dict[str, int]) -> int:
+    if name in numbers:
+        return numbers[name]
+    within = [other for other in numbers if other.startswith(f"{name}:")]
+    if len(within) == 1:
+        return numbers[within[0]]
+    near = within or difflib.get_close_matches(name, numbers, n=3, cutoff=0.5)
+    near = near[:3] or list(numbers)[:3]
+    expected = "a name of items.parquet that is paired, such as " + ", ".join(near)
+    raise ConfigError.at("paths", "", repr(name), expected)
+
+
+def _nodes(network: ResidueNetwork, edges: Sequence[int], start: int) -> tuple[int, ...]:
+    nodes = [start]
+    for a, b in network.ends[np.asarray(edges, dtype=np.int64)].tolist():
+        nodes.append(b if nodes[-1] == a else a)
+    return tuple(nodes)

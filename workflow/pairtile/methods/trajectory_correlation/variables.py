@@ -1,0 +1,284 @@
+"""The variables of a trajectory: positions, dihedrals or distances, from the atoms of a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+
+from pairtile.errors import InputError
+from pairtile.methods.trajectory_correlation.residues import Residues, unique_names
+
+Floats = NDArray[np.float64]
+Place = NDArray[np.int64]
+_CALCIUM = ("CA", "CAL", "CA2+")
+
+
+@dataclass(frozen=True)
+class Variables:
+    """What is paired.
+
+    Attributes
+    ----------
+    table
+        A row each: name, atom, residue (row of the residues' table; -1 for none).
+    atoms
+        Numbers of the atoms that they are made of, ascending.
+    dimensions
+        3 for positions, 1 for scalars.
+    values
+        Positions (frames, atoms, 3) in Angstrom -> (frames, variables, dimensions).
+    centres
+        The same positions -> where each variable lies, (frames, variables, 3).
+    turns
+        Whether values depend on how the system lies in space, and so on the superposition.
+    cyclic
+        Whether values are angles in radians.
+    dropped
+        Rows like those of ``table``, with a reason, of what is no variable.
+    """
+
+    table: pd.DataFrame
+    atoms: NDArray[np.int64]
+    dimensions: int
+    values: Callable[[Floats], Floats]
+    centres: Callable[[Floats], Floats]
+    turns: bool = False
+    cyclic: bool = False
+    dropped: list[dict[str, Any]] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+
+def position_variables(
+    residues: Residues, selected: Place, kind: str, masses: Floats, source: str
+) -> Variables:
+    """Positions of atoms (``kind``: atom), C-alphas (ca) or centres of mass (center_of_mass).
+
+    ``selected``: atom numbers. ``masses``: of all atoms of the topology, 0 where not known.
+    ``source``: what messages call the topology.
+
+    Raises
+    ------
+    InputError
+        If no residue has a C-alpha; if masses are needed and not known.
+    """
+    chosen = [own[np.isin(own, selected, assume_unique=True)] for own in residues.atoms]
+    dropped: list[dict[str, Any]] = []
+    rows: list[tuple[str, str, int, list[int]]] = []  # name, atom, residue, its atoms
+    for residue, (label, own) in enumerate(zip(residues.table["label"], chosen, strict=True)):
+        names = dict(zip(residues.atoms[residue].tolist(), residues.names[residue], strict=True))
+        if kind == "atom":
+            for atom in own.tolist():
+                name = label if len(own) == 1 else f"{label}:{names[atom]}"
+                rows.append((name, names[atom], residue, [atom]))
+        elif kind == "center_of_mass":
+            rows.append((label, "center_of_mass", residue, own.tolist()))
+        else:
+            calcium = residues.table["resname"][residue].upper() in _CALCIUM
+            alpha = None if calcium else residues.by_name(residue).get("CA")
+            if alpha is None:
+                row = {"name": label, "atom": "CA", "residue": residue, "reason": "no C-alpha"}
+                dropped.append(row)
+            else:
+                rows.append((label, "CA", residue, [alpha]))
+    if not rows:
+        raise InputError.at(
+            source, "positions: ca", f"no C-alpha in {len(residues)} residues", "some atoms CA"
+        )
+    weights = _weights(
+        [atoms for *_, atoms in rows], masses, kind, [row[0] for row in rows], source
+    )
+    table = pd.DataFrame(
+        {
+            "name": unique_names([row[0] for row in rows]),
+            "atom": [row[1] for row in rows],
+            "residue": np.array([row[2] for row in rows], dtype=np.int32),
+        }
+    )
+    atoms, compute = weights
+    return Variables(table, atoms, 3, compute, compute, turns=True, dropped=dropped)
+
+
+def dihedral_variables(
+    residues: Residues, names: Sequence[str], first_frame: Floats, source: str
+) -> Variables:
+    """The dihedral angles ``names`` of each residue that has them, in radians.
+
+    ``first_frame``: positions of all atoms; residues are joined where C and N of successive ones
+    are near there.
+
+    Raises
+    ------
+    InputError
+        If no residue has any of the angles.
+    """
+    of = [residues.by_name(k) for k in range(len(residues))]
+    joined = [_joined(a, b, first_frame) for a, b in pairwise(of)]
+    rows, quadruples, alphas = [], [], []
+    for k, label in enumerate(residues.table["label"]):
+        before = of[k - 1] if k and joined[k - 1] else None
+        after = of[k + 1] if k + 1 < len(of) and joined[k] else None
+        for name in names:
+            found = dihedral_atoms(name, of[k], before, after)
+            if found is not None:
+                rows.append((f"{label}:{name}", name, k))
+                quadruples.append(found)
+                alphas.append(of[k].get("CA", found[1]))
+    if not rows:
+        raise InputError.at(
+            source,
+            f"dihedrals {', '.join(names)}",
+            f"none in the {len(residues)} selected residues",
+            "residues of a protein, with all atoms that the angles need (N, CA, C, CB, ...)",
+        )
+    atoms = np.unique([*np.ravel(quadruples), *alphas]).astype(np.int64)
+    places = np.searchsorted(atoms, np.array(quadruples))
+    centres = np.searchsorted(atoms, np.array(alphas))
+    table = pd.DataFrame(rows, columns=["name", "atom", "residue"])
+    return Variables(
+        table.astype({"residue": np.int32}),
+        atoms,
+        1,
+        lambda positions: dihedral_angles(positions, places)[:, :, None],
+        lambda positions: positions[:, centres],
+        cyclic=True,
+    )
+
+
+def distance_variables(ends: Mapping[str, tuple[Place, Place]]) -> Variables:
+    """Distances in Angstrom between the geometric centres of two groups of atoms, by name."""
+    groups = [group.tolist() for pair in ends.values() for group in pair]
+    atoms, compute = _weights(groups, None, "", [], "")
+
+    def pairs(positions: Floats) -> tuple[Floats, Floats]:
+        centres = compute(positions)
+        return centres[:, 0::2], centres[:, 1::2]
+
+    def values(positions: Floats) -> Floats:
+        first, second = pairs(positions)
+        result: Floats = np.linalg.norm(first - second, axis=-1)[:, :, None]
+        return result
+
+    def middles(positions: Floats) -> Floats:
+        first, second = pairs(positions)
+        return (first + second) / 2
+
+    n = len(ends)
+    table = pd.DataFrame(
+        {"name": list(ends), "atom": ["distance"] * n, "residue": np.full(n, -1, dtype=np.int32)}
+    )
+    return Variables(table, atoms, 1, values, middles)
+
+
+def _joined(residue: Mapping[str, int], after: Mapping[str, int], positions: Floats) -> bool:
+    if "C" not in residue or "N" not in after:
+        return False
+    bond = positions[residue["C"]] - positions[after["N"]]
+    return bool(np.linalg.norm(bond) <= MAX_PEPTIDE_BOND)
+
+
+def _weights(
+    groups: Sequence[Sequence[int]],
+    masses: Floats | None,
+    kind: str,
+    names: Sequence[str],
+    source: str,
+) -> tuple[NDArray[np.int64], Callable[[Floats], Floats]]:
+    """The atoms of all groups, and a function from their positions to the groups' centres."""
+    flat = np.concatenate([np.asarray(group, dtype=np.int64) for group in groups])
+    sizes = np.array([len(group) for group in groups])
+    atoms, columns = np.unique(flat, return_inverse=True)
+    if (sizes == 1).all():
+        return atoms, lambda positions: positions[:, columns]
+    owner = np.repeat(np.arange(len(groups)), sizes)
+    weight = np.ones(flat.size) if masses is None else masses[flat]
+    total = np.bincount(owner, weights=weight, minlength=len(groups))
+    if not (total > 0).all():
+        place = f"positions: {kind}, {names[int(np.flatnonzero(~(total > 0))[0])]}"
+        found = "atoms of unknown mass"
+        raise InputError.at(source, place, found, "masses, in the topology or told by elements")
+    matrix = sparse.csr_array(
+        (weight / total[owner], (owner, columns)), shape=(len(groups), atoms.size)
+    )
+
+    def centres(positions: Floats) -> Floats:
+        n_frames = len(positions)
+        side_by_side = np.moveaxis(positions, 1, 0).reshape(atoms.size, -1)
+        result: Floats = matrix @ side_by_side
+        return np.moveaxis(result.reshape(len(groups), n_frames, 3), 0, 1)
+
+    return atoms, centres
+
+
+# --- dihedral angles ------------------------------------------------------------------------------
+
+
+MAX_PEPTIDE_BOND = 2.0
+"""Angstrom. C and N further apart belong to residues that are not joined (a chain break)."""
+
+BACKBONE = {
+    "phi": (("C", -1), ("N", 0), ("CA", 0), ("C", 0)),
+    "psi": (("N", 0), ("CA", 0), ("C", 0), ("N", 1)),
+    "omega": (("CA", 0), ("C", 0), ("N", 1), ("CA", 1)),
+}
+"""Atom and residue (-1: the one before, 1: the next) of each backbone angle (IUPAC-IUB 1970)."""
+
+_GAMMA = ("CG", "CG1", "OG", "OG1", "SG", "SE")
+_DELTA = ("CD", "CD1", "OD1", "ND1", "SD")
+_EPSILON = ("NE", "OE1", "CE")
+_ZETA = ("CZ", "NZ")
+_SIDE_CHAIN = (("N",), ("CA",), ("CB",), _GAMMA, _DELTA, _EPSILON, _ZETA, ("NH1",))
+"""Atoms along a side chain, outwards; of several names a residue has, the first (IUPAC: branch 1).
+Names, not residues, decide, so that HSD, HIE, CYX, MSE, ... need no table of their own."""
+
+Atoms = Mapping[str, int]
+"""Atom name -> number, of one residue."""
+
+
+def dihedral_atoms(
+    name: str, residue: Atoms, before: Atoms | None = None, after: Atoms | None = None
+) -> tuple[int, int, int, int] | None:
+    """The four atoms of a residue's angle ``name``, or None where it has no such angle.
+
+    ``before``, ``after``: the residues that it is joined to, where there are.
+    """
+    if name in BACKBONE:
+        near = {-1: before, 0: residue, 1: after}
+        found = [(near[at] or {}).get(atom) for atom, at in BACKBONE[name]]
+    else:
+        first = int(name.removeprefix("chi")) - 1
+        chain = [_first_of(names, residue) for names in _SIDE_CHAIN[: first + 4]]
+        # Without a gap: proline's delta carbon is followed by no epsilon, valine's gamma by none.
+        found = [None] * 4 if None in chain else chain[first:]
+    a, b, c, d = found
+    if a is None or b is None or c is None or d is None:
+        return None
+    return a, b, c, d
+
+
+def dihedral_angles(positions: NDArray[np.float64], quadruples: NDArray[np.integer]) -> NDArray:
+    """Angles in radians, -pi to pi, shape (frames, angles); 0 is cis, positive is clockwise when
+    seen along the middle bond (IUPAC).
+
+    ``positions``: (frames, atoms, 3). ``quadruples``: (angles, 4), atom numbers.
+    """
+    a, b, c, d = (positions[:, quadruples[:, k]] for k in range(4))
+    along = c - b
+    first, second = np.cross(a - b, along), np.cross(d - c, along)
+    # atan2 of sine and cosine times the same lengths: exact near 0 and 180 degrees too.
+    sine = np.einsum("fqx,fqx->fq", np.cross(first, second), along)
+    cosine = np.einsum("fqx,fqx->fq", first, second) * np.linalg.norm(along, axis=-1)
+    result: NDArray = np.arctan2(sine, cosine)
+    return result
+
+
+def _first_of(names: Sequence[str], residue: Atoms) -> int | None:
+    return next((residue[name] for name in names if name in residue), None)

@@ -1,0 +1,166 @@
+"""The network: drawn, as a table to sort and search, and against a gold standard."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pairtile.report import drawn_network
+from pairtile.report.drawn_network import network_data
+from pairtile.report.formats import count, number
+from pairtile.report.method_report import CaptionedFigure, PageSection
+from pairtile.report.packed_columns import pack_column, to_digits
+from pairtile.report.results import Results
+
+
+def drawing_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
+    """What the drawing shows and its data; without edges, only a sentence that says so."""
+    if results.network.empty:
+        return PageSection("network", "The network", "section_drawing.html.j2", {"shown": 0})
+    data = network_data(results)
+    return PageSection(
+        id="network",
+        title="The network",
+        template="section_drawing.html.j2",
+        values={
+            "shown": len(data["edges"]),
+            "total": len(results.network),
+            "n_nodes": len(data["nodes"]),
+            "n_items": count(len(results.degree)),
+            "data": data,
+            "judged": len(data["edges"][0]) > 3,
+            "strength": results.text.column(results.strength) if results.strength else "",
+            "directed": results.directed,
+            "has_regulators": bool(results.regulators),
+            "words": results.text,
+        },
+        scripts=(
+            "cytoscape.min.js", "network_data.js", "network_style.js", "network_views.js",
+            "network_labels.js", "network_svg.js", "save_file.js", "network_view.js",
+        ),
+    )  # fmt: skip
+
+
+# The edges as a table to sort and search: those of the drawing, from the data that it has.
+
+FIRST_ROWS = 50
+"""Rows of one page; so many are in the page as text, for readers without JavaScript."""
+
+
+def edges_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
+    """The table, None for an empty network."""
+    if results.network.empty:
+        return None
+    # The rows of the drawing in its order: the script takes names and scores from there.
+    table = results.text.edge_table(results, results.strongest(drawn_network.MAX_EDGES))
+    if "p_method" in table and not (table["p_method"] == "extrapolated").any():
+        table = table.drop(columns="p_method")
+    columns = [column for column in table.columns if column not in ("source", "target")]
+    # The drawing's scores have the four digits that a column of the table keeps, or are missing.
+    drawn = {results.strength} if _is_decimal(results, table) else set()
+    return PageSection(
+        id="edges",
+        title=f"Strongest {results.text.edges}",
+        template="section_edges.html.j2",
+        values={
+            "headings": [*_ends(results), *(results.text.column(column) for column in columns)],
+            "rows": _rows(table.head(FIRST_ROWS), columns),
+            "data": {
+                "rows_a_page": FIRST_ROWS,
+                "columns": [
+                    pack_column(table[column], in_drawing=column in drawn) for column in columns
+                ],
+            },
+            "shown": len(table),
+            "total": len(results.network),
+            "strength": results.text.column(results.strength) if results.strength else "",
+            "n_bootstraps": (results.parameters.get("bootstraps") or {}).get("number")
+            if "support" in table
+            else None,
+            "words": results.text,
+        },
+        scripts=(
+            "datatables.min.js", "searchable_table.js", "network_data.js", "packed_columns.js",
+            "table_columns.js", "edges_table.js",
+        ),
+    )  # fmt: skip
+
+
+def _is_decimal(results: Results, table: pd.DataFrame) -> bool:
+    if results.strength not in table or table[results.strength].dtype.kind != "f":
+        return False
+    return not np.isinf(table[results.strength]).any()
+
+
+def _ends(results: Results) -> list[str]:
+    if results.regulators:
+        return [results.text.regulator, results.text.target or "target"]
+    if results.directed:
+        return ["source", "target"]
+    item = results.text.item
+    return [f"{item} 1", f"{item} 2"]
+
+
+def _rows(table: pd.DataFrame, columns: list[str]) -> list[list[str]]:
+    """The cells of each edge as the script writes them."""
+    kinds = {column: table[column].dtype.kind for column in columns}
+    return [
+        [str(record["source"]), str(record["target"])]
+        + [_shown(record[column], kinds[column]) for column in columns]
+        for record in table.to_dict("records")
+    ]
+
+
+def _shown(value: Any, kind: str) -> str:
+    if kind in "iu":
+        return count(value)
+    return number(to_digits(value), 4, pad=True) if kind == "f" else str(value)
+
+
+# How the ranking and the network do against a gold standard.
+
+RANKING = {
+    "aupr": "area under the precision-recall curve (AUPR)",
+    "random_aupr": "the same for a random ranking",
+    "auroc": "area under the ROC curve (AUROC); random: 0.5",
+    "n_gold_edges": "edges in the gold standard",
+    "n_candidates": "candidate edges",
+    "n_ranked": "candidate edges that the ranking places",
+}
+NETWORK = {
+    "precision": "precision: share of the network's edges that are true",
+    "recall": "recall: share of the true edges that are in the network",
+    "sensitivity": "sensitivity",
+    "specificity": "specificity: share of the untrue pairs left out",
+    "true_positives": "true edges in the network",
+    "false_positives": "untrue edges in the network",
+    "true_negatives": "untrue pairs left out",
+    "false_negatives": "true edges left out",
+}
+
+
+def evaluation_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
+    """Two small tables, None without a gold standard."""
+    if not results.evaluation:
+        return None
+    network = results.evaluation.get("network") or {}
+    if network.get("sensitivity") == network.get("recall"):
+        network = {key: value for key, value in network.items() if key != "sensitivity"}
+    return PageSection(
+        id="evaluation",
+        title="Against the gold standard",
+        template="section_evaluation.html.j2",
+        values={
+            "rule": results.evaluation.get("rule", ""),
+            "ranked": results.text.ranking,
+            "ranking": _named(RANKING, results.evaluation),
+            "network": _named(NETWORK, network),
+        },
+    )
+
+
+def _named(names: dict[str, str], values: dict[str, Any]) -> list[tuple[str, str]]:
+    found = [(label, values[key]) for key, label in names.items() if values.get(key) is not None]
+    return [(label, count(v) if isinstance(v, int) else number(v, 4)) for label, v in found]
