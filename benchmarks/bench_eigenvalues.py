@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pairtile.gpu.device import Device, choose, threads
 from pairtile.methods.multimodal_correlation.eigenvalues import NetworkEigenvalues
-from pairtile.methods.multimodal_correlation.random_matrix import random_matrix_threshold
+from pairtile.methods.multimodal_correlation.thresholds import RankedPairs, random_matrix_threshold
 
 from benchmarks.machine import write
 
@@ -85,7 +85,7 @@ def _walk(device: Device, genes: int = 3000, samples: int = 30) -> dict[str, Any
     """A whole threshold search."""
     i, j, r = modules_and_noise(genes, samples, seed=4)
     start = time.perf_counter()
-    found = random_matrix_threshold(i, j, r, genes, device=device)
+    found = random_matrix_threshold(RankedPairs.of(i, j, r, genes), device=device)
     return {
         "genes": genes,
         "samples": samples,

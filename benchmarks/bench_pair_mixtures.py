@@ -21,7 +21,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from pairtile.gpu.device import Device, choose, threads
-from pairtile.methods.multimodal_correlation.pair_mixtures import MixtureSettings, PairMixtures
+from pairtile.methods.multimodal_correlation.config import (
+    MixtureEstimatorConfig,
+    MultimodalCorrelationConfig,
+)
+from pairtile.methods.multimodal_correlation.mixtures import PairMixtures
 
 CASES: dict[str, tuple[int, int, dict[str, Any]]] = {
     "sound_188": (7050, 188, {}),
@@ -43,6 +47,13 @@ def run(backend: str, cases: list[str] | None = None, genes: int | None = None) 
     result["peak_host_memory_bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     result["peak_device_memory_bytes"] = device.peak_bytes()
     return result
+
+
+def mixture_config(compatibility: str = "none", **estimator: Any) -> MultimodalCorrelationConfig:
+    """The settings of an analysis, unchecked: benchmarks also keep modes of two samples."""
+    return MultimodalCorrelationConfig.model_construct(
+        compatibility=compatibility, estimator=MixtureEstimatorConfig.model_construct(**estimator)
+    )
 
 
 def expression(
@@ -68,7 +79,7 @@ def _case(name: str, device: Device, genes: int | None) -> dict[str, Any]:
     values = expression(n_genes, n_samples, *many)
     keys = np.random.default_rng(2).integers(0, 2**63, n_genes).astype(np.uint64)
     start = time.perf_counter()
-    engine = PairMixtures(values, keys, MixtureSettings(**differing), device)
+    engine = PairMixtures(values, keys, mixture_config(**differing), device)
     prepared = time.perf_counter() - start
     everything = np.arange(n_genes)
     engine.tile(everything[:40], everything[:40], upper=True)  # compiles

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from pairtile.gpu.device import Device, choose
-from pairtile.methods.multimodal_correlation.pair_mixtures import MixtureSettings
 from pairtile.methods.multimodal_correlation.plain_correlation import PlainCorrelation
 
+from benchmarks.bench_pair_mixtures import mixture_config
 from benchmarks.machine import timed, write
 
 SIZES = {"cpu": (1_536, 1_000), "cuda": (20_000, 1_000)}
@@ -74,7 +74,7 @@ def _case(
 ) -> dict[str, Any]:
     kind, missing, outliers, modules = case
     values = expression(genes, samples, modules, missing)
-    wanted = MixtureSettings(clustering="none", correlation=kind, outliers_before=outliers)
+    wanted = mixture_config(clustering="none", correlation=kind, outliers_before=outliers)
     threads = 1 if device.backend == "cpu" else None
     clock = time.process_time if device.backend == "cpu" else time.perf_counter
     begin = clock()

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from pairtile.gpu.device import Device, choose
-from pairtile.methods.multimodal_correlation.pair_mixtures import MixtureSettings, PairMixtures
+from pairtile.methods.multimodal_correlation.mixtures import PairMixtures
 from pairtile.simulate.modes import ModesSimulation, adjusted_rand_index, simulate_modes
 
+from benchmarks.bench_pair_mixtures import mixture_config
 from benchmarks.machine import write
 
 PAIRS = 200
@@ -56,7 +57,7 @@ class Recovery(NamedTuple):
 
 def recovery(simulation: ModesSimulation, device: Device, **how: Any) -> Recovery:
     """Find the modes of each planted pair; no mode is too small or too weak to be kept."""
-    settings = MixtureSettings(**{"min_samples": 2, "min_correlation": 0.0} | how)
+    settings = mixture_config(**{"min_samples": 2, "min_correlation": 0.0} | how)
     values, n_pairs = simulation.values, len(simulation.labels)
     keys = np.random.default_rng(1).integers(0, 2**64, len(values), dtype=np.uint64)
     mixtures = PairMixtures(values, keys, settings, device)

@@ -208,6 +208,15 @@ def test_an_undirected_network_is_judged_on_pairs() -> None:
     assert (found["false_negatives"], found["true_negatives"]) == (0, 3)
 
 
+def test_an_edge_with_several_rows_counts_once() -> None:
+    once = pd.DataFrame({"source": ["b", "c", "d"], "target": ["a", "b", "a"]})
+    modes = once.iloc[[0, 2, 1, 0]]
+    expected = evaluate(PERFECT, GOLD, genes=GENES, network=once, network_directed=False)
+    found = evaluate(PERFECT, GOLD, genes=GENES, network=modes, network_directed=False)
+    assert expected["network"]["verdicts"] == "++-"
+    assert found["network"] == expected["network"] | {"verdicts": "+-++"}
+
+
 def test_an_empty_network_has_no_precision() -> None:
     found = evaluate(PERFECT, GOLD, genes=GENES, network=PERFECT[:0])["network"]
     assert found["precision"] is None

@@ -10,11 +10,11 @@ import pytest
 from naive_mixtures import naive_modes
 from numpy.typing import NDArray
 from pairtile.gpu.device import choose
-from pairtile.methods.multimodal_correlation.pair_mixtures import (
-    MixtureSettings,
-    Modes,
-    PairMixtures,
+from pairtile.methods.multimodal_correlation.config import (
+    MixtureEstimatorConfig,
+    MultimodalCorrelationConfig,
 )
+from pairtile.methods.multimodal_correlation.mixtures import Modes, PairMixtures
 from pairtile.simulate.modes import simulate_modes
 
 both_backends = pytest.mark.parametrize(
@@ -22,6 +22,13 @@ both_backends = pytest.mark.parametrize(
 )
 
 Floats = NDArray[np.float64]
+
+
+def mixture_config(compatibility: str = "none", **estimator: Any) -> MultimodalCorrelationConfig:
+    """The settings of an analysis, unchecked: tests also go beyond what a configuration may say."""
+    return MultimodalCorrelationConfig.model_construct(
+        compatibility=compatibility, estimator=MixtureEstimatorConfig.model_construct(**estimator)
+    )
 
 
 def keys_of(n: int, seed: int = 0) -> NDArray[np.uint64]:
@@ -33,13 +40,14 @@ def modes_of(
     backend: str = "cpu",
     keys: NDArray[np.uint64] | None = None,
     threads: int | None = None,
+    seed: int = 0,
     **how: Any,
 ) -> Modes:
     """All pairs of a table; every mode of five samples or more is kept unless told otherwise."""
-    chosen = MixtureSettings(**{"min_samples": 5, "min_correlation": 0.0} | how)
+    chosen = mixture_config(**{"min_samples": 5, "min_correlation": 0.0} | how)
     keys = keys_of(len(values)) if keys is None else keys
     genes = np.arange(len(values))
-    mixtures = PairMixtures(values, keys, chosen, choose(backend), threads)
+    mixtures = PairMixtures(values, keys, chosen, choose(backend), seed, threads)
     return mixtures.tile(genes, genes, upper=True)
 
 
@@ -69,19 +77,20 @@ def mixed_table(seed: int = 1) -> Floats:
     return values
 
 
-def agreement(values: Floats, backend: str, **how: Any) -> tuple[int, int, float]:
+def agreement(values: Floats, backend: str, seed: int = 0, **how: Any) -> tuple[int, int, float]:
     """Pairs whose modes have the samples of the reference, all pairs, and the worst likelihood."""
-    chosen = MixtureSettings(**{"min_samples": 5, "min_correlation": 0.0} | how)
+    chosen = mixture_config(**{"min_samples": 5, "min_correlation": 0.0} | how)
     keys = keys_of(len(values))
-    got = modes_of(values, backend, keys, **how)
+    kinc = chosen.compatibility == "kinc"
+    got = modes_of(values, backend, keys, seed=seed, **how)
     who = members(got, values.shape[1])
     out = np.unpackbits(got.outliers, axis=1)[:, : values.shape[1]].astype(bool)
     alike = pairs = 0
     worst = 0.0
     for i in range(len(values)):
         for j in range(i + 1, len(values)):
-            x, y = (j, i) if chosen.kinc or keys[j] < keys[i] else (i, j)
-            want = naive_modes(values[x], values[y], int(keys[x]), int(keys[y]), chosen)
+            x, y = (j, i) if kinc or keys[j] < keys[i] else (i, j)
+            want = naive_modes(values[x], values[y], int(keys[x]), int(keys[y]), chosen, seed)
             rows = np.flatnonzero((got.row == i) & (got.column == j))
             pairs += 1
             if len(rows) != len(want.modes):
@@ -98,6 +107,6 @@ def agreement(values: Floats, backend: str, **how: Any) -> tuple[int, int, float
                 if np.isfinite(want.log_likelihood):
                     gap = abs(float(got.log_likelihood[row]) - want.log_likelihood)
                     worst = max(worst, gap)
-                    if not chosen.kinc:
+                    if not kinc:
                         assert got.criterion[row] == pytest.approx(want.criterion, abs=0.1)
     return alike, pairs, worst

@@ -10,7 +10,7 @@ import numpy as np
 import statsmodels.api as sm
 from numpy.typing import NDArray
 from pairtile.io.annotations import Condition
-from pairtile.methods.multimodal_correlation.mode_samples import ModeSamples
+from pairtile.methods.multimodal_correlation.modes import ModeSamples
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.oneway import anova_oneway

@@ -17,22 +17,22 @@ def tukey_outliers(values):
     return (values < quartile_1 - reach) | (values > quartile_3 + reach)
 
 
-def usable_samples(values, settings):
+def usable_samples(values, estimator):
     """Observed, and between the least and the largest expression."""
     usable = np.isfinite(values)
-    if settings.min_expression is not None:
-        usable &= values >= settings.min_expression
-    if settings.max_expression is not None:
-        usable &= values <= settings.max_expression
+    if estimator.min_expression is not None:
+        usable &= values >= estimator.min_expression
+    if estimator.max_expression is not None:
+        usable &= values <= estimator.max_expression
     return usable
 
 
-def members_and_outliers(x, y, settings):
+def members_and_outliers(x, y, estimator):
     """bool masks of a pair's samples: those of its mode, and those taken away as outliers."""
-    members = usable_samples(x, settings) & usable_samples(y, settings)
+    members = usable_samples(x, estimator) & usable_samples(y, estimator)
     outliers = np.zeros_like(members)
     at = np.flatnonzero(members)
-    if settings.outliers_before and len(at):
+    if estimator.outliers_before and len(at):
         outliers[at] = tukey_outliers(x[at]) | tukey_outliers(y[at])
     return members & ~outliers, outliers
 
@@ -53,15 +53,15 @@ def correlation(x, y, kind):
     return math.copysign(size, xy)
 
 
-def plain_mode(x, y, settings):
+def plain_mode(x, y, estimator):
     """A pair's only mode: r, members, outliers; r None for too few samples, NaN if undefined."""
-    members, outliers = members_and_outliers(x, y, settings)
-    if members.sum() < max(settings.min_samples, 2):
+    members, outliers = members_and_outliers(x, y, estimator)
+    if members.sum() < max(estimator.min_samples, 2):
         return None, members, outliers
-    return correlation(x[members], y[members], settings.correlation), members, outliers
+    return correlation(x[members], y[members], estimator.correlation), members, outliers
 
 
-def sample_string(x, y, settings, members, outliers):
+def sample_string(x, y, members, outliers):
     """KINC's: 1 in the mode, 7 an outlier, 9 missing in either gene, 6 out of range."""
     missing = ~(np.isfinite(x) & np.isfinite(y))
     letters = np.where(members, "1", np.where(outliers, "7", np.where(missing, "9", "6")))

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pairtile.methods.multimodal_correlation import mixture_settings as constants
-from pairtile.methods.multimodal_correlation.pair_mixtures import MixtureSettings
+from pairtile.methods.multimodal_correlation import mixtures as constants
+from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
 from scipy import stats
 from scipy.special import logsumexp
 
@@ -227,43 +227,48 @@ def correlation(x: Floats, y: Floats, kind: str) -> float:
 
 
 def best_mixture(
-    points: Floats, settings: MixtureSettings, stream: int
+    points: Floats, config: MultimodalCorrelationConfig, stream: int
 ) -> tuple[Mixture | None, float]:
     """The fit of least criterion, and that criterion."""
+    settings, kinc = config.estimator, config.compatibility == "kinc"
     best, least = None, float("nan")
     for k in range(settings.min_clusters, settings.max_clusters + 1):
         try:
-            if settings.kinc:
-                mixture = fit_as_kinc(points, k)
-            else:
-                mixture = fit(points, k, stream, settings.restarts)
+            restarts = settings.restarts
+            mixture = fit_as_kinc(points, k) if kinc else fit(points, k, stream, restarts)
         except Failed:
             continue
-        value = criterion(mixture, len(points), settings.criterion, settings.kinc)
+        value = criterion(mixture, len(points), settings.criterion, kinc)
         if best is None or value < least:
             best, least = mixture, value
     return best, least
 
 
 def naive_modes(
-    x: Floats, y: Floats, key_x: int, key_y: int, settings: MixtureSettings
+    x: Floats,
+    y: Floats,
+    key_x: int,
+    key_y: int,
+    config: MultimodalCorrelationConfig,
+    seed: int = 0,
 ) -> PairModes:
     """The modes of one pair; x has the smaller key (with KINC's rules: the larger number).
 
     x, y: float64 (samples,), NaN where missing
     """
+    settings, kinc = config.estimator, config.compatibility == "kinc"
     low = -np.inf if settings.min_expression is None else settings.min_expression
     high = np.inf if settings.max_expression is None else settings.max_expression
     inside = np.isfinite(x) & np.isfinite(y)
     inside &= (x >= low) & (x <= high) & (y >= low) & (y <= high)
     usable = np.flatnonzero(inside)
-    if settings.kinc:
+    if kinc:
         x, y = (v.astype(np.float32).astype(np.float64) for v in (x, y))
     out = np.zeros(len(x), dtype=bool)
     if len(usable) < max(settings.min_samples, 1):
         return PairModes(0, len(usable), "too_few_samples", [])
     if settings.outliers_before:
-        beyond = tukey(x[usable], settings.kinc) | tukey(y[usable], settings.kinc)
+        beyond = tukey(x[usable], kinc) | tukey(y[usable], kinc)
         out[usable[beyond]] = True
         usable = usable[~beyond]
         if len(usable) < max(settings.min_samples, 1):
@@ -276,15 +281,15 @@ def naive_modes(
     labels, weights = np.zeros(n, dtype=int), np.ones(1)
     if settings.clustering == "gmm":
         points = np.stack([a, b], axis=1)
-        if not settings.kinc:
+        if not kinc:
             largest = np.abs(points).max(axis=0)
             points = points / largest
             points = (points - points.mean(axis=0)) / points.std(axis=0)
-        if not settings.kinc and 1.0 - correlation(a, b, "pearson") ** 2 < constants.DEGENERATE:
+        if not kinc and 1.0 - correlation(a, b, "pearson") ** 2 < constants.DEGENERATE:
             result.problem = "degenerate"
         else:
-            stream = pair_seed(settings.seed, key_x, key_y)
-            mixture, result.criterion = best_mixture(points, settings, stream)
+            stream = pair_seed(seed, key_x, key_y)
+            mixture, result.criterion = best_mixture(points, config, stream)
             if mixture is None:
                 return PairModes(0, n, "failed", [])
             result.log_likelihood = mixture.log_likelihood
@@ -292,11 +297,11 @@ def naive_modes(
             weights = mixture.weights
             result.k = len(weights)
     result.labels = labels.copy()
-    order = np.arange(result.k) if settings.kinc else np.argsort(-weights, kind="stable")
+    order = np.arange(result.k) if kinc else np.argsort(-weights, kind="stable")
     if settings.outliers_after and result.k > 1:
         for k in range(result.k):
             members = np.flatnonzero(labels == k)
-            beyond = tukey(a[members], settings.kinc) | tukey(b[members], settings.kinc)
+            beyond = tukey(a[members], kinc) | tukey(b[members], kinc)
             labels[members[beyond]] = -1
             out[usable[members[beyond]]] = True
     for k in order:

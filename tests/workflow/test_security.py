@@ -25,6 +25,8 @@ from pairtile.engine.state import open_state, write_state
 from pairtile.errors import PairtileError
 from pairtile.io.expression import read_expression
 from pairtile.methods.predictor_pairs.read_input import read_levels
+from pairtile.methods.trajectory_correlation.config_sections import FramesConfig
+from pairtile.methods.trajectory_correlation.read_tables import open_series_table
 from pairtile.methods.trajectory_correlation.read_trajectory import Trajectories
 from pairtile.runtime.files import read_arrays, write_arrays
 from small_trajectories import molecule, store

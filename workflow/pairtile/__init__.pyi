@@ -15,17 +15,16 @@ from .io.regulators import read_regulators as read_regulators
 from .methods.mirna_targets.api import duplex_energy as duplex_energy
 from .methods.mirna_targets.api import mirna_edges as mirna_edges
 from .methods.mirna_targets.api import mirna_targets as mirna_targets
+from .methods.multimodal_correlation.api import ModeCorrelation as ModeCorrelation
+from .methods.multimodal_correlation.api import ModeNetwork as ModeNetwork
+from .methods.multimodal_correlation.api import condition_tests as condition_tests
 from .methods.multimodal_correlation.api import multimodal_correlation as multimodal_correlation
-from .methods.multimodal_correlation.api_conditions import condition_tests as condition_tests
-from .methods.multimodal_correlation.api_mode_correlation import ModeCorrelation as ModeCorrelation
-from .methods.multimodal_correlation.api_mode_network import ModeNetwork as ModeNetwork
-from .methods.multimodal_correlation.api_thresholds import (
+from .methods.multimodal_correlation.api import (
     power_law_threshold as power_law_threshold,
 )
-from .methods.multimodal_correlation.api_thresholds import rmt_threshold as rmt_threshold
-from .methods.multimodal_correlation.power_filter import correlation_power as correlation_power
+from .methods.multimodal_correlation.api import rmt_threshold as rmt_threshold
 from .methods.multimodal_correlation.thresholds import Threshold as Threshold
-from .methods.mutual_information.api import PermutationNull as PermutationNull
+from .methods.multimodal_correlation.thresholds import correlation_power as correlation_power
 from .methods.mutual_information.api import mutual_information as mutual_information
 from .methods.mutual_information.api import permutation_null as permutation_null
 from .methods.mutual_information.api_network import clr as clr

@@ -1,5 +1,5 @@
 # Tables that a method has beside the network: one rule for each such method of the run.
-for TABLE_RULE, (TABLES, ANALYSES) in table_rules(CONFIG.analyses).items():
+for TABLE_RULE, (TABLES, ANALYSES) in method_tables().items():
 
     rule:
         name:
@@ -8,12 +8,12 @@ for TABLE_RULE, (TABLES, ANALYSES) in table_rules(CONFIG.analyses).items():
             plan=f"{ANALYSIS}/plan.json",
             state=f"{ANALYSIS}/state",
             items_table=f"{ANALYSIS}/items.parquet",
-            null=planned("null"),
+            null=null_file,
             pairs=f"{ANALYSIS}/pairs.parquet",
             summaries=f"{ANALYSIS}/chunks.npz",
             network=f"{ANALYSIS}/network.parquet",
             scores=f"{ANALYSIS}/scores.npz",
-            network_data=the("network_data"),
+            network_data=network_data_file,
             inputs=later_inputs("table_inputs"),
             others=other_results,
         output:

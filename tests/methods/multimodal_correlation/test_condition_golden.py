@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 from pairtile.io.annotations import ConditionEntry, read_annotations
-from pairtile.methods.multimodal_correlation.condition_enrichment import upper_tail
-from pairtile.methods.multimodal_correlation.condition_tests import (
+from pairtile.methods.multimodal_correlation.conditions import (
     ConditionTest,
     ConditionTests,
     condition_tests,
+    upper_tail,
 )
-from pairtile.methods.multimodal_correlation.mode_samples import ModeSamples
+from pairtile.methods.multimodal_correlation.modes import ModeSamples
 
 LABELS = {
     "Treatment": ("Heat", "Control"),

@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from pairtile.methods.multimodal_correlation.condition_networks import condition_networks
-from pairtile.methods.multimodal_correlation.condition_tests import ConditionTest, ConditionTests
+from pairtile.methods.multimodal_correlation.conditions import (
+    ConditionTest,
+    ConditionTests,
+    condition_networks,
+)
 
 NAN = float("nan")
 

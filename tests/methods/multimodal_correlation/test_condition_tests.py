@@ -9,10 +9,14 @@ from naive_conditions import enrichment_p, hypergeometric_tail
 from naive_conditions import regression as naive_regression
 from numpy.typing import NDArray
 from pairtile.io.annotations import Condition
-from pairtile.methods.multimodal_correlation.condition_enrichment import enrichment, upper_tail
-from pairtile.methods.multimodal_correlation.condition_regression import regression
-from pairtile.methods.multimodal_correlation.condition_tests import condition_tests, unique_names
-from pairtile.methods.multimodal_correlation.mode_samples import ModeSamples, packed_masks
+from pairtile.methods.multimodal_correlation.conditions import (
+    condition_tests,
+    enrichment,
+    regression,
+    unique_names,
+    upper_tail,
+)
+from pairtile.methods.multimodal_correlation.modes import ModeSamples, packed_masks
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 

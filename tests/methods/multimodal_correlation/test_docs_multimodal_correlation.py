@@ -8,23 +8,28 @@ import numpy as np
 import pandas as pd
 import pytest
 from documents import section_of_page
+from mixture_modes import mixture_config
 from pairtile.config.models import ConfigModel
 from pairtile.config.preprocess import ExpressionAnalysis
-from pairtile.methods.multimodal_correlation import mixture_settings
+from pairtile.gpu.device import choose
+from pairtile.methods.multimodal_correlation import mixtures
 from pairtile.methods.multimodal_correlation.config import (
-    MixtureEstimator,
+    ConditionConfig,
+    ConditionNetworksConfig,
+    MixtureEstimatorConfig,
+    ModulesConfig,
     MultimodalCorrelationConfig,
+    PowerConfig,
+    ThresholdConfig,
 )
-from pairtile.methods.multimodal_correlation.config_conditions import Condition, ConditionNetworks
-from pairtile.methods.multimodal_correlation.config_modules import Modules
-from pairtile.methods.multimodal_correlation.config_threshold import Power, Threshold
 from pairtile.methods.multimodal_correlation.kinc_text import (
     MINIMAL_COLUMNS,
     TEXT_COLUMNS,
     TIDY_COLUMNS,
 )
-from pairtile.methods.multimodal_correlation.power_filter import correlation_power
-from pairtile.methods.multimodal_correlation.report_pictures import FIGURES
+from pairtile.methods.multimodal_correlation.report_figures import FIGURES
+from pairtile.methods.multimodal_correlation.score import MultimodalCorrelation
+from pairtile.methods.multimodal_correlation.thresholds import correlation_power
 from pairtile.runtime.files import read_json
 from paths import ROOT
 from workflow_runs import Analysis, write_data
@@ -41,7 +46,15 @@ def part(heading: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "section", [MixtureEstimator, Threshold, Power, ConditionNetworks, Condition, Modules]
+    "section",
+    [
+        MixtureEstimatorConfig,
+        ThresholdConfig,
+        PowerConfig,
+        ConditionNetworksConfig,
+        ConditionConfig,
+        ModulesConfig,
+    ],
 )
 def test_every_setting_is_explained(section: type[ConfigModel]) -> None:
     for key in section.model_fields:
@@ -57,17 +70,17 @@ def test_every_key_of_its_own_is_named() -> None:
 def test_constants_of_the_fit_are_those_that_are_used() -> None:
     text = part("## Mixture")
     for words in (
-        f"ridge of {mixture_settings.RIDGE:g} is added",
-        f"fewer than {mixture_settings.LEAST_SAMPLES:g} samples (sum of its gamma)",
-        f"Every start gets {mixture_settings.SHORT_STEPS} EM steps",
-        f"less than {mixture_settings.TOLERANCE:.0e} bits".replace("e-0", "e-"),
-        f"or after {mixture_settings.LIMIT} steps",
-        f"1 - r² below {mixture_settings.DEGENERATE:.0e}".replace("e-0", "e-"),
+        f"ridge of {mixtures.RIDGE:g} is added",
+        f"fewer than {mixtures.LEAST_SAMPLES:g} samples (sum of its gamma)",
+        f"Every start gets {mixtures.SHORT_STEPS} EM steps",
+        f"less than {mixtures.TOLERANCE:.0e} bits".replace("e-0", "e-"),
+        f"or after {mixtures.LIMIT} steps",
+        f"1 - r² below {mixtures.DEGENERATE:.0e}".replace("e-0", "e-"),
     ):
         assert words in text, words
-    assert f"{mixture_settings.PRIOR_SCATTER:g} / K is added to a mode's sum of squares" in text
-    assert mixture_settings.PRIOR_SAMPLES == 0
-    assert f"{mixture_settings.KINC_LIMIT} steps" in part("## KINC's results and these")
+    assert f"{mixtures.PRIOR_SCATTER:g} / K is added to a mode's sum of squares" in text
+    assert mixtures.PRIOR_SAMPLES == 0
+    assert f"{mixtures.KINC_LIMIT} steps" in part("## KINC's results and these")
 
 
 def test_table_of_power_is_that_of_the_filter() -> None:
@@ -94,10 +107,9 @@ def test_columns_of_the_kinc_texts_are_named() -> None:
 
 
 def test_columns_of_the_modes_are_those_that_are_stored() -> None:
-    estimator = pytest.importorskip("pairtile.methods.multimodal_correlation.score")
-    section = {"estimator": {"clustering": "gmm"}}
     state = {"values": np.zeros((2, 9))}
-    stored = estimator.MultimodalCorrelationConfig(section, state, None, "float32").schema().names
+    opened = MultimodalCorrelation(mixture_config(), state, choose("cpu"), "float32")
+    stored = opened.schema().names
     table = PAGE[
         PAGE.index("\n### Modes: `pairs.parquet`\n") : PAGE.index("\n### Network of modes")
     ]

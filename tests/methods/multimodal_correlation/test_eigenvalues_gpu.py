@@ -7,7 +7,7 @@ import pytest
 from naive_random_matrix import modules_and_noise
 from pairtile.gpu.device import choose
 from pairtile.methods.multimodal_correlation.eigenvalues import NetworkEigenvalues
-from pairtile.methods.multimodal_correlation.random_matrix import random_matrix_threshold
+from pairtile.methods.multimodal_correlation.thresholds import RankedPairs, random_matrix_threshold
 
 pytestmark = pytest.mark.gpu
 
@@ -30,7 +30,7 @@ def test_threshold_and_curve_are_those_of_the_cpu():
     genes = 1600
     i, j, r = modules_and_noise(genes, 30, seed=4)
     found, expected = (
-        random_matrix_threshold(i, j, r, genes, device=choose(backend))
+        random_matrix_threshold(RankedPairs.of(i, j, r, genes), device=choose(backend))
         for backend in ("cuda", "cpu")
     )
     assert expected.threshold is not None

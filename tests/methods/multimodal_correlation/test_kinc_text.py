@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from pairtile.methods.multimodal_correlation import kinc_samples, kinc_text
-from pairtile.methods.multimodal_correlation.kinc_samples import sample_strings, tukey_outliers
+from pairtile.methods.multimodal_correlation import kinc_text
 from pairtile.methods.multimodal_correlation.kinc_text import (
     EdgeTest,
     ModeEdges,
+    sample_strings,
+    tukey_outliers,
     write_kinc_minimal,
     write_kinc_text,
     write_kinc_tidy,
@@ -149,7 +150,7 @@ def test_blocks_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
     masks = network.samples, network.outliers
     whole = sample_strings(*genes, *masks, network.values, network.rules)
     for cells in (1, 13 * 7, 13 * 39):
-        monkeypatch.setattr(kinc_samples, "_CELLS", cells)
+        monkeypatch.setattr(kinc_text, "_CELLS", cells)
         parts = sample_strings(*genes, *masks, network.values, network.rules)
         np.testing.assert_array_equal(parts, whole)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from naive_conditions import missing_by_label_p, missing_p, welch_p
 from pairtile.io.annotations import Condition
-from pairtile.methods.multimodal_correlation.mode_bias import mode_bias
-from pairtile.methods.multimodal_correlation.mode_samples import ModeSamples
+from pairtile.methods.multimodal_correlation.conditions import mode_bias
+from pairtile.methods.multimodal_correlation.modes import ModeSamples
 
 
 def labels(cells: list[str], name: str = "T") -> Condition:

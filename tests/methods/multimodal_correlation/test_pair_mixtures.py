@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,11 +13,14 @@ from mixture_modes import (
     keys_of,
     members,
     mixed_table,
+    mixture_config,
     modes_of,
 )
 from pairtile.gpu.device import choose
-from pairtile.methods.multimodal_correlation.mixture_genes import mixture_genes
-from pairtile.methods.multimodal_correlation.pair_mixtures import MixtureSettings, PairMixtures
+from pairtile.methods.multimodal_correlation.mixtures import (
+    PairMixtures,
+    mixture_genes,
+)
 from pairtile.simulate.modes import simulate_modes
 
 
@@ -251,33 +252,7 @@ def test_genes_are_prepared_as_documented() -> None:
     np.testing.assert_allclose(np.exp(genes.log_n), [1, 1, 2, 3, 4, 5])
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"clustering": "kmeans"}, "clustering is 'kmeans'"),
-        ({"correlation": "kendall"}, "correlation is 'kendall'"),
-        ({"criterion": "hqc"}, "criterion is 'hqc'"),
-        ({"compatibility": "KINC"}, "compatibility is 'KINC'"),
-        ({"min_clusters": 3, "max_clusters": 2}, "min_clusters and max_clusters are 3 and 2"),
-        ({"max_clusters": 6}, "expected 1 to 5"),
-        ({"min_correlation": 0.9, "max_correlation": 0.5}, "min_correlation and max_correlation"),
-        ({"min_samples": 0}, "min_samples is 0"),
-        ({"restarts": 0}, "restarts is 0"),
-        ({"restarts": 2000}, "restarts is 2000"),
-    ],
-)
-def test_settings_out_of_range_are_named(change: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        MixtureSettings(**change)
-
-
-def test_settings_are_read_from_a_section() -> None:
-    section = {"estimator": {"clustering": "gmm", "min_samples": 25}, "compatibility": "kinc"}
-    chosen = MixtureSettings.from_section(section, seed=4)
-    assert chosen == MixtureSettings(min_samples=25, compatibility="kinc", seed=4)
-
-
 def test_gene_numbers_out_of_range_are_named() -> None:
-    mixtures = PairMixtures(mixed_table(), keys_of(16), MixtureSettings(), choose("cpu"))
+    mixtures = PairMixtures(mixed_table(), keys_of(16), mixture_config(), choose("cpu"))
     with pytest.raises(ValueError, match="columns hold gene numbers outside 0 to 15"):
         mixtures.tile(np.arange(3), np.array([16]), upper=False)

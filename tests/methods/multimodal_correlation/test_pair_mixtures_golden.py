@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from mixture_modes import mixture_config
 from numpy.typing import NDArray
 from pairtile.gpu.device import choose
-from pairtile.methods.multimodal_correlation.pair_mixtures import (
-    MixtureSettings,
+from pairtile.methods.multimodal_correlation.mixtures import (
     Modes,
     PairMixtures,
 )
@@ -45,7 +45,7 @@ def table(shared: Path, name: str) -> NDArray[np.float64]:
 
 def kinc_modes(shared: Path, name: str, backend: str, **how: Any) -> Modes:
     values = table(shared, name)
-    chosen = MixtureSettings(**{"correlation": "pearson", "compatibility": "kinc"} | how)
+    chosen = mixture_config(**{"correlation": "pearson", "compatibility": "kinc"} | how)
     genes = np.arange(len(values))
     keys = genes.astype(np.uint64)
     return PairMixtures(values, keys, chosen, choose(backend)).tile(genes, genes, upper=True)
@@ -151,7 +151,7 @@ def test_starts_that_collide_hide_the_modes_as_in_kinc(backend: str) -> None:
     how = {"min_samples": 10, "min_correlation": 0.0, "min_clusters": 2, "max_clusters": 2}
     sizes = {}
     for compatibility in ("kinc", "none"):
-        chosen = MixtureSettings(compatibility=compatibility, **how)
+        chosen = mixture_config(compatibility=compatibility, **how)
         mixtures = PairMixtures(values, genes.astype(np.uint64), chosen, choose(backend))
         sizes[compatibility] = mixtures.tile(genes, genes, upper=True).n_samples.tolist()
     assert len(sizes["kinc"]) == 1

@@ -7,14 +7,11 @@ from dataclasses import fields
 import numpy as np
 import pandas as pd
 import pytest
+from mixture_modes import mixture_config
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import choose
-from pairtile.methods.multimodal_correlation import pair_mixtures_cuda
-from pairtile.methods.multimodal_correlation.pair_mixtures import (
-    MixtureSettings,
-    Modes,
-    PairMixtures,
-)
+from pairtile.methods.multimodal_correlation import mixtures
+from pairtile.methods.multimodal_correlation.mixtures import Modes, PairMixtures
 
 pytestmark = pytest.mark.gpu
 
@@ -41,10 +38,9 @@ def keys_of(values, seed=0):
     return np.random.default_rng(seed).integers(0, 2**63, len(values)).astype(np.uint64)
 
 
-def modes(backend, values, settings, rows=None, columns=None, keys=None):
-    engine = PairMixtures(
-        values, keys_of(values) if keys is None else keys, settings, choose(backend)
-    )
+def modes(backend, values, settings, rows=None, columns=None, keys=None, seed=0):
+    keys = keys_of(values) if keys is None else keys
+    engine = PairMixtures(values, keys, settings, choose(backend), seed)
     if rows is None:
         everything = np.arange(len(values))
         return engine.tile(everything, everything, upper=True)
@@ -74,7 +70,7 @@ def assert_gpu_agrees(values, settings, *tile, **options):
     ("missing", "ties"), [(0.0, False), (0.1, True)], ids=["complete", "missing and ties"]
 )
 def test_gpu_agrees_with_cpu(clustering, correlation, compatibility, missing, ties):
-    settings = MixtureSettings(
+    settings = mixture_config(
         clustering=clustering, correlation=correlation, compatibility=compatibility, **EVERY
     )
     found = assert_gpu_agrees(table(1, 24, 70, missing, ties), settings)
@@ -85,14 +81,14 @@ def test_gpu_agrees_with_cpu(clustering, correlation, compatibility, missing, ti
 @pytest.mark.parametrize("criterion", ["aic", "bic", "icl"])
 @pytest.mark.parametrize("restarts", [1, 7])
 def test_every_criterion_and_number_of_restarts(criterion, restarts):
-    settings = MixtureSettings(criterion=criterion, restarts=restarts, seed=11, **EVERY)
-    assert_gpu_agrees(table(2, 16, 61, 0.03), settings)
+    settings = mixture_config(criterion=criterion, restarts=restarts, **EVERY)
+    assert_gpu_agrees(table(2, 16, 61, 0.03), settings, seed=11)
 
 
 @pytest.mark.parametrize(("fewest", "most"), [(1, 1), (1, 2), (2, 2), (3, 4), (5, 5)])
 @pytest.mark.parametrize("compatibility", ["none", "kinc"])
 def test_any_range_of_clusters(fewest, most, compatibility):
-    settings = MixtureSettings(
+    settings = mixture_config(
         min_clusters=fewest, max_clusters=most, compatibility=compatibility, **EVERY
     )
     found = assert_gpu_agrees(table(3, 16, 80), settings)
@@ -106,7 +102,7 @@ def test_outliers(before, after, compatibility):
     values = table(4, 16, 90)
     random = np.random.default_rng(5)
     values += np.where(random.random(values.shape) < 0.04, 30 * random.normal(size=90), 0.0)
-    settings = MixtureSettings(
+    settings = mixture_config(
         outliers_before=before, outliers_after=after, compatibility=compatibility, **EVERY
     )
     found = assert_gpu_agrees(values, settings)
@@ -115,10 +111,10 @@ def test_outliers(before, after, compatibility):
 
 @pytest.mark.parametrize("n_samples", [1, 2, 3, 8, 31, 32, 33, 64, 65, 188, 300, 1100, 2050])
 def test_any_number_of_samples(n_samples):
-    settings = MixtureSettings(min_samples=2, min_correlation=0.0, max_clusters=3)
+    settings = mixture_config(min_samples=2, min_correlation=0.0, max_clusters=3)
     n_genes = 12 if n_samples < 1000 else 5
     assert_gpu_agrees(table(6, n_genes, n_samples, 0.02), settings)
-    plain = MixtureSettings(clustering="none", min_samples=2, min_correlation=0.0)
+    plain = mixture_config(clustering="none", min_samples=2, min_correlation=0.0)
     assert_gpu_agrees(table(6, n_genes, n_samples, 0.02, ties=True), plain)
     assert_gpu_agrees(table(6, n_genes, n_samples), plain)
 
@@ -143,7 +139,7 @@ def test_awkward_genes(clustering, correlation, compatibility):
     values[17] = np.arange(50) % 2
     values[18, 3] = np.inf
     values[19] = np.where(np.arange(50) < 25, 1.0, -1.0)
-    settings = MixtureSettings(
+    settings = mixture_config(
         clustering=clustering,
         correlation=correlation,
         compatibility=compatibility,
@@ -158,7 +154,7 @@ def test_awkward_genes(clustering, correlation, compatibility):
 
 
 def test_limits_of_expression():
-    settings = MixtureSettings(min_expression=-1.0, max_expression=4.0, **EVERY)
+    settings = mixture_config(min_expression=-1.0, max_expression=4.0, **EVERY)
     found = assert_gpu_agrees(table(8, 14, 90), settings)
     assert found.counts["too_few_samples"] < found.counts["pairs"]
     assert (found.n_usable < 90).all()
@@ -166,35 +162,35 @@ def test_limits_of_expression():
 
 @pytest.mark.parametrize(("least", "most"), [(0.5, 1.0), (0.2, 0.7), (1.0, 1.0)])
 def test_limits_of_correlation(least, most):
-    settings = MixtureSettings(min_samples=12, min_correlation=least, max_correlation=most)
+    settings = mixture_config(min_samples=12, min_correlation=least, max_correlation=most)
     found = assert_gpu_agrees(table(9, 20, 60), settings)
     assert found.counts["modes_below"] > 0
 
 
 def test_rectangles_and_equal_keys():
     values = table(10, 20, 60, 0.05)
-    settings = MixtureSettings(**EVERY)
+    settings = mixture_config(**EVERY)
     assert_gpu_agrees(values, settings, [5, 2, 19], [7, 1, 0, 11])
     equal = np.full(len(values), 3, dtype=np.uint64)
     assert_gpu_agrees(values, settings, [5, 2, 19], [7, 1, 0, 11], keys=equal)
 
 
 def test_nothing_to_pair():
-    settings = MixtureSettings()
+    settings = mixture_config()
     assert len(assert_gpu_agrees(table(11, 4, 40), settings, [], [1, 2])) == 0
     assert len(assert_gpu_agrees(table(11, 1, 40), settings)) == 0
 
 
 def test_gene_numbers_are_checked():
     with pytest.raises(ValueError, match="columns hold gene numbers outside 0 to 3"):
-        modes("cuda", table(12, 4, 40), MixtureSettings(), [0], [4])
+        modes("cuda", table(12, 4, 40), mixture_config(), [0], [4])
 
 
 def test_batches_change_nothing(monkeypatch):
     values = table(13, 30, 60)
-    settings = MixtureSettings(max_clusters=3, **EVERY)
+    settings = mixture_config(max_clusters=3, **EVERY)
     whole = modes("cuda", values, settings)
-    monkeypatch.setattr(pair_mixtures_cuda, "MOST_PAIRS", 50)
+    monkeypatch.setattr(mixtures, "MOST_PAIRS", 50)
     assert_same(modes("cuda", values, settings), whole)
 
 
@@ -202,16 +198,16 @@ def test_batches_are_halved_where_memory_runs_out(monkeypatch):
     import cupy
 
     values = table(14, 60, 40)
-    settings = MixtureSettings(max_clusters=2, **EVERY)
+    settings = mixture_config(max_clusters=2, **EVERY)
     whole = modes("cuda", values, settings)
     sizes = []
-    batch = pair_mixtures_cuda.MixturesCuda._batch
+    batch = mixtures.MixturesCuda._batch
 
     def counted(self, begin, size):
         sizes.append(size)
         return batch(self, begin, size)
 
-    monkeypatch.setattr(pair_mixtures_cuda.MixturesCuda, "_batch", counted)
+    monkeypatch.setattr(mixtures.MixturesCuda, "_batch", counted)
     pool = cupy.get_default_memory_pool()
     try:
         pool.free_all_blocks()
@@ -224,11 +220,11 @@ def test_batches_are_halved_where_memory_runs_out(monkeypatch):
 
 
 def test_more_samples_than_shared_memory_holds():
-    most = pair_mixtures_cuda.most_samples(choose("cuda"))
-    plain = pair_mixtures_cuda.most_samples(choose("cuda"), mixture=False)
+    most = mixtures.most_samples(choose("cuda"))
+    plain = mixtures.most_samples(choose("cuda"), mixture=False)
     assert plain >= most >= 2000
     with pytest.raises(DeviceError, match=f"expected at most {most:,}"):
-        modes("cuda", np.zeros((2, most + 1)), MixtureSettings())
+        modes("cuda", np.zeros((2, most + 1)), mixture_config())
 
 
 @pytest.mark.parametrize("name", ["rice300", "synth"])
@@ -237,6 +233,6 @@ def test_gpu_agrees_with_cpu_on_golden_input(shared, name, compatibility):
     path = shared / "golden/multimodal/inputs" / f"{name}.emx.txt"
     # Without a field for the row names in its header; synth has one.
     values = pd.read_csv(path, sep="\t", index_col=0).to_numpy(dtype=np.float64)
-    settings = MixtureSettings(min_samples=25, min_correlation=0.0, compatibility=compatibility)
+    settings = mixture_config(min_samples=25, min_correlation=0.0, compatibility=compatibility)
     found = assert_gpu_agrees(values[:120], settings)
     assert found.histogram_k[2:].sum() > 50

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from mixture_modes import mixture_config
 from numpy.typing import NDArray
 from pairtile.gpu.device import choose
-from pairtile.methods.multimodal_correlation.pair_mixtures import MixtureSettings, PairMixtures
+from pairtile.methods.multimodal_correlation.mixtures import PairMixtures
 from pairtile.simulate.modes import adjusted_rand_index, simulate_modes
 
 both_backends = pytest.mark.parametrize(
@@ -24,7 +25,7 @@ def found_modes(
     values: NDArray[np.float64], pairs: list[tuple[int, int]], backend: str, **how: Any
 ) -> list[tuple[int, Labels]]:
     """K and the mode of each sample (-1: none) for some pairs of genes."""
-    chosen = MixtureSettings(**{"min_samples": 5, "min_correlation": 0.0} | how)
+    chosen = mixture_config(**{"min_samples": 5, "min_correlation": 0.0} | how)
     keys = np.random.default_rng(1).integers(0, 2**64, len(values), dtype=np.uint64)
     mixtures = PairMixtures(values, keys, chosen, choose(backend))
     result = []

@@ -6,13 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mixture_modes import assert_same, both_backends, keys_of, mixed_table, modes_of
+from mixture_modes import assert_same, both_backends, keys_of, mixed_table, mixture_config, modes_of
 from pairtile.gpu.device import choose
-from pairtile.methods.multimodal_correlation.pair_mixtures import (
-    MixtureSettings,
-    Modes,
-    PairMixtures,
-)
+from pairtile.methods.multimodal_correlation.mixtures import Modes, PairMixtures
 
 
 @both_backends
@@ -63,7 +59,7 @@ def test_order_of_genes_changes_nothing(backend: str, clustering: str, correlati
 @pytest.mark.parametrize("compatibility", ["none", "kinc"])
 def test_tiles_of_any_shape_give_the_same_modes(backend: str, compatibility: str) -> None:
     values, keys = mixed_table(6), keys_of(16)
-    chosen = MixtureSettings(min_samples=5, min_correlation=0.0, compatibility=compatibility)
+    chosen = mixture_config(compatibility, min_samples=5, min_correlation=0.0)
     mixtures = PairMixtures(values, keys, chosen, choose(backend))
     genes = np.arange(16)
     whole = mixtures.tile(genes, genes, upper=True)
@@ -91,5 +87,5 @@ def test_tiles_of_any_shape_give_the_same_modes(backend: str, compatibility: str
 def test_threads_and_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     values = mixed_table(7)
     one = modes_of(values, threads=1)
-    monkeypatch.setattr("pairtile.methods.multimodal_correlation.pair_mixtures_cpu.BLOCK", 7)
+    monkeypatch.setattr("pairtile.methods.multimodal_correlation.mixtures.BLOCK", 7)
     assert_same(one, modes_of(values, threads=4))

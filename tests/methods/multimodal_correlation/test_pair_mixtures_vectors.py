@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from pairtile.methods.multimodal_correlation.kernels.pair_mixtures_start import (
+from pairtile.methods.multimodal_correlation.kernels.mixture_fit import (
     draw,
     mix64,
     pair_seed,
 )
-from pairtile.methods.multimodal_correlation.kernels.pair_mixtures_vectors import (
+from pairtile.methods.multimodal_correlation.kernels.vectors import (
     LANES,
     exp2,
     load,

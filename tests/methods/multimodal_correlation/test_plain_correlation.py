@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies
+from mixture_modes import mixture_config
 from naive_correlation import float32_sums, plain_mode, sample_string
 from pairtile.gpu.device import choose
-from pairtile.methods.multimodal_correlation.pair_mixtures import MixtureSettings, Modes
-from pairtile.methods.multimodal_correlation.plain_correlation import PlainCorrelation
-from pairtile.methods.multimodal_correlation.plain_correlation_cpu import CpuBlocks
+from pairtile.methods.multimodal_correlation.mixtures import Modes
+from pairtile.methods.multimodal_correlation.plain_correlation import CpuBlocks, PlainCorrelation
 
 KINDS = ("pearson", "spearman")
 BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
@@ -25,7 +25,7 @@ ARRAYS = [array.name for array in dataclasses.fields(Modes) if array.type.starts
 def asked(correlation, **changes):
     """Settings with every pair kept, unless said otherwise."""
     given = {"min_samples": 5, "min_correlation": 0.0, "outliers_before": False, **changes}
-    return MixtureSettings(clustering="none", correlation=correlation, **given)
+    return mixture_config(clustering="none", correlation=correlation, **given)
 
 
 def modes_of(values, wanted, backend="cpu", rows=None, columns=None, threads=None):
@@ -68,12 +68,13 @@ def assert_agrees(modes, values, wanted, pairs, tolerance=1e-12):
     """Kept pairs, counts, histograms, masks and moments are those of the naive way."""
     at = {(int(i), int(j)): k for k, (i, j) in enumerate(zip(modes.row, modes.column, strict=True))}
     assert list(at) == sorted(at)
+    least, most = wanted.estimator.min_correlation, wanted.estimator.max_correlation
     counts = dict.fromkeys(modes.counts, 0)
     histogram = np.zeros(200, dtype=int)
     near_edges = 0
     for (row, column), (i, j) in pairs.items():
         x, y = values[i], values[j]
-        r, members, outliers = plain_mode(x, y, wanted)
+        r, members, outliers = plain_mode(x, y, wanted.estimator)
         counts["pairs"] += 1
         counts["too_few_samples"] += r is None
         defined = r is not None and not np.isnan(r)
@@ -83,9 +84,9 @@ def assert_agrees(modes, values, wanted, pairs, tolerance=1e-12):
             near_edges += abs(edge - round(edge)) < 1e-9
             histogram[min(int(edge), 199)] += 1
             counts["degenerate"] += abs(r) > 1.0 - 1e-12
-            counts["modes_below"] += abs(r) < wanted.min_correlation
-            counts["modes_above"] += abs(r) > wanted.max_correlation
-        kept = defined and wanted.min_correlation <= abs(r) <= wanted.max_correlation
+            counts["modes_below"] += abs(r) < least
+            counts["modes_above"] += abs(r) > most
+        kept = defined and least <= abs(r) <= most
         counts["modes_kept"] += kept
         assert ((row, column) in at) == kept, (i, j, r)
         if not kept:
@@ -331,7 +332,7 @@ def test_kinc_without_clustering(shared, table, kind, backend):
             np.unpackbits(m[k], count=values.shape[1]) for m in (modes.samples, modes.outliers)
         ]
         members, outliers = (mask.astype(bool) for mask in masks)
-        assert sample_string(values[x], values[y], wanted, members, outliers) == letters, (x, y)
+        assert sample_string(values[x], values[y], members, outliers) == letters, (x, y)
         assert modes.n_samples[k] == n
         if abs(modes.correlation[k] - r) > 1e-4:
             far += 1

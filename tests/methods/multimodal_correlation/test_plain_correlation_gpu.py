@@ -6,9 +6,9 @@ import dataclasses
 
 import numpy as np
 import pytest
+from mixture_modes import mixture_config
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import choose
-from pairtile.methods.multimodal_correlation.pair_mixtures import MixtureSettings
 from pairtile.methods.multimodal_correlation.plain_correlation import PlainCorrelation
 from pairtile.methods.multimodal_correlation.plain_correlation_cuda import CudaBlocks
 
@@ -29,7 +29,7 @@ def table(genes, samples, missing, seed=0):
 
 
 def modes_of(values, backend, correlation, outliers, **changes):
-    wanted = MixtureSettings(
+    wanted = mixture_config(
         clustering="none",
         correlation=correlation,
         outliers_before=outliers,

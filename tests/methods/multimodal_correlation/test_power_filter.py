@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from pairtile.methods.multimodal_correlation.power_filter import correlation_power, power_filter
+from pairtile.methods.multimodal_correlation.thresholds import correlation_power, power_filter
 from scipy import stats
 from statsmodels.stats.power import normal_power_het
 

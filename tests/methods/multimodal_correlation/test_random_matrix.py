@@ -10,14 +10,15 @@ from pairtile.methods.multimodal_correlation import eigenvalues as eigenvalues_m
 from pairtile.methods.multimodal_correlation.eigenvalues import (
     NetworkEigenvalues,
     PartTooLargeError,
-)
-from pairtile.methods.multimodal_correlation.random_matrix import random_matrix_threshold
-from pairtile.methods.multimodal_correlation.thresholds import RankedPairs, walk
-from pairtile.methods.multimodal_correlation.unfolding import (
     chi_square,
     distinct,
     spacing_density,
     unfolded_spacings,
+)
+from pairtile.methods.multimodal_correlation.thresholds import (
+    RankedPairs,
+    random_matrix_threshold,
+    walk,
 )
 
 CPU = choose("cpu")
@@ -85,7 +86,7 @@ def test_a_part_too_large_for_the_memory_ends_the_walk_with_a_message(monkeypatc
     monkeypatch.setattr(eigenvalues_module, "_LEAST_FREE", 0)
     monkeypatch.setattr(Device, "free_bytes", lambda self: 8 * 200 * 200)
     i, j, r = naive.modules_and_noise(500, 20, seed=1)
-    found = random_matrix_threshold(i, j, r, 500)
+    found = random_matrix_threshold(RankedPairs.of(i, j, r, 500))
     assert found.threshold is None
     assert "GB of memory (CPU)" in found.message
     assert "more memory" in found.message
@@ -168,7 +169,7 @@ def test_a_correlation_equal_to_the_threshold_counts():
 )
 def test_pairs_that_make_no_sense_are_refused(i, j, r):
     with pytest.raises(ValueError, match="expected"):
-        random_matrix_threshold(i, j, r, 3)
+        random_matrix_threshold(RankedPairs.of(i, j, r, 3))
 
 
 def test_the_walk_is_decimal_and_ends_where_the_pairs_end():
@@ -194,7 +195,7 @@ def test_curve_agrees_with_the_plain_way(rule):
     order = np.random.default_rng(1).permutation(i.size)
     swap = order % 2 == 0
     i, j = np.where(swap, j, i)[order], np.where(swap, i, j)[order]
-    found = random_matrix_threshold(i, j, r[order], 220, step=0.01, rule=rule)
+    found = random_matrix_threshold(RankedPairs.of(i, j, r[order], 220), step=0.01, rule=rule)
     steps = found.curve["threshold"].tolist()
     expected = naive.curve(i, j, r[order], 220, steps, rule)
     assert found.curve["genes"].tolist() == [row[1] for row in expected]
@@ -206,7 +207,7 @@ def test_curve_agrees_with_the_plain_way(rule):
 
 def test_threshold_is_the_last_below_the_critical_value_before_a_random_one():
     i, j, r = naive.modules_and_noise(600, 20, seed=4)
-    found = random_matrix_threshold(i, j, r, 600)
+    found = random_matrix_threshold(RankedPairs.of(i, j, r, 600))
     chi = found.curve["chi_square"].to_numpy()
     assert found.threshold is not None
     at = found.curve["threshold"].tolist().index(found.threshold)
@@ -226,10 +227,10 @@ def test_threshold_is_the_last_below_the_critical_value_before_a_random_one():
 
 def test_symmetric_rule_does_not_depend_on_the_order_of_genes_or_pairs():
     i, j, r = naive.modules_and_noise(600, 20, seed=4)
-    expected = random_matrix_threshold(i, j, r, 600)
+    expected = random_matrix_threshold(RankedPairs.of(i, j, r, 600))
     random = np.random.default_rng(5)
     name, order = random.permutation(600), random.permutation(i.size)
-    found = random_matrix_threshold(name[j[order]], name[i[order]], r[order], 600)
+    found = random_matrix_threshold(RankedPairs.of(name[j[order]], name[i[order]], r[order], 600))
     assert found.threshold == expected.threshold
     np.testing.assert_array_equal(found.curve["eigenvalues"], expected.curve["eigenvalues"])
     np.testing.assert_allclose(found.curve["chi_square"], expected.curve["chi_square"], rtol=1e-6)
@@ -238,7 +239,7 @@ def test_symmetric_rule_does_not_depend_on_the_order_of_genes_or_pairs():
 def test_every_step_is_reported_as_it_is_made():
     i, j, r = naive.modules_and_noise(200, 12, seed=2)
     seen = []
-    found = random_matrix_threshold(i, j, r, 200, step=0.01, on_step=seen.append)
+    found = random_matrix_threshold(RankedPairs.of(i, j, r, 200), step=0.01, on_step=seen.append)
     assert [row["threshold"] for row in seen] == found.curve["threshold"].tolist()
 
 
@@ -246,7 +247,7 @@ def test_every_step_is_reported_as_it_is_made():
 
 
 def test_no_pairs_no_threshold():
-    found = random_matrix_threshold([], [], [], 10)
+    found = random_matrix_threshold(RankedPairs.of([], [], [], 10))
     assert found.threshold is None
     assert "no threshold found" in found.message
     assert found.curve["genes"].max() == 0
@@ -254,7 +255,7 @@ def test_no_pairs_no_threshold():
 
 def test_too_few_genes_say_so():
     i, j, r = random_pairs(40, 300, seed=1)
-    found = random_matrix_threshold(i, j, r, 40)
+    found = random_matrix_threshold(RankedPairs.of(i, j, r, 40))
     assert found.threshold is None
     assert "between 0.99 and 0.5" in found.message
     assert "50 are needed" in found.message
@@ -265,7 +266,10 @@ def test_too_few_genes_say_so():
 def test_separate_modules_down_to_the_end_say_so():
     random = np.random.default_rng(3)  # lone pairs: nothing ever ties them together
     found = random_matrix_threshold(
-        np.arange(0, 800, 2), np.arange(1, 800, 2), random.uniform(0.5, 1, 400), 800, step=0.005
+        RankedPairs.of(
+            np.arange(0, 800, 2), np.arange(1, 800, 2), random.uniform(0.5, 1, 400), 800
+        ),
+        step=0.005,
     )
     assert found.threshold is None
     assert "never reaches 200" in found.message
@@ -277,17 +281,17 @@ def test_a_network_random_from_the_start_says_so():
     i, j = np.triu_indices(300, 1)
     size = np.where(random.random(i.size) < 0.5, 0.995, random.uniform(0.9, 0.98, i.size))
     r = size * random.choice([-1, 1], i.size)
-    found = random_matrix_threshold(i, j, r, 300, step=0.01)
+    found = random_matrix_threshold(RankedPairs.of(i, j, r, 300), step=0.01)
     assert found.threshold is None
     assert "never falls below 99.607" in found.message
 
 
 def test_perfect_correlations_have_no_distinct_eigenvalues_and_an_end():
     i, j = np.triu_indices(100, 1)
-    found = random_matrix_threshold(i, j, np.ones(i.size), 100)
+    found = random_matrix_threshold(RankedPairs.of(i, j, np.ones(i.size), 100))
     assert found.threshold is None
     assert "the weakest pair has |r| = 1, above the start" in found.message
-    found = random_matrix_threshold(i, j, np.ones(i.size), 100, start=1.0)
+    found = random_matrix_threshold(RankedPairs.of(i, j, np.ones(i.size), 100), start=1.0)
     assert found.threshold is None
     assert found.curve["eigenvalues"].tolist() == [2]  # 0, and 100 for all of them together
 
@@ -298,4 +302,4 @@ def test_perfect_correlations_have_no_distinct_eigenvalues_and_an_end():
 )
 def test_settings_that_make_no_sense_are_refused(settings):
     with pytest.raises(ValueError, match=r"expected"):
-        random_matrix_threshold([0], [1], [0.9], 2, **settings)
+        random_matrix_threshold(RankedPairs.of([0], [1], [0.9], 2), **settings)

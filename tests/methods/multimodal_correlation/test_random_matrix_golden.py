@@ -12,9 +12,12 @@ import gzip
 import numpy as np
 import pytest
 from pairtile.gpu.device import choose
-from pairtile.methods.multimodal_correlation.eigenvalues import NetworkEigenvalues
-from pairtile.methods.multimodal_correlation.random_matrix import random_matrix_threshold
-from pairtile.methods.multimodal_correlation.unfolding import chi_square, distinct
+from pairtile.methods.multimodal_correlation.eigenvalues import (
+    NetworkEigenvalues,
+    chi_square,
+    distinct,
+)
+from pairtile.methods.multimodal_correlation.thresholds import RankedPairs, random_matrix_threshold
 
 GENES = 1166
 
@@ -37,7 +40,9 @@ def golden(request):
 
 @pytest.fixture(scope="module")
 def kinc(golden):
-    return random_matrix_threshold(*golden[0], GENES, start=0.95, stop=0.5, rule="kinc")
+    return random_matrix_threshold(
+        RankedPairs.of(*golden[0], GENES), start=0.95, stop=0.5, rule="kinc"
+    )
 
 
 def test_kinc_rule_finds_the_threshold_of_kinc(golden, kinc):
@@ -77,14 +82,17 @@ def test_chi_squares_are_those_of_kinc_with_its_extra_eigenvalues(golden, kinc):
 
 
 def test_symmetric_rule_finds_its_threshold_from_any_start(golden):
-    found = [random_matrix_threshold(*golden[0], GENES, start=start) for start in (0.99, 0.95)]
+    found = [
+        random_matrix_threshold(RankedPairs.of(*golden[0], GENES), start=start)
+        for start in (0.99, 0.95)
+    ]
     assert [each.threshold for each in found] == [0.837, 0.837]
     row = found[0].curve.set_index("threshold").loc[0.837]
     assert (row["genes"], row["edges"]) == (435, 3073)
 
 
 def test_symmetric_rule_ends_with_a_message_where_the_walk_is_cut_short(golden):
-    found = random_matrix_threshold(*golden[0], GENES, start=0.9, stop=0.82)
+    found = random_matrix_threshold(RankedPairs.of(*golden[0], GENES), start=0.9, stop=0.82)
     assert found.threshold is None
     assert "no threshold found between 0.9 and 0.82" in found.message
     assert "below 99.607 down to 0.837" in found.message

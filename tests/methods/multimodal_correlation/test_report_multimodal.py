@@ -11,15 +11,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from pairtile.errors import StoreError
-from pairtile.methods.multimodal_correlation import mode_choice
-from pairtile.methods.multimodal_correlation import report_pictures as pictures_modes
-from pairtile.methods.multimodal_correlation.mode_choice import (
+from pairtile.methods.multimodal_correlation import report_figures, report_results
+from pairtile.methods.multimodal_correlation.report_results import (
     condition_pairs,
+    mode_results,
     split_pairs,
     spread,
     strongest_pairs,
 )
-from pairtile.methods.multimodal_correlation.report_results import mode_results
 from pairtile.report.results import Results, read_results
 from pairtile.report.sections.findings import warnings
 from pairtile.runtime.files import read_json, write_json
@@ -167,9 +166,9 @@ def test_split_pairs_are_those_that_are_not_drawn_yet(
     found = results.cached(mode_results)
     assert found is not None
     assert split_pairs(found) == []
-    monkeypatch.setattr(mode_choice, "MAX_PAIRS", 2)
+    monkeypatch.setattr(report_results, "MAX_PAIRS", 2)
     assert set(split_pairs(found)) == {("g00", "g01"), ("g04", "g05")} - set(strongest_pairs(found))
-    made = pictures_modes.FIGURES["split_pairs"](results)
+    made = report_figures.FIGURES["split_pairs"](results)
     assert made is not None
     assert "those with edges of both signs first" in made[2]
 

@@ -10,25 +10,22 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 from pairtile.io.annotations import Condition
-from pairtile.methods.multimodal_correlation.figures_conditions import (
+from pairtile.methods.multimodal_correlation.figures import (
+    MANY_POINTS,
     condition_edges,
     condition_scatter,
-    label_groups,
-)
-from pairtile.methods.multimodal_correlation.figures_modes import (
-    MANY_POINTS,
     correlation_distribution,
+    label_groups,
     mode_number_distribution,
+    module_heat_map,
+    module_sizes,
     pair_scatter,
-)
-from pairtile.methods.multimodal_correlation.figures_modules import module_heat_map, module_sizes
-from pairtile.methods.multimodal_correlation.figures_thresholds import (
     power_law_curve,
     rmt_curve,
     spacing_distribution,
 )
-from pairtile.methods.multimodal_correlation.pair_modes import PairModes
-from pairtile.methods.multimodal_correlation.random_matrix import random_matrix_threshold
+from pairtile.methods.multimodal_correlation.modes import PairModes
+from pairtile.methods.multimodal_correlation.thresholds import RankedPairs, random_matrix_threshold
 from pairtile.report.style import save_figure
 from scipy import stats
 
@@ -215,7 +212,9 @@ def walk() -> tuple[pd.DataFrame, pd.DataFrame, float | None]:
     values = np.repeat(random.normal(size=(80, 20)), 5, axis=0)
     r = np.corrcoef(values + 0.6 * random.normal(size=values.shape))
     i, j = np.triu_indices(len(r), k=1)
-    found = random_matrix_threshold(i, j, np.clip(r[i, j], -1, 1), len(r), step=0.02, stop=0.5)
+    found = random_matrix_threshold(
+        RankedPairs.of(i, j, np.clip(r[i, j], -1, 1), len(r)), step=0.02, stop=0.5
+    )
     return found.curve, found.spacings, found.threshold
 
 

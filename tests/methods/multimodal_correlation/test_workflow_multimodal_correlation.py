@@ -11,6 +11,7 @@ import pytest
 from pairtile.errors import InputError
 from pairtile.methods.multimodal_correlation import score as method
 from pairtile.methods.multimodal_correlation.score import correlation_p_value, name_keys
+from pairtile.runtime.files import read_json
 from planted_modes import SAMPLES, planted, section
 from scipy import stats
 from workflow_runs import Analysis, run, write_config
@@ -53,7 +54,17 @@ def test_the_whole_workflow_through_snakemake(tmp_path: Path) -> None:
     assert again.done_before, again.text
 
 
-@pytest.mark.complete  # tests/workflow has it of another method
+def test_a_pair_of_several_modes_is_evaluated_once(tmp_path: Path) -> None:
+    write(tmp_path)
+    (tmp_path / "gold.tsv").write_text("source\ttarget\ng00\tg01\ng02\tg03\ng00\tg05\n")
+    out = Analysis(tmp_path, section(gold_standard="gold.tsv")).pairs().network().evaluate().out
+    network = pd.read_parquet(out / "network.parquet")
+    found = read_json(out / "evaluation.json")["network"]
+    assert found["n_edges"] == len(network[["source", "target"]].drop_duplicates()) < len(network)
+    assert len(found["verdicts"]) == len(network)
+    assert (found["true_positives"], found["recall"]) == (2, pytest.approx(2 / 3))
+
+
 def test_another_threshold_scores_nothing_again(tmp_path: Path) -> None:
     write(tmp_path)
     write_config(tmp_path, {"modes": section()})

@@ -10,11 +10,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from pairtile.methods.predictor_pairs.report import TEXT, methods_paragraph
-from pairtile.report import references as papers
+from pairtile.report.references import read_references
 from pairtile.report.results import read_results
 from pairtile.runtime.files import read_json
 from predictor_levels import PARTS, analysis, planted_levels, random_levels
 from report_pages import part, read_page, warnings_of
+
+papers = read_references(__package__)
+
 
 papers = read_references("pairtile.methods.predictor_pairs")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from documents import first_column, section_of_page, text_of
 from motion_blocks import estimator
 from motion_reports import analysis
 from pairtile import trajectory_correlation

@@ -12,10 +12,13 @@ import pytest
 from motion_reports import analysis, of_tables
 from pairtile.methods.trajectory_correlation.report import TEXT
 from pairtile.methods.trajectory_correlation.report_text import methods_paragraph
-from pairtile.report import references as papers
+from pairtile.report.references import read_references
 from pairtile.report.results import read_results
 from pairtile.runtime.files import read_json
 from report_pages import part, read_page
+
+papers = read_references(__package__)
+
 
 papers = read_references("pairtile.methods.trajectory_correlation")
 

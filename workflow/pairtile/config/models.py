@@ -82,10 +82,7 @@ class Analysis(ConfigModel):
     """Whether the network is made on the CPU whatever the backend of the tiles: then its job asks
     for all cores and no GPU."""
 
-    used_by: ClassVar[Mapping[str, frozenset[str]]] = {
-        "chunks": frozenset({"plan"}),
-        "export": frozenset(),
-    }
+    used_by: ClassVar[Mapping[str, frozenset[str]]] = {}
     """The steps that depend on a key: a change of it runs no other again. Keys that are not named
     here matter to every step. Steps: prepare, plan, score (null, chunks, merge), network_data,
     network (and bootstraps), evaluate, tables."""
@@ -103,7 +100,7 @@ class Analysis(ConfigModel):
     def _without(self, keys: Collection[str]) -> Self:
         copy = self.model_copy()
         for key in keys:
-            copy.__dict__.pop(key, None)
+            del copy.__dict__[key]
         return copy
 
     def input_files(self) -> dict[str, str]:

@@ -9,9 +9,9 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from pairtile.io.networks.page import content_policy
 from pairtile.method import methods
 from pairtile.report import formats
+from pairtile.report.content_policy import content_policy
 from pairtile.report.make_figures import make_figures
 from pairtile.report.results import Results, read_results
 from pairtile.report.sections import CaptionedFigure, PageSection, page_sections

@@ -41,7 +41,7 @@ def marginal_entropies(z: NDArray[np.float64], settings: SplineSettings) -> NDAr
     p /= np.maximum(p.sum(axis=1, keepdims=True), 1.0)
     logs = np.log2(p, out=np.zeros_like(p), where=p > 0.0)
     entropies = np.maximum(0.0, -(p * logs).sum(axis=1))
-    # A constant gene has no information, though uniform knots spread its one point over bins.
+    # A constant gene lies on one point, which uniform knots spread over bins; its entropy is 0.
     with np.errstate(invalid="ignore"):
         entropies[~(np.fmax.reduce(z, axis=1) > 0.0)] = 0.0
     return np.asarray(entropies)

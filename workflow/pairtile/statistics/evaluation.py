@@ -240,7 +240,7 @@ CURVE_POINTS = 500
 UNIVERSES = ("auto", "all", "targets")
 
 MOST_VERDICTS = 1_000_000
-"""Edges of a network of which each one's verdict is kept."""
+"""Rows of a network of which each one's verdict is kept."""
 
 
 def evaluate(
@@ -270,7 +270,8 @@ def evaluate(
     genes, else ``targets``.
 
     **Network.** An undirected network (``network_directed=False``) is judged on unordered pairs,
-    a pair being true if either direction is.
+    a pair being true if either direction is. An edge counts once, however many rows it has (a
+    multimodal network has one for each mode of a pair).
 
     Parameters
     ----------
@@ -304,14 +305,14 @@ def evaluate(
         ``curve`` (``recall``, ``precision``, up to 500 points); ``network`` (or None) with
         ``directed``, ``n_edges``, ``n_edges_judged``, ``true_positives``, ``false_positives``,
         ``false_negatives``, ``true_negatives``, ``precision`` (None without an edge), ``recall``,
-        ``sensitivity`` (the same), ``specificity``, ``verdicts`` (a character for each edge: "+"
-        true, "-" false, "." not judged; None for more than a million edges).
+        ``sensitivity`` (the same), ``specificity``, ``verdicts`` (a character for each row: "+"
+        true, "-" false, "." not judged; None for more than a million rows).
 
     Raises
     ------
     ValueError
         If no gold edge, or nothing else, is left among the candidates; for repeated genes or
-        edges, names that are not in ``genes``, or an unknown ``universe``.
+        edges of the ranking, names that are not in ``genes``, or an unknown ``universe``.
 
     Notes
     -----
@@ -443,13 +444,15 @@ def _judge_network(
         ends = np.divmod(truth.edges, n)
         true_edges = np.unique(np.minimum(*ends) * n + np.maximum(*ends))
         n_candidates = truth.n_candidate_pairs
-    _refuse_repeated(edge, index)
+    edge, first, of_row = np.unique(edge, return_index=True, return_inverse=True)
+    is_judged = is_judged[first]
     n_judged = int(is_judged.sum())
     is_true = is_judged & np.isin(edge, true_edges)
     true_positives = int(is_true.sum())
     verdicts = None
-    if len(edge) <= MOST_VERDICTS:
-        verdicts = "".join(np.where(is_true, "+", np.where(is_judged, "-", ".")).tolist())
+    if len(network) <= MOST_VERDICTS:
+        of_edge = np.where(is_true, "+", np.where(is_judged, "-", "."))
+        verdicts = "".join(of_edge[of_row].tolist())
     false_positives = n_judged - true_positives
     false_negatives = len(true_edges) - true_positives
     true_negatives = n_candidates - len(true_edges) - false_positives
@@ -457,7 +460,7 @@ def _judge_network(
     sensitivity = true_positives / len(true_edges)
     return {
         "directed": directed,
-        "n_edges": len(network),
+        "n_edges": len(edge),
         "n_edges_judged": n_judged,
         "true_positives": true_positives,
         "false_positives": false_positives,

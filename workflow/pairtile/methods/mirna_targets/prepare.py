@@ -15,7 +15,7 @@ from pairtile.errors import InputError
 from pairtile.io.text_file import open_lines
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.fasta import BadRecord, Fasta, read_fasta, refuse_bad_records
-from pairtile.preprocess.item_names import printable, unique_names
+from pairtile.preprocess.items import printable, unique_names
 
 LONG_MIRNA = 30
 """Letters; mature miRNAs have 18 to 25."""

@@ -16,15 +16,16 @@ from pairtile.methods.mirna_targets.report_hits import (
     target_rows,
     targets_of,
 )
-from pairtile.report import references as papers
 from pairtile.report.formats import count, counted, listed, number, percent, plain
 from pairtile.report.make_figures import precision_recall
-from pairtile.report.method_report import MethodReport
-from pairtile.report.method_text import MethodText, Reference
+from pairtile.report.method_report import MethodReport, MethodText, Reference
 from pairtile.report.methods_parts import Part, evaluation_part, paragraph, section, versions
+from pairtile.report.references import read_references
 
 if TYPE_CHECKING:
     from pairtile.report.results import Results
+
+papers = read_references(__package__)
 
 
 MAX_POSITIONS = 3

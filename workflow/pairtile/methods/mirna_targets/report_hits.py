@@ -21,6 +21,7 @@ from pairtile.errors import StoreError
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
 from pairtile.methods.mirna_targets.tables import ALIGNMENT, CANONICAL
 from pairtile.report.formats import count, counted, listed, number, plain
+from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.packed_columns import pack_column, to_digits
 from pairtile.report.results import Results
 

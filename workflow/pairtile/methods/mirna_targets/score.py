@@ -124,7 +124,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
         lengths = np.sort(np.diff(state["transcript_offsets"]))[::-1]
         hit_rate = HIT_RATE_AT_SCORE_140 * np.exp(0.1 * (140.0 - config.estimator.score))
         hits = rows * float(lengths[:columns].sum()) * min(hit_rate, MAX_HIT_RATE)
-        blocks = super().blocks_bytes(config, state, backend, rows, columns)
+        blocks = super().tile_memory_bytes(config, state, backend, rows, columns)
         return blocks + int(HIT_BYTES * hits)
 
     @classmethod
@@ -247,7 +247,8 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
         return {
             "edges": np.arange(SCORE_BINS + 1) * SCORE_STEP,
             "counts": merged.sums.get("score_counts", np.zeros(SCORE_BINS, dtype=np.int64)),
-            "threshold_bits": np.array(float(self.config.estimator.score)),
+            "threshold_unit": np.array("alignment score"),
+            "threshold": np.array(float(self.config.estimator.score)),
             "energy_edges": -np.arange(ENERGY_BINS + 1)[::-1] * ENERGY_STEP,
             "energy_counts": merged.sums.get(
                 "energy_counts", np.zeros(ENERGY_BINS, dtype=np.int64)

@@ -1,24 +1,46 @@
-"""Correlation in each of the modes of every pair of genes, in memory."""
+"""Multimodal correlation in memory: modes of all pairs, their network, tests and thresholds."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pairtile.api.prepare import prepared_genes
 from pairtile.api.settings import analysis_config
 from pairtile.api.table import as_table
+from pairtile.engine.estimator import Merged
 from pairtile.engine.in_memory import merged_in_memory
-from pairtile.gpu.device import choose
-from pairtile.methods.multimodal_correlation.api_mode_correlation import ModeCorrelation
-from pairtile.methods.multimodal_correlation.api_mode_network import named_ends
+from pairtile.gpu.device import Device, choose
+from pairtile.io.annotations import Annotations, Condition
+from pairtile.methods.multimodal_correlation.conditions import (
+    ConditionTests,
+    condition_networks,
+)
+from pairtile.methods.multimodal_correlation.conditions import condition_tests as run_tests
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
-from pairtile.methods.multimodal_correlation.network import MASKS, mode_counts
+from pairtile.methods.multimodal_correlation.modes import PairModes, packed_masks
+from pairtile.methods.multimodal_correlation.network import (
+    MASKS,
+    annotations_in_memory,
+    mode_counts,
+    mode_samples,
+    modes_of_edges,
+    multimodal_network,
+)
 from pairtile.methods.multimodal_correlation.score import MultimodalCorrelation, state_of
+from pairtile.methods.multimodal_correlation.tables import module_rows
+from pairtile.methods.multimodal_correlation.thresholds import (
+    RankedPairs,
+    Threshold,
+    random_matrix_threshold,
+    scale_free_threshold,
+)
 from pairtile.preprocess.expression import Prepared
 
 
@@ -155,7 +177,7 @@ def multimodal_correlation(
         backend=backend,
     )
     table = as_table(expression, orientation=orientation, layer=layer)
-    prepared, kept = prepared_genes(expression, table, config["preprocess"])
+    prepared, kept = prepared_genes(expression, table, config.preprocess)
     state, device = state_of(prepared), choose(backend)
     precision = MultimodalCorrelation.resolve_precision(config, device.backend)
     opened = MultimodalCorrelation(config, state, device, precision)
@@ -167,10 +189,10 @@ def multimodal_correlation(
     by_correlation = merged.sums["modes_by_correlation"]
     ends = np.linspace(-1.0, 1.0, by_correlation.size + 1)[:-1].round(9)
     counts = mode_counts(merged.sums)
-    cautions = list(prepared.warnings)
+    warned = list(prepared.warnings)
     if counts.get("failed"):
-        cautions.append(f"Of {counts['failed']:,} pairs every fit failed; they have no mode.")
-        warnings.warn(cautions[-1], stacklevel=2)
+        warned.append(f"Of {counts['failed']:,} pairs every fit failed; they have no mode.")
+        warnings.warn(warned[-1], stacklevel=2)
     return ModeCorrelation(
         modes=named_ends(modes, labels),
         items=prepared.items,
@@ -183,10 +205,496 @@ def multimodal_correlation(
         computed_on=device,
         counts={**prepared.counts, **counts, "modes": len(modes)},
         notes=list(prepared.notes),
-        warnings=cautions,
+        warnings=warned,
         settings={
-            **{key: config[key] for key in ("compatibility", "estimator")},
+            "compatibility": compatibility,
+            "estimator": config.estimator.model_dump(),
             "preprocess": dict(prepared.parameters),
             "seed": int(seed),
         },
     )
+
+
+# --- modes of all pairs ---
+
+
+@dataclass(frozen=True, repr=False)
+class ModeCorrelation:
+    """The stored modes of all pairs of genes.
+
+    Attributes
+    ----------
+    modes : DataFrame
+        A row for each mode, by source, target and cluster: the columns of ``pairs.parquet`` but for
+        the masks, with labels ``source`` and ``target`` in place of ``i`` and ``j``.
+    items : DataFrame
+        A row for each gene of the input: kept or why not.
+    samples : Index
+        Labels of the samples (numbers for an array).
+    pairs_by_modes : Series
+        Pairs by their number of modes, 0 first.
+    modes_by_correlation : Series
+        Modes with enough samples, stored or not, by the lower end of their bin of correlations.
+    counts, notes, warnings, device, settings
+        How it came about.
+    """
+
+    modes: pd.DataFrame
+    items: pd.DataFrame
+    samples: pd.Index[Any]
+    labels: pd.Index[Any]
+    pairs_by_modes: pd.Series
+    modes_by_correlation: pd.Series
+    merged: Merged
+    state: Mapping[str, NDArray[Any]]
+    computed_on: Device
+    counts: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        pairs = int(self.pairs_by_modes.sum())
+        return (
+            f"ModeCorrelation: {len(self.modes):,} modes of {pairs:,} pairs of "
+            f"{len(self.labels):,} genes, {len(self.samples):,} samples"
+        )
+
+    @property
+    def device(self) -> str:
+        """Where the modes were computed."""
+        return self.computed_on.name
+
+    def members(self, modes: pd.DataFrame | None = None) -> pd.DataFrame:
+        """Which samples are in each mode, bool, a row for each mode and a column for each sample.
+
+        modes : some rows of ``modes`` (a table with its index); None: all.
+        """
+        return self._bits("samples", modes)
+
+    def outliers(self, modes: pd.DataFrame | None = None) -> pd.DataFrame:
+        """Which samples were taken away as outliers of each mode's pair; as ``members``."""
+        return self._bits("outliers", modes)
+
+    def pair(self, first: Any, second: Any) -> PairModes:
+        """Values and modes of two genes, to look at or to draw
+        (``pairtile.report.figures.pair_scatter``).
+
+        Raises ValueError for a gene that is not there, and for a pair without a stored mode.
+        """
+        numbers = self.labels.get_indexer(pd.Index([first, second]))
+        for name, number in zip((first, second), numbers, strict=True):
+            if number < 0:
+                raise ValueError(f"gene: found {name!r}; expected one of {len(self.labels)} kept")
+        i, j = sorted(int(number) for number in numbers)
+        stored = self.merged.pairs
+        rows = stored[(stored["i"] == i) & (stored["j"] == j)]
+        values = self.state["values"]
+        return PairModes.of(rows, values[i], values[j], (str(self.labels[i]), str(self.labels[j])))
+
+    def network(
+        self,
+        threshold: str | float | Mapping[str, Any] = "rmt",
+        *,
+        power: Mapping[str, float] | bool = True,
+        annotations: Any = None,
+        conditions: Sequence[str | Mapping[str, Any]] = (),
+        condition_networks: Mapping[str, float] | None = None,
+        modules: Mapping[str, Any] | bool = True,
+    ) -> ModeNetwork:
+        """Make a network of the modes that are strong enough, as the workflow does.
+
+        Parameters
+        ----------
+        threshold : {"rmt", "power_law", "none"}, float or mapping
+            Least size of an edge's correlation: sought by random matrix theory or the power law,
+            none, or given; or a mapping with the keys of the configuration's ``threshold``.
+        power : mapping or bool
+            ``{"alpha": 0.001, "power": 0.8}``: leave out modes with too few samples for their
+            correlation. True: with these values. False: do not.
+        annotations : DataFrame or path, optional
+            What is known of the samples, in rows, such as ``adata.obs``: edges are then tested for
+            what their samples have in common.
+        conditions : sequence
+            Columns to test: names, or mappings with ``name``, ``kind`` and ``levels``. Empty: all
+            that can be tested.
+        condition_networks : mapping, optional
+            ``{"q_value": 0.001, "r_squared": 0.3}``: limits of condition-specific networks.
+        modules : mapping or bool
+            ``{"method": "leiden", "resolution": 1.0}`` or ``"link_communities"``. True: with these
+            values. False: none.
+
+        Returns
+        -------
+        ModeNetwork
+            What needs attention, as a threshold that was not found, is also issued as a warning.
+
+        Raises
+        ------
+        ValueError
+            Settings that are not allowed; annotations of another kind.
+        InputError
+            Annotations that do not fit the samples; link communities of too large a network.
+        """
+        asked: Any = threshold
+        if isinstance(threshold, str):
+            asked = {"method": threshold}
+        elif not isinstance(threshold, Mapping):
+            asked = {"method": "score", "score": threshold}
+        config = analysis_config(
+            MultimodalCorrelationConfig,
+            threshold=asked,
+            power={} if power is True else power,
+            annotations=None if annotations is None else "annotations",
+            conditions=list(conditions),
+            condition_networks=condition_networks or {},
+            modules={} if modules is True else modules,
+            compatibility=self.settings["compatibility"],
+            estimator=self.settings["estimator"],
+        )
+        found = None
+        if annotations is not None:
+            found = annotations_in_memory(
+                annotations, self.state["samples"].tolist(), config.conditions
+            )
+        made = network_of_modes(
+            config, self.state, self.merged, self.computed_on, found, self.labels
+        )
+        for warning in made.warnings:
+            warnings.warn(warning, stacklevel=2)
+        return made
+
+    def _bits(self, column: str, modes: pd.DataFrame | None) -> pd.DataFrame:
+        assert column in MASKS
+        chosen = self.modes.index if modes is None else modes.index
+        stored = self.merged.pairs[column].iloc[chosen].tolist()
+        bits = np.unpackbits(
+            packed_masks(stored, len(self.samples)), axis=1, count=len(self.samples)
+        )
+        return pd.DataFrame(bits.astype(bool), index=chosen, columns=self.samples, copy=False)
+
+
+# --- the network of modes ---
+
+
+@dataclass(frozen=True, repr=False)
+class ModeNetwork:
+    """A multimodal co-expression network.
+
+    Attributes
+    ----------
+    edges : DataFrame
+        A row for each mode that passed, strongest ``|correlation|`` first: the columns of
+        ``network.parquet``.
+    threshold : float or None
+        Least size of an edge's correlation; None where none was found (``message`` says why).
+    curve, spacings : DataFrame
+        The walk to the threshold, and spacings of eigenvalues; empty for a given threshold.
+    tests : DataFrame
+        Every edge against every condition: the columns of ``condition_tests.tsv``.
+    condition_networks, condition_counts : DataFrame
+        The edges of each condition's network, and their numbers by label.
+    modules : DataFrame
+        ``gene``, ``module``, ``degree``, ``degree_in_module``.
+    conditions : list of Condition
+        Of the samples, as they were tested.
+    counts, notes, warnings
+        How it came about.
+    """
+
+    edges: pd.DataFrame
+    threshold: float | None
+    message: str
+    curve: pd.DataFrame
+    spacings: pd.DataFrame
+    tests: pd.DataFrame
+    condition_networks: pd.DataFrame
+    condition_counts: pd.DataFrame
+    modules: pd.DataFrame
+    conditions: list[Condition]
+    counts: dict[str, int]
+    notes: list[str]
+    warnings: list[str]
+
+    def __repr__(self) -> str:
+        genes = pd.unique(self.edges[["source", "target"]].to_numpy().ravel())
+        return (
+            f"ModeNetwork: {len(self.edges):,} edges between {len(genes):,} genes; {self.message}"
+        )
+
+
+def network_of_modes(
+    config: MultimodalCorrelationConfig,
+    state: Mapping[str, NDArray[Any]],
+    merged: Merged,
+    device: Device,
+    annotations: Annotations | None,
+    labels: pd.Index[Any],
+) -> ModeNetwork:
+    """The network of stored modes, by the rules of ``config``; genes as ``labels`` names them."""
+    config = config.model_copy(update={"annotations": None})
+    made = multimodal_network(config, state, merged, device, annotations)
+    numbered = made.edges.rename(columns={"source": "i", "target": "j"})
+    edges = named_ends(made.edges, labels)
+    tests, tested = ConditionTests([], {}), edges[["source", "target", "cluster"]]
+    if annotations is not None:
+        masks = modes_of_edges(merged, numbered)[list(MASKS)]
+        samples = mode_samples(config, state, pd.concat([numbered, masks], axis=1))
+        tests = run_tests(samples, annotations.conditions)
+    chosen = condition_networks(
+        edges, tests, config.condition_networks.q_value, config.condition_networks.r_squared
+    )
+    modules = pd.DataFrame(columns=["gene", "module", "degree", "degree_in_module"])
+    if config.modules:
+        modules = module_rows(config.modules, numbered, labels.to_numpy())
+    return ModeNetwork(
+        edges=edges,
+        threshold=made.threshold["correlation"],
+        message=str(made.threshold["message"]),
+        curve=_columns(made.arrays, "curve_"),
+        spacings=_columns(made.arrays, "spacings_"),
+        tests=tests.table(tested),
+        condition_networks=chosen.edges.drop(columns="mode"),
+        condition_counts=chosen.counts,
+        modules=modules,
+        conditions=[] if annotations is None else annotations.conditions,
+        counts=made.counts,
+        notes=made.notes,
+        warnings=made.warnings,
+    )
+
+
+def named_ends(edges: pd.DataFrame, labels: pd.Index[Any]) -> pd.DataFrame:
+    """``edges`` with labels of genes in place of the numbers in source and target."""
+    ends = {end: labels[edges[end].to_numpy(dtype=np.int64)] for end in ("source", "target")}
+    return edges.assign(**ends)
+
+
+def _columns(arrays: Mapping[str, NDArray[Any]], prefix: str) -> pd.DataFrame:
+    found = {name: array for name, array in arrays.items() if name.startswith(prefix)}
+    return pd.DataFrame({name.removeprefix(prefix): array for name, array in found.items()})
+
+
+# --- tests of conditions ---
+
+
+def condition_tests(
+    found: ModeCorrelation,
+    annotations: Any,
+    conditions: Sequence[str | Mapping[str, Any]] = (),
+    *,
+    modes: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Test modes against what is known of their samples.
+
+    ``ModeCorrelation.network`` makes these tests for the edges of a network; this is for any modes.
+    q-values are over the modes that are tested together.
+
+    Parameters
+    ----------
+    found : ModeCorrelation
+        What :func:`multimodal_correlation` returned.
+    annotations : DataFrame or path
+        Samples in rows, what is known of them in columns, such as ``adata.obs``.
+    conditions : sequence
+        Columns to test: names, or mappings with ``name``, ``kind`` ("categorical", "ordinal",
+        "quantitative" or "auto") and ``levels``. Empty: all that can be tested.
+    modes : DataFrame, optional
+        Some rows of ``found.modes``; None: all.
+
+    Returns
+    -------
+    DataFrame, a row for each mode and test
+        ``source``, ``target``, ``cluster``, ``condition``, ``label``, ``test`` ("enrichment":
+        hypergeometric, of a label; "regression": F-test of the linear model of both genes and their
+        product), ``n``, ``n_mode``, ``n_label``, ``n_both``, ``p_value``, ``q_value`` (Benjamini
+        and Hochberg, over all modes and labels of the condition), ``r_squared``. NaN where there
+        was nothing to test.
+
+    Raises
+    ------
+    ValueError
+        Annotations of another kind; settings that are not allowed.
+    InputError
+        Annotations that do not fit the samples.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from pairtile import multimodal_correlation
+    >>> random = np.random.default_rng(3)
+    >>> treated, hidden = np.arange(100) < 50, random.normal(size=100)
+    >>> pair = np.stack([hidden, np.where(treated, hidden, -hidden)]) + 6.0 * treated
+    >>> found = multimodal_correlation(pair, max_clusters=2, preprocess={"log2": False})
+    >>> samples = pd.DataFrame({"treated": treated})
+    >>> tests = condition_tests(found, samples)
+    >>> tests[["cluster", "label", "n_mode", "n_both"]].values.tolist()
+    [[1, 'False', 50, 50], [1, 'True', 50, 0], [2, 'False', 47, 0], [2, 'True', 47, 47]]
+    """
+    config = analysis_config(
+        MultimodalCorrelationConfig,
+        annotations="annotations",
+        conditions=list(conditions),
+        estimator=found.settings["estimator"],
+        compatibility=found.settings["compatibility"],
+    )
+    asked = annotations_in_memory(annotations, found.state["samples"].tolist(), config.conditions)
+    chosen = found.modes if modes is None else found.modes.loc[modes.index]
+    stored = found.merged.pairs.iloc[chosen.index]
+    tests = run_tests(mode_samples(config, found.state, stored), asked.conditions)
+    return tests.table(chosen[["source", "target", "cluster"]])
+
+
+# --- thresholds ---
+
+_ENDS = ["source", "target", "correlation"]
+
+
+def rmt_threshold(
+    correlation: Any,
+    *,
+    start: float = 0.99,
+    step: float = 0.001,
+    stop: float | None = None,
+    rule: str = "symmetric",
+    min_eigenvalues: int = 50,
+    backend: str = "auto",
+) -> Threshold:
+    """The correlation at which a network of modules turns into one that noise ties together.
+
+    Parameters
+    ----------
+    correlation : array or DataFrame
+        A symmetric matrix (genes x genes), NaN where there is none; or a table with columns
+        ``source``, ``target`` and ``correlation``, such as ``ModeCorrelation.modes``. Of several
+        modes of a pair the strongest counts.
+    start, step : float
+        The walk goes down from ``start`` by ``step``.
+    stop : float, optional
+        Where it ends; None: at the smallest correlation there is.
+    rule : {"symmetric", "kinc"}
+        Genes of the matrix: with a strong enough correlation to any gene, or to one before them.
+    min_eigenvalues : int
+        The test is made where the matrix has so many distinct eigenvalues; at least 50.
+    backend : {"auto", "cpu", "cuda"}
+        Where to compute eigenvalues.
+
+    Returns
+    -------
+    Threshold
+        ``threshold`` (None where none was found), ``message`` (what was found, or why not),
+        ``curve`` (each step), ``spacings``. Draw them with
+        ``pairtile.report.figures.rmt_curve`` and ``spacing_distribution``.
+
+    Raises
+    ------
+    ValueError
+        Neither a symmetric matrix nor such a table; correlations outside -1 to 1; settings that
+        make no sense.
+    DeviceError
+        ``backend="cuda"`` without a GPU.
+
+    Notes
+    -----
+    Source: Luo et al. 2007, BMC Bioinformatics 8:299.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> random = np.random.default_rng(1)
+    >>> modules = np.repeat(random.normal(size=(80, 20)), 5, axis=0)  # 80 modules of 5 genes
+    >>> r = np.corrcoef(modules + 0.6 * random.normal(size=modules.shape))
+    >>> rmt_threshold(r, step=0.01).threshold
+    0.64
+    """
+    return random_matrix_threshold(
+        RankedPairs.of(*_pairs(correlation)),
+        start=start,
+        step=step,
+        stop=stop,
+        rule=rule,
+        min_eigenvalues=min_eigenvalues,
+        device=choose(backend),
+    )
+
+
+def power_law_threshold(
+    correlation: Any,
+    *,
+    start: float = 0.99,
+    step: float = 0.01,
+    stop: float | None = None,
+    fit: float = 0.8,
+    min_genes: int = 50,
+) -> Threshold:
+    """The lowest correlation at which the numbers of neighbours follow a power law.
+
+    Parameters
+    ----------
+    correlation, start, step, stop
+        As for :func:`rmt_threshold`.
+    fit : float
+        Least R² of the falling line through the logarithms.
+    min_genes : int
+        Networks of fewer genes are not fitted.
+
+    Returns
+    -------
+    Threshold
+        As for :func:`rmt_threshold`, without spacings. Draw the curve with
+        ``pairtile.report.figures.power_law_curve``.
+
+    Raises
+    ------
+    ValueError
+        As :func:`rmt_threshold`.
+
+    Notes
+    -----
+    Source: Zhang and Horvath 2005, Stat Appl Genet Mol Biol 4:17.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> random = np.random.default_rng(2)
+    >>> r = np.corrcoef(random.normal(size=(80, 1)) * random.normal(size=60)
+    ...                 + random.normal(size=(80, 60)))
+    >>> found = power_law_threshold(r)
+    >>> found.curve.columns.tolist()
+    ['threshold', 'genes', 'edges', 'mean_degree', 'max_degree', 'fit', 'slope']
+    """
+    pairs = RankedPairs.of(*_pairs(correlation))
+    return scale_free_threshold(
+        pairs, start=start, step=step, stop=stop, fit=fit, min_genes=min_genes
+    )
+
+
+def _pairs(
+    correlation: Any,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], int]:
+    """Gene numbers and correlation of each pair, and how many genes there are."""
+    if isinstance(correlation, pd.DataFrame) and set(_ENDS) <= set(correlation.columns):
+        ends = correlation[_ENDS[:2]].to_numpy().ravel()
+        codes, names = pd.factorize(ends)
+        r = correlation["correlation"].to_numpy(dtype=np.float64)
+        return codes[::2], codes[1::2], r, len(names)
+    try:
+        matrix = np.asarray(correlation, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"correlation: found no numbers ({error}); {_EXPECTED}") from error
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"correlation: found shape {matrix.shape}; {_EXPECTED}")
+    i, j = np.triu_indices(len(matrix), k=1)
+    r = matrix[i, j]
+    if not np.allclose(r, matrix[j, i], rtol=0.0, atol=1e-6, equal_nan=True):
+        raise ValueError(f"correlation: found a matrix that is not symmetric; {_EXPECTED}")
+    there = ~np.isnan(r)
+    # Rounding leaves correlations of copies a little above 1.
+    near = np.where(np.abs(r) <= 1.0 + 1e-9, np.clip(r, -1.0, 1.0), r)
+    return i[there], j[there], near[there], len(matrix)
+
+
+_EXPECTED = (
+    "expected a symmetric matrix (genes x genes), or a table with columns source, target and "
+    "correlation"
+)

@@ -1,11 +1,11 @@
-"""The section of ``method: multimodal_correlation``."""
+"""The settings of ``method: multimodal_correlation``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import BeforeValidator, Field, Tag, ValidationInfo, field_validator, model_validator
 
 from pairtile.config.models import ConfigModel
 from pairtile.config.network import (
@@ -17,13 +17,18 @@ from pairtile.config.network import (
     gold_standard_field,
 )
 from pairtile.config.preprocess import ExpressionAnalysis
-from pairtile.config.values import Choice, Number, Switch, Whole, refusal
-from pairtile.methods.multimodal_correlation.config_conditions import (
-    ConditionList,
-    ConditionNetworks,
+from pairtile.config.values import (
+    Choice,
+    Form,
+    Number,
+    Switch,
+    Text,
+    Whole,
+    listed,
+    model_or_false,
+    model_or_false_form,
+    refusal,
 )
-from pairtile.methods.multimodal_correlation.config_modules import Modules, ModulesOrFalse
-from pairtile.methods.multimodal_correlation.config_threshold import Power, PowerOrFalse, Threshold
 
 MAX_CLUSTERS = 5
 CONDITION_TABLES = ("condition_tests.tsv", "condition_networks.tsv")
@@ -33,10 +38,10 @@ SCORING = frozenset({"plan", "score", "network", "tables"})
 """Steps that depend on how pairs are scored: all but preparation and evaluation."""
 
 CHOOSING = frozenset({"network", "tables"})
-"""Steps that depend on which modes become edges, and on what is told of these."""
+"""Steps that depend on which modes become edges, and on what is reported of these."""
 
 
-class MixtureEstimator(ConfigModel):
+class MixtureEstimatorConfig(ConfigModel):
     """How the samples of a pair of genes are split into modes (clusters), and how each mode is
     correlated."""
 
@@ -151,6 +156,278 @@ class MixtureEstimator(ConfigModel):
         return high
 
 
+ThresholdMethod = Literal["rmt", "power_law", "score", "none"]
+
+METHOD_KEYS: dict[str, dict[str, Any]] = {
+    "rmt": {"start": 0.99, "step": 0.001, "stop": None, "rule": "auto", "min_eigenvalues": 50},
+    "power_law": {"start": 0.99, "step": 0.01, "stop": None, "fit": 0.8, "min_genes": 50},
+    "score": {"score": None},
+    "none": {},
+}
+"""The keys of each method beside ``method``, with their values where none is given."""
+
+
+class ThresholdConfig(ConfigModel):
+    """The least size of a correlation that makes an edge: found in the data, or given. Keys of
+    another method than `method` must be left out or null."""
+
+    method: Annotated[ThresholdMethod, Choice()] = Field(
+        default="rmt",
+        description=(
+            "`rmt`: random matrix theory; the threshold goes down until the spacings of the "
+            "matrix' eigenvalues look like those of a random matrix, and stays above (Luo et al. "
+            "2007). Needs some hundred genes. `power_law`: the lowest threshold at which the "
+            "numbers of neighbours follow a power law (Zhang and Horvath 2005). `score`: the "
+            "number under `score`. `none`: every mode that `estimator` kept. Where the walk finds "
+            "none, the network is empty, and a warning says why and what to do."
+        ),
+    )
+    score: Annotated[float | None, Number(low=0, high=1, optional=True)] = Field(
+        default=None,
+        description="Of `method: score`: keep modes whose correlation has at least this size.",
+    )
+    start: Annotated[float | None, Number(above=0, high=1, optional=True)] = Field(
+        default=None,
+        description="Of `rmt` and `power_law`: where the walk down begins; null: 0.99.",
+    )
+    step: Annotated[float | None, Number(low=0.0001, high=0.1, optional=True)] = Field(
+        default=None,
+        description=(
+            "Of `rmt` and `power_law`: how far each step goes down; null: 0.001 for `rmt`, 0.01 "
+            "for `power_law`."
+        ),
+    )
+    stop: Annotated[float | None, Number(low=0, below=1, optional=True)] = Field(
+        default=None,
+        description=(
+            "Of `rmt` and `power_law`: where the walk ends if it found nothing, below `start`; "
+            "null: at the smallest correlation that was kept."
+        ),
+    )
+    rule: Annotated[Literal["auto", "symmetric", "kinc"], Choice()] = Field(
+        default="auto",
+        description=(
+            "Of `rmt`: which genes are in the matrix. `symmetric`: those with a correlation at or "
+            "above the threshold with any gene. `kinc`: with a gene before it in the table only, "
+            "as KINC has it, which depends on the order of genes. `auto`: `symmetric`, or `kinc` "
+            "under `compatibility: kinc`."
+        ),
+    )
+    min_eigenvalues: Annotated[int | None, Whole(50, 100_000, optional=True)] = Field(
+        default=None,
+        description=(
+            "Of `rmt`: the test is made where the matrix has at least so many distinct "
+            "eigenvalues; null: 50."
+        ),
+    )
+    fit: Annotated[float | None, Number(above=0, high=1, optional=True)] = Field(
+        default=None,
+        description="Of `power_law`: least R² of the straight line on log-log axes; null: 0.8.",
+    )
+    min_genes: Annotated[int | None, Whole(10, 100_000, optional=True)] = Field(
+        default=None,
+        description="Of `power_law`: the fit is made where at least so many genes have an edge; "
+        "null: 50.",
+    )
+
+    @field_validator(
+        "score", "start", "step", "stop", "rule", "min_eigenvalues", "fit", "min_genes"
+    )
+    @classmethod
+    def _fits_method(cls, value: Any, info: ValidationInfo) -> Any:
+        method, key = info.data.get("method"), str(info.field_name)
+        if method is None:
+            return value
+        if key not in METHOD_KEYS[method]:
+            if value not in (None, "auto"):
+                able = [f"method: {name}" for name, keys in METHOD_KEYS.items() if key in keys]
+                unset = "auto" if key == "rule" else "null"
+                raise refusal(f"{unset}, or {listed(able)} beside it")
+            return value
+        if key == "score" and value is None:
+            raise refusal("a number of at least 0 and at most 1 for method: score")
+        return METHOD_KEYS[method][key] if value is None else value
+
+    @field_validator("stop")
+    @classmethod
+    def _stop_below_start(cls, stop: float | None, info: ValidationInfo) -> float | None:
+        start = info.data.get("start")
+        if stop is not None and start is not None and stop >= start:
+            raise refusal(f"a number of at least 0 and less than start ({start:g}), or null")
+        return stop
+
+    def check_within(self, min_correlation: float, max_correlation: float) -> None:
+        """Raises PydanticCustomError where no mode that is stored can pass."""
+        for key in ("score", "start", "stop"):
+            given = getattr(self, key)
+            if given is not None and given < min_correlation:
+                kept = f"estimator.min_correlation ({min_correlation:g})"
+                raise refusal(f"a number of at least {kept}, below which nothing is kept", key=key)
+        if self.score is not None and self.score > max_correlation:
+            kept = f"estimator.max_correlation ({max_correlation:g})"
+            raise refusal(f"a number of at most {kept}, above which nothing is kept", key="score")
+
+    def of_method(self) -> dict[str, Any]:
+        """The keys of the method that is chosen, with their values."""
+        return {key: getattr(self, key) for key in METHOD_KEYS[self.method]}
+
+    def decided(self, compatibility: str) -> ThresholdConfig:
+        """This section with ``rule: auto`` decided for a value of ``compatibility``."""
+        if self.method != "rmt" or self.rule != "auto":
+            return self
+        rule = "kinc" if compatibility == "kinc" else "symmetric"
+        return self.model_copy(update={"rule": rule})
+
+
+class PowerConfig(ConfigModel):
+    """The power filter: drops modes with too few samples for their correlation. A mode passes if a
+    test at level `alpha` would find a true correlation of that size, in that many samples, with
+    probability `power` or more."""
+
+    alpha: Annotated[float, Number(above=0, below=1)] = Field(
+        default=0.001, description="Level of the two-sided test of correlation."
+    )
+    power: Annotated[float, Number(above=0, below=1)] = Field(
+        default=0.8, description="Least probability that the test finds the correlation."
+    )
+
+
+PowerOrFalse = Annotated[
+    Annotated[PowerConfig, Tag("<powerconfig>")] | Annotated[Literal[False], Tag("<false>")],
+    model_or_false(PowerConfig),
+    Form(model_or_false_form(PowerConfig)),
+]
+
+
+_LEVELS_FORM = "a list of two or more labels, each once, lowest first, or null"
+
+
+def _labels(levels: Any) -> Any:
+    if levels is None:
+        return None
+    words = levels if isinstance(levels, list | tuple) else []
+    # A label that looks like a number stands in the table as text, too.
+    plain = [isinstance(word, str | int | float) and not isinstance(word, bool) for word in words]
+    labels = [word if isinstance(word, str) else f"{word}" for word in words]
+    if len(labels) < 2 or not all(plain) or len(set(labels)) < len(labels):
+        raise refusal(_LEVELS_FORM)
+    return tuple(labels)
+
+
+Labels = Annotated[
+    tuple[Annotated[str, Text("a label")], ...] | None,
+    BeforeValidator(_labels, json_schema_input_type=list[str | int | float] | None),
+    Form(_LEVELS_FORM),
+]
+
+
+class ConditionConfig(ConfigModel):
+    """A column of `annotations` that modes are tested against; its name alone stands for all
+    defaults."""
+
+    name: Annotated[str, Text("the name of a column")] = Field(
+        description="The column of the annotation table."
+    )
+    kind: Annotated[Literal["auto", "categorical", "ordinal", "quantitative"], Choice()] = Field(
+        default="auto",
+        description=(
+            "`categorical`: labels; each is tested for more samples in the mode than by chance. "
+            "`ordinal`: labels in an order, or ranks. `quantitative`: numbers. Both are regressed "
+            "on the expression of the two genes. `auto`: quantitative where all cells are numbers "
+            "and more than five differ, else categorical; never ordinal."
+        ),
+    )
+    levels: Labels = Field(
+        default=None,
+        description=(
+            "Of kind `ordinal`: the labels from lowest to highest, such as [low, middle, high]. "
+            "null: the cells are numbers."
+        ),
+    )
+
+    @model_validator(mode="after")
+    def _levels_of_ordinal_only(self) -> Self:
+        if self.levels is not None and self.kind != "ordinal":
+            raise refusal("null, or kind: ordinal beside it", key="levels")
+        return self
+
+
+_CONDITIONS_FORM = (
+    "a list of columns, each a name or a mapping with keys name, kind and levels, such as "
+    "[Treatment, {name: Hours, kind: quantitative}]"
+)
+
+
+def _entries(value: Any) -> Any:
+    """A name stands for a section that has it as its ``name``; null for an empty list."""
+    if value is None:
+        return ()
+    entries = value if isinstance(value, list | tuple) else [None]
+    if not all(isinstance(entry, str | Mapping | ConditionConfig) for entry in entries):
+        raise refusal(_CONDITIONS_FORM)
+    sections = [{"name": entry} if isinstance(entry, str) else entry for entry in entries]
+    names = [_name(section) for section in sections]
+    for n, name in enumerate(names):
+        if name is not None and name in names[:n]:
+            raise refusal(f"each column once, but {name!r} is there twice")
+    return tuple(sections)
+
+
+def _name(section: Any) -> Any:
+    name = section.name if isinstance(section, ConditionConfig) else section.get("name")
+    return name if isinstance(name, str) else None
+
+
+ConditionList = Annotated[
+    tuple[ConditionConfig, ...],
+    BeforeValidator(
+        _entries,
+        json_schema_input_type=list[Annotated[str, Text("a name")] | ConditionConfig] | None,
+    ),
+    Form(_CONDITIONS_FORM),
+]
+
+
+class ConditionNetworksConfig(ConfigModel):
+    """Which edges belong to a condition: the limits for `condition_networks.tsv`."""
+
+    q_value: Annotated[float, Number(low=0, high=1)] = Field(
+        default=0.001,
+        description=(
+            "Largest q-value of a test (Benjamini-Hochberg, over all tests of the condition)."
+        ),
+    )
+    r_squared: Annotated[float, Number(low=0, high=1)] = Field(
+        default=0.3,
+        description="Least R² of a regression; categorical conditions have none.",
+    )
+
+
+class ModulesConfig(ConfigModel):
+    """Modules: groups of genes with more edges among them than to others."""
+
+    method: Annotated[Literal["leiden", "link_communities"], Choice()] = Field(
+        default="leiden",
+        description=(
+            "`leiden`: each gene in one module, by modularity (Traag et al. 2019). "
+            "`link_communities`: edges are grouped, by the same method on the graph of edges "
+            "(Evans and Lambiotte 2010), so that a gene can be in several modules; refused where "
+            "hubs make that graph too large."
+        ),
+    )
+    resolution: Annotated[float, Number(above=0, high=1000)] = Field(
+        default=1.0,
+        description="Above 1 makes more and smaller modules, below 1 fewer and larger ones.",
+    )
+
+
+ModulesOrFalse = Annotated[
+    Annotated[ModulesConfig, Tag("<modulesconfig>")] | Annotated[Literal[False], Tag("<false>")],
+    model_or_false(ModulesConfig),
+    Form(model_or_false_form(ModulesConfig)),
+]
+
+
 class MultimodalCorrelationConfig(ExpressionAnalysis):
     """Co-expression in parts of the samples: a Gaussian mixture for each pair of genes, one
     correlation for each of its modes, a threshold by random matrix theory, and tests of what the
@@ -169,14 +446,15 @@ class MultimodalCorrelationConfig(ExpressionAnalysis):
             "to repeat or extend a run of it. `none`: the sound method."
         ),
     )
-    estimator: MixtureEstimator = Field(
-        default=MixtureEstimator(), description="How pairs are split into modes and correlated."
+    estimator: MixtureEstimatorConfig = Field(
+        default=MixtureEstimatorConfig(),
+        description="How pairs are split into modes and correlated.",
     )
-    threshold: Threshold = Field(
-        default=Threshold(), description="The least size of a correlation that makes an edge."
+    threshold: ThresholdConfig = Field(
+        default=ThresholdConfig(), description="The least size of a correlation that makes an edge."
     )
     power: PowerOrFalse = Field(
-        default=Power(),
+        default=PowerConfig(),
         description=(
             "Removal of modes with too few samples for their correlation, after the threshold; "
             "`false` turns it off."
@@ -199,11 +477,11 @@ class MultimodalCorrelationConfig(ExpressionAnalysis):
             "tested."
         ),
     )
-    condition_networks: ConditionNetworks = Field(
-        default=ConditionNetworks(), description="Which edges belong to a condition."
+    condition_networks: ConditionNetworksConfig = Field(
+        default=ConditionNetworksConfig(), description="Which edges belong to a condition."
     )
     modules: ModulesOrFalse = Field(
-        default=Modules(), description="Groups of genes in the network; `false` turns it off."
+        default=ModulesConfig(), description="Groups of genes in the network; `false` turns it off."
     )
     kinc_text: Annotated[bool, Switch()] = Field(
         default=True,
@@ -254,9 +532,11 @@ class MultimodalCorrelationConfig(ExpressionAnalysis):
 
     @field_validator("threshold")
     @classmethod
-    def _threshold_decided(cls, threshold: Threshold, info: ValidationInfo) -> Threshold:
+    def _threshold_decided(
+        cls, threshold: ThresholdConfig, info: ValidationInfo
+    ) -> ThresholdConfig:
         estimator = info.data.get("estimator")
-        if isinstance(estimator, MixtureEstimator):
+        if isinstance(estimator, MixtureEstimatorConfig):
             threshold.check_within(estimator.min_correlation, estimator.max_correlation)
         return threshold.decided(str(info.data.get("compatibility")))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,24 +13,41 @@ from numpy.typing import NDArray
 
 from pairtile.engine.estimator import Merged
 from pairtile.engine.network import Network
+from pairtile.errors import InputError
 from pairtile.gpu.device import Device
-from pairtile.io.annotations import Annotations, ConditionEntry, read_annotations
-from pairtile.methods.multimodal_correlation.condition_arrays import arrays_of_conditions
-from pairtile.methods.multimodal_correlation.condition_tests import ConditionTests, condition_tests
-from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
-from pairtile.methods.multimodal_correlation.mode_bias import mode_bias
-from pairtile.methods.multimodal_correlation.mode_samples import ModeSamples, packed_masks
-from pairtile.methods.multimodal_correlation.power_filter import power_filter
-from pairtile.methods.multimodal_correlation.power_law import power_law_threshold
-from pairtile.methods.multimodal_correlation.random_matrix import random_matrix_threshold
-from pairtile.methods.multimodal_correlation.thresholds import Threshold
+from pairtile.io.annotations import (
+    EMPTY,
+    Annotations,
+    AnnotationTable,
+    ConditionEntry,
+    annotations_of_table,
+    quoted,
+    read_annotations,
+)
+from pairtile.methods.multimodal_correlation.conditions import (
+    ConditionTests,
+    arrays_of_conditions,
+    condition_tests,
+    mode_bias,
+)
+from pairtile.methods.multimodal_correlation.config import (
+    ConditionConfig,
+    MultimodalCorrelationConfig,
+)
+from pairtile.methods.multimodal_correlation.modes import ModeSamples, packed_masks
+from pairtile.methods.multimodal_correlation.thresholds import (
+    RankedPairs,
+    Threshold,
+    power_filter,
+    random_matrix_threshold,
+    scale_free_threshold,
+)
 
-Section = Mapping[str, Any]
 State = Mapping[str, NDArray[Any]]
 
 MASKS = ("samples", "outliers")
 KEYS = ("i", "j", "cluster")
-_TOLD = ("n_clusters", "n_samples", "correlation", "p_value")
+_REPORTED = ("n_clusters", "n_samples", "correlation", "p_value")
 _ALSO = ("n_modes", "weight")
 
 
@@ -52,22 +70,7 @@ def multimodal_network(
     """
     genes = int(state["values"].shape[0])
     found = _threshold(config, merged, genes, device)
-    limit = np.float32(np.inf if found.threshold is None else found.threshold)
-    modes = _modes_above(merged, limit)
-    above = len(modes)
-    power = config["power"]
-    if power:
-        reached, strong = power_filter(
-            modes["correlation"].to_numpy(), modes["n_samples"].to_numpy(), **power
-        )
-        modes = modes.assign(power=reached)[strong]
-    size = np.abs(modes["correlation"].to_numpy())
-    order = np.lexsort((modes["cluster"], modes["j"], modes["i"], -size))
-    modes = modes.iloc[order].reset_index(drop=True)
-    counts = mode_counts(merged.sums) | {
-        "modes_above_threshold": above,
-        "modes_without_power": above - len(modes),
-    }
+    modes, counts = _strong_modes(config, merged, found)
     message = _sentence(found.message)
     notes, warnings = [message[0].upper() + message[1:]], []
     if found.threshold is None:
@@ -82,13 +85,13 @@ def multimodal_network(
         arrays |= arrays_of_conditions(annotations.conditions)
         notes += annotations.notes
         warnings += _untested(tests)
-    if config["estimator"]["clustering"] == "gmm":
+    if config.estimator.clustering == "gmm":
         conditions = [] if annotations is None else annotations.conditions
         labelled = [each for each in conditions if each.kind == "categorical"]
         columns |= mode_bias(samples, labelled).columns()
-    told = [*KEYS, *_TOLD, *(["power"] if power else [])]
+    first = [*KEYS, *_REPORTED, *(["power"] if config.power else [])]
     edges = pd.concat(
-        [modes[told], pd.DataFrame(columns, index=modes.index), modes[list(_ALSO)]], axis=1
+        [modes[first], pd.DataFrame(columns, index=modes.index), modes[list(_ALSO)]], axis=1
     ).rename(columns={"i": "source", "j": "target"})
     counts["edges"] = len(edges)
     counts["pairs_in_network"] = len(edges[["source", "target"]].drop_duplicates())
@@ -98,7 +101,7 @@ def multimodal_network(
         directed=False,
         counts=counts,
         threshold={
-            "method": config["threshold"]["method"],
+            "method": config.threshold.method,
             "correlation": found.threshold,
             "message": found.message,
         },
@@ -119,10 +122,74 @@ def mode_counts(sums: Mapping[str, NDArray[np.int64]], prefix: str = "count_") -
 
 def annotations_of(config: MultimodalCorrelationConfig, state: State) -> Annotations | None:
     """The conditions that the section names, for the samples of the state; None without."""
-    if config["annotations"] is None:
+    if config.annotations is None:
         return None
-    entries = [ConditionEntry(**entry) for entry in config["conditions"]]
-    return read_annotations(config["annotations"], state["samples"].tolist(), entries)
+    samples = state["samples"].tolist()
+    return read_annotations(config.annotations, samples, _asked(config.conditions))
+
+
+def annotations_in_memory(
+    annotations: Any, samples: Sequence[str], conditions: Sequence[ConditionConfig]
+) -> Annotations:
+    """The conditions of ``samples`` (as text), from a table in memory or the path of one.
+
+    Raises
+    ------
+    ValueError
+        ``annotations`` is neither a DataFrame nor a path, or names a sample or column twice.
+    InputError
+        Samples without a row; conditions that are no column or have one value only.
+    """
+    asked = _asked(conditions)
+    if isinstance(annotations, str | os.PathLike):
+        return read_annotations(annotations, samples, asked)
+    if not isinstance(annotations, pd.DataFrame):
+        raise ValueError(
+            f"annotations: found {type(annotations).__name__}; expected a DataFrame with samples "
+            "as its index, or the path of a table"
+        )
+    return annotations_of_table(_annotation_table(annotations, list(samples)), asked)
+
+
+def _annotation_table(frame: pd.DataFrame, samples: list[str]) -> AnnotationTable:
+    rows = pd.Index([str(label) for label in frame.index])
+    columns = [str(label) for label in frame.columns]
+    for kind, labels in (("sample", rows), ("column", pd.Index(columns))):
+        if not labels.is_unique:
+            twice = labels[labels.duplicated()][0]
+            raise ValueError(f"annotations: found {kind} {twice!r} twice; expected each once")
+    place = rows.get_indexer(pd.Index(samples))
+    lacking = [name for name, row in zip(samples, place, strict=True) if row < 0]
+    if lacking:
+        found = f"no row for {len(lacking)} of {len(samples)} samples: {quoted(lacking)}"
+        raise InputError.at(
+            "annotations", "", found, f"a row for every sample (rows: {quoted(list(rows))})"
+        )
+    extra = [name for name in rows if name not in set(samples)]
+    notes = []
+    if extra:
+        found = quoted(extra)
+        notes.append(f"{len(extra)} annotated samples are not in the expression table: {found}.")
+    cells = {
+        name: [_cell(value) for value in frame.iloc[place, k].tolist()]
+        for k, name in enumerate(columns)
+    }
+    lines = [int(row) + 1 for row in place]
+    return AnnotationTable("annotations", samples, cells, lines, notes)
+
+
+def _cell(value: Any) -> str:
+    """A value as a file would hold it; whole numbers without a point."""
+    if pd.isna(value):
+        return ""
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        value = int(value)
+    text = str(value).strip()
+    return "" if text in EMPTY else text
+
+
+def _asked(conditions: Sequence[ConditionConfig]) -> list[ConditionEntry]:
+    return [ConditionEntry(each.name, each.kind, each.levels) for each in conditions]
 
 
 def mode_samples(
@@ -130,15 +197,15 @@ def mode_samples(
 ) -> ModeSamples:
     """The samples of modes: a table with i, j and the packed masks."""
     n_samples = int(state["values"].shape[1])
-    estimator = config["estimator"]
+    estimator = config.estimator
     return ModeSamples(
         modes["i"].to_numpy(),
         modes["j"].to_numpy(),
         packed_masks(modes["samples"].tolist(), n_samples),
         np.asarray(state["values"]),
         packed_masks(modes["outliers"].tolist(), n_samples),
-        estimator["min_expression"],
-        estimator["max_expression"],
+        estimator.min_expression,
+        estimator.max_expression,
     )
 
 
@@ -169,32 +236,52 @@ def strongest_modes(batches: Iterable[pa.Table]) -> pd.DataFrame:
 def _threshold(
     config: MultimodalCorrelationConfig, merged: Merged, genes: int, device: Device
 ) -> Threshold:
-    asked = dict(config["threshold"])
-    method = asked.pop("method")
-    if method == "none":
+    asked = config.threshold
+    if asked.method == "none":
         return Threshold(0.0, pd.DataFrame(), "every stored mode is kept (threshold: none)")
-    if method == "score":
-        score = float(asked["score"])
-        return Threshold(score, pd.DataFrame(), f"threshold {score:g}, as configured")
-    keys = {
-        "rmt": ("start", "step", "stop", "rule", "min_eigenvalues"),
-        "power_law": ("start", "step", "stop", "fit", "min_genes"),
-    }[method]
-    settings = {key: asked[key] for key in keys}
-    pairs = pa.concat_tables(list(merged.batches(["i", "j", "correlation"])))
-    i, j, r = (pairs[name].to_numpy() for name in ("i", "j", "correlation"))
-    if method == "rmt":
-        return random_matrix_threshold(i, j, r, genes, device=device, **settings)
-    return power_law_threshold(i, j, r, genes, **settings)
+    if asked.method == "score":
+        assert asked.score is not None
+        message = f"threshold {asked.score:g}, as configured"
+        return Threshold(asked.score, pd.DataFrame(), message)
+    settings = asked.of_method()
+    table = pa.concat_tables(list(merged.batches(["i", "j", "correlation"])))
+    i, j, r = (table[name].to_numpy() for name in ("i", "j", "correlation"))
+    pairs = RankedPairs.of(i, j, r, genes)
+    if asked.method == "rmt":
+        return random_matrix_threshold(pairs, device=device, **settings)
+    return scale_free_threshold(pairs, **settings)
 
 
 def _sentence(message: str) -> str:
     return message if message.endswith(".") else f"{message}."
 
 
+def _strong_modes(
+    config: MultimodalCorrelationConfig, merged: Merged, found: Threshold
+) -> tuple[pd.DataFrame, dict[str, int]]:
+    """Modes above the threshold with enough power, with their masks, by falling correlation; and
+    all counts of modes."""
+    modes = _modes_above(merged, np.float32(np.inf if found.threshold is None else found.threshold))
+    above = len(modes)
+    if config.power:
+        reached, strong = power_filter(
+            modes["correlation"].to_numpy(),
+            modes["n_samples"].to_numpy(),
+            config.power.alpha,
+            config.power.power,
+        )
+        modes = modes.assign(power=reached)[strong]
+    size = np.abs(modes["correlation"].to_numpy())
+    order = np.lexsort((modes["cluster"], modes["j"], modes["i"], -size))
+    counts = mode_counts(merged.sums) | {
+        "modes_above_threshold": above,
+        "modes_without_power": above - len(modes),
+    }
+    return modes.iloc[order].reset_index(drop=True), counts
+
+
 def _modes_above(merged: Merged, limit: np.float32) -> pd.DataFrame:
-    """Stored modes with \\|r\\| of at least ``limit``, with their masks."""
-    columns = [*KEYS, *_TOLD, *_ALSO, *MASKS]
+    columns = [*KEYS, *_REPORTED, *_ALSO, *MASKS]
     parts = []
     for batch in merged.batches(columns):
         strong = np.abs(batch["correlation"].to_numpy()) >= limit

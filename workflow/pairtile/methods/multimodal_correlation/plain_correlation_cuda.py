@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.errors import DeviceError
-from pairtile.methods.multimodal_correlation.kernels.plain_correlation_blocks import (
+from pairtile.methods.multimodal_correlation.kernels.plain_correlation import (
     COUNTS,
     KEPT,
     R_BINS,
+    WORD,
+    Kept,
+    Limits,
 )
-from pairtile.methods.multimodal_correlation.plain_correlation_cpu import Kept, Limits
-from pairtile.methods.multimodal_correlation.plain_correlation_genes import WORD, Genes
+
+if TYPE_CHECKING:
+    from pairtile.methods.multimodal_correlation.plain_correlation import Genes
 
 KERNELS = Path(__file__).parent / "kernels"
 
@@ -48,9 +52,9 @@ def _macros(samples: int, spearman: bool) -> dict[str, str | int]:
 
 
 def _module(samples: int, spearman: bool) -> Any:
-    from pairtile.gpu import compiling as cuda
+    from pairtile.gpu import compiling
 
-    return cuda.load(KERNELS / "plain_correlation.cu", _macros(samples, spearman))
+    return compiling.load(KERNELS / "plain_correlation.cu", _macros(samples, spearman))
 
 
 def tie_groups_kernel(samples: int) -> Any:
@@ -67,7 +71,7 @@ class CudaBlocks:
     def __init__(self, genes: Genes, limits: Limits) -> None:
         self.genes = genes
         self.limits = limits
-        spearman = genes.settings.correlation == "spearman"
+        spearman = genes.estimator.correlation == "spearman"
         module = _module(genes.n_samples, spearman)
         self._kernels = {
             name: module.get_function(name)

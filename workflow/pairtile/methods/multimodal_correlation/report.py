@@ -1,31 +1,81 @@
-"""Report: text of multimodal correlation."""
+"""The report of multimodal correlation: its names, texts, figures and sections."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from pairtile.methods.multimodal_correlation import report_conditions, report_modules
-from pairtile.methods.multimodal_correlation.report_cautions import cautions
-from pairtile.methods.multimodal_correlation.report_conditions_text import differs_in
-from pairtile.methods.multimodal_correlation.report_files import FILE_COLUMNS, FILES
-from pairtile.methods.multimodal_correlation.report_findings import (
+from pairtile.methods.multimodal_correlation.report_figures import FIGURES
+from pairtile.methods.multimodal_correlation.report_results import (
+    ModeResults,
+    differs_in,
+    label_counts,
+    mode_results,
+)
+from pairtile.methods.multimodal_correlation.report_text import (
     findings,
     headline,
     key_numbers,
+    methods_paragraph,
     mixture,
+    mode_warnings,
 )
-from pairtile.methods.multimodal_correlation.report_methods import methods_paragraph
-from pairtile.methods.multimodal_correlation.report_modules import module_grouping
-from pairtile.methods.multimodal_correlation.report_pictures import FIGURES
-from pairtile.methods.multimodal_correlation.report_results import mode_results
+from pairtile.report.formats import count, number, percent, plain
 from pairtile.report.make_figures import cleaning, precision_recall
-from pairtile.report.method_report import MethodReport, MethodText
+from pairtile.report.method_report import (
+    CaptionedFigure,
+    Grouping,
+    MethodReport,
+    MethodText,
+    PageSection,
+)
+from pairtile.report.methods_parts import section as settings_of
+from pairtile.report.results import Results
+from pairtile.statistics.modules import module_table
 
-if TYPE_CHECKING:
-    from pairtile.report.results import Results
+FILES = {
+    "network.parquet": "the network: a row for each mode that passed threshold and power",
+    "pairs.parquet": "every stored mode, with its samples as bit masks, for Python and R",
+    "threshold.tsv": "the walk to the threshold, step by step",
+    "condition_tests.tsv": "every edge against every condition: p- and q-values",
+    "condition_networks.tsv": "the edges of each condition's network",
+    "modules.tsv": "every gene of the network with its module",
+    "kinc.txt": "the network in KINC's text, with the samples of each edge and its tests",
+    "kinc_tidy.txt": "the same, a line for each edge and test",
+    "kinc_minimal.txt": "the same, genes and correlations alone",
+    "items.parquet": "every gene, kept or left out and why",
+}
+
+NETWORK_COLUMNS = {
+    "source, target": "the two genes; their order means nothing",
+    "cluster, n_clusters": "which of the pair's stored modes this is, and how many there are",
+    "n_samples": "samples in the mode, outliers taken away",
+    "correlation": "of these samples",
+    "p_value": (
+        "of no correlation, two-sided; too small where a pair has several modes, since the same "
+        "data chose the mode: rank by it, and do not read it as the chance of a mistake"
+    ),
+    "power": "chance that a test would find a true correlation of this size in so many samples",
+    "CONDITION_LABEL_p_value, ..._q_value": (
+        "whether the label is more frequent in the mode than among the pair's samples "
+        "(hypergeometric); q: false discovery rate over all edges and labels of the condition"
+    ),
+    "CONDITION_p_value, ..._q_value, ..._r_squared": (
+        "of a condition in numbers or in order: whether the expression of the two genes tells it"
+    ),
+    "source_welch_p_value, target_welch_p_value": (
+        "whether the gene's mean expression differs between the mode and the pair's other samples"
+    ),
+    "missing_p_value": "whether one gene lacks values more often than the other",
+    "missing_by_CONDITION_p_value": "whether values are missing more often under one label",
+    "n_modes": "modes of the pair's mixture, stored or not",
+    "weight": "the mode's share of the pair's samples, by the mixture",
+}
+
+FILE_COLUMNS = {"network.parquet": NETWORK_COLUMNS}
 
 
 def edge_table(results: Results, table: pd.DataFrame) -> pd.DataFrame:
@@ -50,6 +100,203 @@ def adapted(results: Results) -> MethodText:
     if mixture(results):
         return TEXT
     return replace(TEXT, title="Correlation of all samples")
+
+
+MAX_LABELS, MAX_EDGES = 40, 10
+
+
+def conditions_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
+    """Counts and the clearest edges of each label; None without conditions."""
+    found = results.cached(mode_results)
+    if found is None or not found.conditions:
+        return None
+    counts = label_counts(found)
+    limits = settings_of(results, "condition_networks")
+    kinds = {each.name: each.kind for each in found.conditions}
+    ordered = counts.sort_values("edges", ascending=False, kind="stable")
+    with_edges = ordered[ordered["edges"] > 0].head(MAX_LABELS)
+    return PageSection(
+        id="conditions",
+        title="Condition networks",
+        template="section_mode_conditions.html.j2",
+        values={
+            "rows": [_count_row(row, kinds) for row in counts.to_dict("records")],
+            "networks": [
+                _label_network(found, str(row.condition), str(row.label))
+                for row in with_edges.itertuples()
+            ],
+            "shown": MAX_EDGES,
+            "q_value": plain(float(limits.get("q_value") or 0.0)),
+            "r_squared": plain(float(limits.get("r_squared") or 0.0)),
+            "labels": any(each.kind == "categorical" for each in found.conditions),
+            "numbers": any(each.kind != "categorical" for each in found.conditions),
+        },
+    )
+
+
+def name_of(condition: str, label: str) -> str:
+    """``Treatment: Heat``; the condition alone where it has no labels."""
+    return f"{condition}: {label}" if label else condition
+
+
+def _count_row(row: dict[Any, Any], kinds: dict[str, str]) -> dict[str, str]:
+    labelled = kinds.get(str(row["condition"]), "categorical") == "categorical"
+    return {
+        "condition": str(row["condition"]),
+        "label": str(row["label"]) or f"({kinds.get(str(row['condition']), '')})",
+        "tested": count(row["tested"]) if row["tested"] else "none",
+        "edges": count(row["edges"]) if row["tested"] else "–",
+        "positive": count(row["positive"]),
+        "negative": count(row["negative"]),
+        "pairs": count(row["pairs"]),
+        "unique": count(row["unique"]) if labelled else "–",
+        "genes": count(row["genes"]),
+    }
+
+
+def _label_network(found: ModeResults, condition: str, label: str) -> dict[str, Any]:
+    """The edges of one label, the smallest q first, the larger of equals by size."""
+    table = found.networks
+    table = table[(table["condition"] == condition) & (table["label"] == label)]
+    size = table["correlation"].abs().rename("size")
+    order = table.assign(size=size).sort_values(
+        ["q_value", "size", "source", "target", "cluster"],
+        ascending=[True, False, True, True, True],
+    )
+    keys = ["source", "target", "cluster"]
+    top = order.head(MAX_EDGES).merge(
+        found.network.drop(columns=["correlation", "p_value"]), on=keys, how="left", validate="m:1"
+    )
+    apart = differs_in(top)
+    regression = bool(top["r_squared"].notna().any())
+    split = apart is not None and bool((apart != "").any())
+    return {
+        "name": name_of(condition, label),
+        "edges": len(table),
+        "regression": regression,
+        "split": split,
+        "rows": [
+            _edge_row(row, "" if apart is None else str(apart[place]), regression)
+            for place, row in enumerate(top.to_dict("records"))
+        ],
+    }
+
+
+def _edge_row(row: dict[Any, Any], apart: str, regression: bool) -> dict[str, str]:
+    return {
+        "source": str(row["source"]),
+        "target": str(row["target"]),
+        "correlation": number(row["correlation"]).replace("-", "−"),
+        "samples": "–" if pd.isna(row["n_samples"]) else count(row["n_samples"]),
+        "modes": "–" if pd.isna(row["n_modes"]) else count(row["n_modes"]),
+        "q_value": number(row["q_value"]),
+        "r_squared": number(row["r_squared"]) if regression else "",
+        "apart": apart or "–",
+        "unique": "yes" if row["unique"] else "no",
+    }
+
+
+MAX_MODULES, MAX_MEMBERS = 100, 200
+
+FIRST_MEMBERS = 8
+"""Genes of a module that are named at once; the others open."""
+
+LEAST_SHARE = 0.2
+"""A module goes with a label that so many of its edges go with."""
+
+
+def modules_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
+    """The table; None without modules."""
+    found = results.cached(mode_results)
+    if found is None or found.modules.empty:
+        return None
+    numbers = found.modules["module"].to_numpy(dtype=np.int64)
+    genes = found.modules["gene"].to_numpy()
+    modules = np.unique(numbers).tolist()
+    shared = bool(found.modules["gene"].duplicated().any())
+    inside = {} if shared else _inside(found)
+    labels = {} if shared else _labels(found)
+    rows = []
+    for number_ in modules[:MAX_MODULES]:
+        names = genes[numbers == number_].tolist()
+        rows.append(
+            {
+                "number": str(number_),
+                "genes": count(len(names)),
+                "first": ", ".join(names[:FIRST_MEMBERS]),
+                "others": ", ".join(names[FIRST_MEMBERS:MAX_MEMBERS]),
+                "n_others": len(names) - FIRST_MEMBERS,
+                "more": len(names) - MAX_MEMBERS,
+                "conditions": labels.get(number_, ""),
+                **inside.get(number_, {}),
+            }
+        )
+    return PageSection(
+        id="modules",
+        title="Modules",
+        template="section_mode_modules.html.j2",
+        values={
+            "rows": rows,
+            "total": len(modules),
+            "shared": shared,
+            "conditions": bool(labels),
+            "share": percent(LEAST_SHARE),
+        },
+    )
+
+
+def _inside(found: ModeResults) -> dict[int, dict[str, str]]:
+    """Of each module: pairs within and out, density, mean size of the correlation."""
+    genes = found.modules["gene"].tolist()
+    place = {name: k for k, name in enumerate(genes)}
+    first, second = (found.pairs[end].map(place) for end in ("source", "target"))
+    table = module_table(found.modules["module"], first, second, found.pairs["correlation"])
+    return {
+        int(row["module"]): {
+            "within": count(row["edges"]),
+            "out": count(row["edges_out"]),
+            "density": percent(row["density"]),
+            "correlation": number(row["mean_correlation"]),
+        }
+        for row in table.to_dict("records")
+    }
+
+
+def _labels(found: ModeResults) -> dict[int, str]:
+    """For each module the labels that many of the edges within it go with, with their share."""
+    module = found.modules.set_index("gene")["module"]
+
+    def within(table: pd.DataFrame) -> pd.Series:
+        first, second = (table[end].map(module) for end in ("source", "target"))
+        return first.where(first == second)
+
+    if found.networks.empty:
+        return {}
+    edges = within(found.network).value_counts()
+    labelled = found.networks.assign(module=within(found.networks)).dropna(subset=["module"])
+    counts = labelled.groupby(["module", "condition", "label"]).size().rename("n").reset_index()
+    shares: dict[int, list[tuple[float, str]]] = {}
+    for row in counts.to_dict("records"):
+        share = row["n"] / edges[row["module"]]
+        if share >= LEAST_SHARE:
+            named = name_of(row["condition"], row["label"])
+            shares.setdefault(int(row["module"]), []).append((share, named))
+    return {
+        number_: ", ".join(
+            f"{name} ({percent(share)})"
+            for share, name in sorted(told, key=lambda pair: (-pair[0], pair[1]))
+        )
+        for number_, told in shares.items()
+    }
+
+
+def module_grouping(results: Results, names: pd.Index[Any]) -> Grouping | None:
+    """The modules of the analysis, where each gene is in one."""
+    modules = results.cached(mode_results).modules
+    if not len(modules) or modules["gene"].duplicated().any():
+        return None
+    found = modules.set_index("gene")["module"].reindex(names, fill_value=0)
+    return Grouping(found.to_numpy(dtype=np.int64), "module", "modules", "")
 
 
 TEXT = MethodText(
@@ -107,7 +354,7 @@ TEXT = MethodText(
     headline=headline,
     key_numbers=key_numbers,
     remarks=findings,
-    warnings=cautions,
+    warnings=mode_warnings,
     empty=(
         "The network is empty. threshold: {method: score, score: 0.8} takes a threshold of your "
         "own; power: false keeps modes of few samples; a smaller estimator.min_samples finds modes "
@@ -120,12 +367,13 @@ TEXT = MethodText(
     adapted=adapted,
 )
 
+
 REPORT = MethodReport(
     text=TEXT,
     figures={**FIGURES, "precision_recall": precision_recall, "cleaning": cleaning},
     sections=(
-        report_conditions.section,
-        report_modules.section,
+        conditions_section,
+        modules_section,
     ),
     grouping=module_grouping,
 )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,8 @@ from numpy.typing import NDArray
 from pairtile.engine.state import MANIFEST, open_state
 from pairtile.errors import StoreError
 from pairtile.io.annotations import Condition
-from pairtile.methods.multimodal_correlation.condition_arrays import conditions_of_arrays
-from pairtile.methods.multimodal_correlation.pair_modes import PairModes
+from pairtile.methods.multimodal_correlation.conditions import conditions_of_arrays, unique_names
+from pairtile.methods.multimodal_correlation.modes import PairModes
 from pairtile.report.results import Results
 
 NETWORKS, MODULES, MODES = "condition_networks.tsv", "modules.tsv", "pairs.parquet"
@@ -189,3 +190,132 @@ def mode_results(results: Results) -> ModeResults:
     return read_mode_results(
         results.folder, results.items, results.network, results.scores, results.parameters
     )
+
+
+# --- edges by condition ---
+
+
+SMALL_P = 0.001
+"""A mode differs from the pair's other samples in a gene where Welch's p is at most this."""
+
+
+def edges_with_condition(found: ModeResults) -> int:
+    """Edges that are in the network of any label, each once."""
+    return len(found.networks[["source", "target", "cluster"]].drop_duplicates())
+
+
+def label_counts(found: ModeResults) -> pd.DataFrame:
+    """A row for each label, those without edges too, in the order of conditions: ``condition``,
+    ``label``, ``tested`` (edges that could be), ``edges``, ``positive``, ``negative``, ``pairs``,
+    ``unique`` (pairs that are in no other label's network of the condition), ``genes``."""
+    labels = [
+        (each.name, label)
+        for each in found.conditions
+        for label in (each.labels if each.kind == "categorical" else ("",))
+    ]
+    table = found.networks
+    seen = zip(table["condition"], table["label"], strict=True)
+    labels = list(dict.fromkeys([*labels, *seen]))
+    columns = unique_names([(name, label) if label else (name,) for name, label in labels])
+    rows = []
+    for (condition, label), column in zip(labels, columns, strict=True):
+        p_value = found.network.get(f"{column}_p_value", pd.Series(dtype=float))
+        part = table[(table["condition"] == condition) & (table["label"] == label)]
+        pairs = part.drop_duplicates(["source", "target"])
+        rows.append(
+            {
+                "condition": condition,
+                "label": label,
+                "tested": int(p_value.notna().sum()),
+                "edges": len(part),
+                "positive": int((part["direction"] == "positive").sum()),
+                "negative": int((part["direction"] == "negative").sum()),
+                "pairs": len(pairs),
+                "unique": int(pairs["unique"].astype(bool).sum()),
+                "genes": len(np.union1d(pairs["source"], pairs["target"])),
+            }
+        )
+    names = ["edges", "positive", "negative", "pairs", "unique", "genes"]
+    return pd.DataFrame(rows, columns=["condition", "label", "tested", *names])
+
+
+def differs_in(edges: pd.DataFrame) -> pd.Series | None:
+    """In which genes a mode's mean expression differs from that of the pair's other samples:
+    ``both``, ``first``, ``second``, ``neither``, or empty where the mode holds all of them."""
+    names = ["source_welch_p_value", "target_welch_p_value"]
+    if not set(names) <= set(edges.columns):
+        return None
+    first, second = (edges[name].to_numpy(dtype=np.float64) for name in names)
+    words = np.select(
+        [
+            np.isnan(first) & np.isnan(second),
+            (first <= SMALL_P) & (second <= SMALL_P),
+            first <= SMALL_P,
+            second <= SMALL_P,
+        ],
+        ["", "both", "first", "second"],
+        "neither",
+    )
+    return pd.Series(words, index=edges.index, dtype=object)
+
+
+# --- which pairs of genes are drawn ---
+
+MAX_PAIRS = 6
+PAIRS_OF_CONDITION = 3
+MAX_CONDITIONS = 4
+
+
+def strongest_pairs(found: ModeResults) -> list[Pair]:
+    """The pairs of largest correlation, each gene once while there are others."""
+    return spread(_ends(found.pairs), MAX_PAIRS)
+
+
+def split_pairs(found: ModeResults) -> list[Pair]:
+    """Pairs of several modes that are not among the strongest: those with edges of both signs
+    first, then those with more edges, then the stronger."""
+    several = found.pairs[found.pairs["n_modes"] > 1]
+    several = several.sort_values(["signs", "edges"], ascending=False, kind="stable")
+    drawn = set(strongest_pairs(found))
+    return spread((pair for pair in _ends(several) if pair not in drawn), MAX_PAIRS)
+
+
+def drawn_conditions(found: ModeResults) -> list[Condition]:
+    """Conditions by falling number of edges of theirs; the first one where none has any."""
+    edges = found.networks["condition"].value_counts()
+    with_edges = [each for each in found.conditions if each.name in edges.index]
+    ordered = sorted(with_edges, key=lambda each: -int(edges[each.name]))
+    return ordered[:MAX_CONDITIONS] or found.conditions[:1]
+
+
+def condition_pairs(found: ModeResults, condition: Condition) -> list[Pair]:
+    """Pairs that go most clearly with a condition, its labels in turn; without any, the strongest
+    of all."""
+    table = found.networks[found.networks["condition"] == condition.name]
+    size = table["correlation"].abs().rename("size")
+    table = table.assign(size=size).sort_values(["q_value", "size"], ascending=[True, False])
+    in_turn = chain.from_iterable(
+        zip_longest(*(_ends(part) for _, part in table.groupby("label", sort=False)))
+    )
+    pairs = spread((pair for pair in in_turn if pair is not None), PAIRS_OF_CONDITION)
+    return pairs or strongest_pairs(found)[:PAIRS_OF_CONDITION]
+
+
+def spread(pairs: Iterable[Pair], limit: int) -> list[Pair]:
+    """The first ``limit`` pairs that share no gene, then those that do; in their order."""
+    chosen: list[Pair] = []
+    rest: list[Pair] = []
+    used: set[str] = set()
+    for pair in dict.fromkeys(pairs):
+        if len(chosen) == limit:
+            break
+        if used.isdisjoint(pair):
+            chosen.append(pair)
+            used.update(pair)
+        elif len(rest) < limit:
+            rest.append(pair)
+    return (chosen + rest)[:limit]
+
+
+def _ends(table: pd.DataFrame) -> Iterator[Pair]:
+    return zip(table["source"].astype(str), table["target"].astype(str), strict=True)

@@ -33,15 +33,14 @@ from pairtile.engine.tiles import TILE_EDGE, PairSpace, Tile
 from pairtile.errors import InputError
 from pairtile.io.expression import read_expression
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
+from pairtile.methods.multimodal_correlation.mixtures import (
+    Modes,
+    PairMixtures,
+)
 from pairtile.methods.multimodal_correlation.network import (
     annotations_of,
     multimodal_network,
     strongest_modes,
-)
-from pairtile.methods.multimodal_correlation.pair_mixtures import (
-    MixtureSettings,
-    Modes,
-    PairMixtures,
 )
 from pairtile.methods.multimodal_correlation.plain_correlation import PlainCorrelation
 from pairtile.methods.multimodal_correlation.tables import write_tables
@@ -83,10 +82,8 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
     def prepare(
         cls, config: MultimodalCorrelationConfig, seed: int, scratch: Path | None = None
     ) -> PreparedInput:
-        expression = read_expression(
-            config["expression"], config["orientation"], config.get("layer")
-        )
-        prepared = prepare_expression(expression, config["preprocess"], overwrite=True)
+        expression = read_expression(config.expression, config.orientation, config.layer)
+        prepared = prepare_expression(expression, config.preprocess, overwrite=True)
         return PreparedInput(
             prepared.items,
             state_of(prepared),
@@ -98,10 +95,10 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
 
     @classmethod
     def check_settings(cls, config: MultimodalCorrelationConfig, state: State) -> None:
-        samples, least = int(state["values"].shape[1]), config["estimator"]["min_samples"]
+        samples, least = int(state["values"].shape[1]), config.estimator.min_samples
         if samples < least:
             expected = f"at least estimator.min_samples ({least}): no mode can have as many"
-            raise InputError.at(config["expression"], "", f"{samples} samples", expected)
+            raise InputError.at(config.expression, "", f"{samples} samples", expected)
 
     @classmethod
     def check_later_inputs(
@@ -117,7 +114,7 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
 
     @classmethod
     def tile_edges(cls, config: MultimodalCorrelationConfig, state: State) -> tuple[int, int]:
-        mixtures = config["estimator"]["clustering"] == "gmm"
+        mixtures = config.estimator.clustering == "gmm"
         edge = MIXTURE_TILE_EDGE if mixtures else TILE_EDGE
         return edge, edge
 
@@ -132,12 +129,12 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
     ) -> int:
         """All genes are made ready together; each mode that is kept brings its masks."""
         values = state["values"]
-        estimator = config["estimator"]
-        mixtures = estimator["clustering"] == "gmm"
-        ready = READY_COPIES[estimator["clustering"]] * values.nbytes
-        modes = rows * columns * (min(2, estimator["max_clusters"]) if mixtures else 1)
+        estimator = config.estimator
+        mixtures = estimator.clustering == "gmm"
+        ready = READY_COPIES[estimator.clustering] * values.nbytes
+        modes = rows * columns * (min(2, estimator.max_clusters) if mixtures else 1)
         # How many are kept is not known beforehand: where close correlations are common, this part.
-        kept = modes * (1.0 - estimator["min_correlation"])
+        kept = modes * (1.0 - estimator.min_correlation)
         return ready + int(MODE_COPIES * kept * (2 * (values.shape[1] // 8 + 1) + MODE_BYTES))
 
     @classmethod
@@ -145,23 +142,23 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
         cls, config: MultimodalCorrelationConfig, state: State, backend: str, threads: int
     ) -> float:
         # Measured: docs/speed.md. Work grows with samples, and with all the components of all fits.
-        estimator = config["estimator"]
+        estimator = config.estimator
         samples = int(state["values"].shape[1])
-        if estimator["clustering"] == "none":
+        if estimator.clustering == "none":
             return (2e8 if backend == "cuda" else 5e6 * threads) / max(0.1, samples / 1000)
-        low, high = estimator["min_clusters"], estimator["max_clusters"]
+        low, high = estimator.min_clusters, estimator.max_clusters
         components = sum(range(max(low, 2), high + 1)) or 1
-        starts = 1.0 if config["compatibility"] == "kinc" else (1 + estimator["restarts"]) / 4
+        starts = 1.0 if config.compatibility == "kinc" else (1 + estimator.restarts) / 4
         cost = max(0.05, components / 14 * starts * samples / 200)
         return (1e6 if backend == "cuda" else 1.5e3 * threads) / cost
 
     @classmethod
     def resolve_precision(cls, config: MultimodalCorrelationConfig, backend: str) -> str:
-        return "float32" if config["estimator"]["clustering"] == "gmm" else "float64"
+        return "float32" if config.estimator.clustering == "gmm" else "float64"
 
     @classmethod
     def chunk_parameters(cls, config: MultimodalCorrelationConfig) -> dict[str, Any]:
-        return {key: config[key] for key in ("estimator", "compatibility")}
+        return {"estimator": config.estimator, "compatibility": config.compatibility}
 
     def schema(self) -> pa.Schema:
         mask = pa.binary((self.n_samples + 7) // 8)
@@ -188,11 +185,11 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
     def engine(self) -> PairMixtures | PlainCorrelation:
         """What finds the modes of the pairs of a tile."""
         # The seed is part of the chunks' fingerprint; draws are keyed on it and on both genes.
-        settings = MixtureSettings.from_section(self.config, self.seed)
         values = np.asarray(self.state["values"])
-        if settings.clustering == "none":
-            return PlainCorrelation(values, settings, self.device)
-        return PairMixtures(values, np.asarray(self.state["keys"]), settings, self.device)
+        if self.config.estimator.clustering == "none":
+            return PlainCorrelation(values, self.config, self.device)
+        keys = np.asarray(self.state["keys"])
+        return PairMixtures(values, keys, self.config, self.device, self.seed)
 
     def compute_tile(
         self, tile: Tile, selection: Selection, scan: State | None, cut: float

@@ -12,9 +12,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.engine.estimator import Merged, Written
-from pairtile.methods.multimodal_correlation.condition_networks import condition_networks
-from pairtile.methods.multimodal_correlation.condition_tests import ConditionTests, condition_tests
-from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
+from pairtile.methods.multimodal_correlation.conditions import (
+    ConditionTests,
+    condition_networks,
+    condition_tests,
+)
+from pairtile.methods.multimodal_correlation.config import (
+    ModulesConfig,
+    MultimodalCorrelationConfig,
+)
 from pairtile.methods.multimodal_correlation.kinc_text import (
     EdgeTest,
     ModeEdges,
@@ -22,14 +28,13 @@ from pairtile.methods.multimodal_correlation.kinc_text import (
     write_kinc_text,
     write_kinc_tidy,
 )
-from pairtile.methods.multimodal_correlation.mode_samples import ModeSamples
+from pairtile.methods.multimodal_correlation.modes import ModeSamples
 from pairtile.methods.multimodal_correlation.network import (
     MASKS,
     annotations_of,
     mode_samples,
     modes_of_edges,
 )
-from pairtile.methods.multimodal_correlation.pair_mixtures import MixtureSettings
 from pairtile.runtime.files import atomic_path
 from pairtile.statistics.modules import leiden_modules, link_communities
 
@@ -52,7 +57,7 @@ def write_tables(
     modes = modes_of_edges(merged, edges)
     edges = pd.concat([edges, modes[list(MASKS)]], axis=1)
     done = Written()
-    if config["threshold"]["method"] in ("rmt", "power_law"):
+    if config.threshold.method in ("rmt", "power_law"):
         _write_frame(_curve(merged.scores), folder / "threshold.tsv")
     samples = mode_samples(config, state, edges)
     annotations = annotations_of(config, state)
@@ -60,17 +65,19 @@ def write_tables(
     if annotations is not None:
         tests = condition_tests(samples, annotations.conditions)
         _write_tests(edges, tests, folder / "condition_tests.tsv")
-        chosen = condition_networks(edges, tests, **config["condition_networks"])
+        chosen = condition_networks(
+            edges, tests, config.condition_networks.q_value, config.condition_networks.r_squared
+        )
         _write_frame(chosen.edges.drop(columns="mode"), folder / "condition_networks.tsv")
         done.counts["condition_specific_edges"] = len(chosen.edges)
         for label in chosen.counts.to_dict("records"):
             name = "_".join(filter(None, (str(label["condition"]), str(label["label"]))))
             done.counts[f"edges_of_{name}"] = int(label["modes"])
-    if config["modules"]:
-        table = module_rows(config["modules"], edges, items["name"].to_numpy())
+    if config.modules:
+        table = module_rows(config.modules, edges, items["name"].to_numpy())
         _write_frame(table, folder / "modules.tsv")
         done.counts["modules"] = int(table["module"].nunique())
-    if config["kinc_text"]:
+    if config.kinc_text:
         _write_kinc(config, edges, samples, tests, folder)
     return done
 
@@ -101,18 +108,16 @@ def _write_tests(edges: pd.DataFrame, tests: ConditionTests, path: Path) -> None
             part.to_csv(out, sep="\t", index=False, header=start == 0, lineterminator="\n")
 
 
-def module_rows(
-    settings: Mapping[str, Any], edges: pd.DataFrame, names: NDArray[Any]
-) -> pd.DataFrame:
+def module_rows(settings: ModulesConfig, edges: pd.DataFrame, names: NDArray[Any]) -> pd.DataFrame:
     """Genes with their modules, largest module first: gene, module, degree (genes joined to it),
     degree_in_module. With link communities a gene has a row for each of its communities.
 
-    settings : method and resolution. edges : i, j, correlation. names : of all genes.
+    edges : i, j, correlation. names : of all genes.
     """
     i, j = edges["i"].to_numpy(), edges["j"].to_numpy()
-    r, resolution = edges["correlation"].to_numpy(), settings["resolution"]
+    r, resolution = edges["correlation"].to_numpy(), settings.resolution
     both = pd.DataFrame({"a": np.append(i, j), "b": np.append(j, i)})
-    if settings["method"] == "leiden":
+    if settings.method == "leiden":
         module = leiden_modules(i, j, r, len(names), resolution=resolution)
         both["module"] = module[both["a"]]
         both["inside"] = module[both["b"]] == both["module"]
@@ -145,7 +150,7 @@ def _write_kinc(
     folder: Path,
 ) -> None:
     width = samples.members.shape[1]
-    kinc = config["compatibility"] == "kinc"
+    kinc = config.compatibility == "kinc"
     outliers = samples.outliers
     network = ModeEdges(
         edges=edges,
@@ -153,7 +158,7 @@ def _write_kinc(
         outliers=np.zeros((len(edges), width), np.uint8) if outliers is None else outliers,
         # KINC reads single precision, and its limits of outliers are of that.
         values=samples.values.astype(np.float32) if kinc else samples.values,
-        rules=MixtureSettings.from_section(config, 0),
+        rules=config.estimator,
         tests=[
             EdgeTest(
                 "__".join(filter(None, (test.condition, test.label))),

@@ -1,12 +1,29 @@
-"""What every threshold search walks over: one correlation of each pair, from high to low."""
+"""The least correlation that makes an edge: sought by random matrix theory (Luo et al. 2007) or the
+power law (Zhang and Horvath 2005); and the power of a correlation, by its number of samples.
+
+Every search walks over one correlation of each pair, from high to low.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+from scipy.stats import linregress
+
+from pairtile.gpu.device import Device
+from pairtile.methods.multimodal_correlation.eigenvalues import (
+    NetworkEigenvalues,
+    PartTooLargeError,
+    chi_square,
+    distinct,
+    spacing_density,
+)
 
 
 @dataclass
@@ -28,19 +45,22 @@ class Threshold:
 class RankedPairs:
     """Pairs of genes by falling ``|r|``, so that those of a threshold are the first so many.
 
-    ``i``, ``j``: int64 (pairs,), i < j. ``r``, ``size``: float32 (pairs,), the correlation and
-    its absolute value. Make one with ``RankedPairs.of``.
+    ``i``, ``j``: int64 (pairs,), i < j, numbers below ``n_genes``. ``r``, ``size``: float32
+    (pairs,), the correlation and its absolute value. Make one with ``RankedPairs.of``.
     """
 
     i: NDArray[np.int64]
     j: NDArray[np.int64]
     r: NDArray[np.float32]
     size: NDArray[np.float32]
+    n_genes: int
 
     @classmethod
     def of(cls, i: ArrayLike, j: ArrayLike, r: ArrayLike, n_genes: int) -> RankedPairs:
         """From modes in any order: of several modes of a pair that of largest ``|r|`` counts, of
-        equally large ones the positive.
+        equally large ones the positive. Correlations are taken in single precision.
+
+        i, j, r : shape (modes,), gene numbers 0 .. n_genes - 1 and correlation of each mode.
 
         Raises
         ------
@@ -69,7 +89,12 @@ class RankedPairs:
                 value[strongest],
                 size[strongest],
             )
-        return cls(low, high, value, size)
+        return cls(low, high, value, size, n_genes)
+
+    @property
+    def lowest(self) -> float | None:
+        """The smallest ``|r|``; None without pairs."""
+        return float(self.size[-1]) if self.size.size else None
 
     def count(self, threshold: float) -> int:
         """How many pairs have ``|r|`` of at least ``threshold`` (taken in single precision)."""
@@ -103,3 +128,428 @@ def walk(
     n_steps = max(0, int((start - end) / step) + 2)
     decimal = (round(start - k * step, 9) for k in range(n_steps))
     return [value for value in decimal if np.float32(value) >= np.float32(end)]
+
+
+# --- random matrix theory ---
+
+RULES = ("symmetric", "kinc")
+SEPARATE = 99.607
+"""Below this chi-square (60 bins, p = 0.001) spacings are taken for those of separate modules."""
+RANDOM = 200.0
+"""From this chi-square on the network is taken to be tied together by noise."""
+LEAST_EIGENVALUES = 50  # below, no pace leaves five knots
+
+_CPU = Device("cpu", "", "")
+
+
+def random_matrix_threshold(
+    pairs: RankedPairs,
+    *,
+    start: float = 0.99,
+    step: float = 0.001,
+    stop: float | None = None,
+    rule: str = "symmetric",
+    min_eigenvalues: int = LEAST_EIGENVALUES,
+    device: Device | None = None,
+    on_step: Callable[[dict[str, Any]], None] | None = None,
+) -> Threshold:
+    """The threshold at which a network of modules turns into one that noise ties together.
+
+    The threshold t goes down from ``start``. At each, the matrix has the genes with a pair of
+    ``|r| >= t``, the correlations of these pairs, zeros for the others and ones on the diagonal.
+    The spacings of its distinct eigenvalues are held against those of separate modules, by
+    chi-square (``unfolding.chi_square``). The threshold is the last t with a chi-square below
+    99.607; the walk ends once a later one reaches 200, or, without a threshold, at the lowest.
+
+    Parameters
+    ----------
+    pairs : RankedPairs
+        One correlation of each pair.
+    start, step : float
+        Of the walk.
+    stop : float or None
+        Where it ends; None, or below it: the smallest ``|r|`` there is.
+    rule : str
+        Which genes are in the matrix. ``symmetric``: every gene with a pair of ``|r| >= t``.
+        ``kinc``: as KINC 3, only those that have one with a gene of lower number, and thresholds
+        counted down in single precision. It depends on the order of the genes.
+    min_eigenvalues : int
+        With fewer distinct eigenvalues no chi-square is computed; at least 50.
+    device : Device or None
+        Where to compute eigenvalues; None: the CPU.
+    on_step : callable or None
+        Called with each row of the curve when it is there, for a log.
+
+    Returns
+    -------
+    Threshold
+        ``curve``: ``threshold``, ``genes``, ``edges``, ``eigenvalues`` (distinct ones),
+        ``chi_square`` (NaN where there are too few). ``spacings``: the distribution of spacings
+        (``unfolding.spacing_density``) with a column ``threshold``, at the first step with a
+        chi-square, at the threshold, and at the last step.
+
+    Raises
+    ------
+    ValueError
+        For settings that make no sense.
+    """
+    if rule not in RULES:
+        raise ValueError(f"rule: found {rule!r}; expected one of {', '.join(RULES)}")
+    if min_eigenvalues < LEAST_EIGENVALUES:
+        raise ValueError(
+            f"min_eigenvalues: found {min_eigenvalues}; expected at least {LEAST_EIGENVALUES}"
+        )
+    lowest = start if pairs.lowest is None else pairs.lowest
+    search = _RandomMatrixSearch(pairs, rule, min_eigenvalues, device or _CPU)
+    trouble = ""
+    for threshold in walk(start, step, stop, lowest, single=rule == "kinc"):
+        try:
+            row = search.step(threshold)
+        except PartTooLargeError as error:
+            trouble = f"at {threshold:.6g} {error}"
+            break
+        if on_step:
+            on_step(row)
+        if search.ended:
+            break
+    return search.outcome(start, trouble)
+
+
+class _RandomMatrixSearch:
+    """The walk: curve and state so far."""
+
+    def __init__(self, pairs: RankedPairs, rule: str, least: int, device: Device) -> None:
+        self.ended = False
+        self._pairs = pairs
+        self._rule = rule
+        self._least = least
+        self._solver = NetworkEigenvalues(pairs.n_genes, device)
+        self._rows: list[dict[str, Any]] = []
+        self._last: float | None = None  # threshold with a chi-square below SEPARATE
+        self._highest_after = -np.inf
+        self._values = np.empty(0)  # distinct eigenvalues of the last step
+        self._shown: dict[str, tuple[float, NDArray[np.float64]]] = {}
+
+    def step(self, threshold: float) -> dict[str, Any]:
+        count = self._pairs.count(threshold)
+        if self._rows and self._rows[-1]["edges_above"] == count:
+            row = {**self._rows[-1], "threshold": threshold}  # the same network
+        else:
+            row = {"threshold": threshold, "edges_above": count, **self._measure(count)}
+        self._rows.append(row)
+        chi = row["chi_square"]
+        if np.isnan(chi):
+            return row
+        here = (threshold, self._values)
+        self._shown.setdefault("first", here)
+        self._shown["last"] = here
+        if chi < SEPARATE:
+            self._last, self._highest_after = threshold, -np.inf
+            self._shown["threshold"] = here
+        elif self._last is not None:
+            self._highest_after = max(self._highest_after, chi)
+            self.ended = chi >= RANDOM
+        return row
+
+    def _measure(self, count: int) -> dict[str, Any]:
+        i, j, r = self._pairs.i[:count], self._pairs.j[:count], self._pairs.r[:count]
+        present = np.zeros(self._pairs.n_genes, dtype=bool)
+        present[j] = True
+        if self._rule == "kinc":
+            inside = present[i]
+            i, j, r = i[inside], j[inside], r[inside]
+        else:
+            present[i] = True
+        genes = np.flatnonzero(present)
+        self._values = distinct(self._solver.of(genes, i, j, r)) if genes.size else np.empty(0)
+        enough = self._values.size >= self._least
+        return {
+            "genes": genes.size,
+            "edges": i.size,
+            "eigenvalues": self._values.size,
+            "chi_square": chi_square(self._values) if enough else np.nan,
+        }
+
+    def outcome(self, start: float, trouble: str) -> Threshold:
+        columns = ["threshold", "genes", "edges", "eigenvalues", "chi_square"]
+        curve = pd.DataFrame(self._rows, columns=columns)
+        curve = curve.astype({"threshold": float, "chi_square": float})
+        found = self._last if self.ended else None
+        if found is None:
+            self._shown.pop("threshold", None)
+        shown = [
+            spacing_density(values).assign(threshold=threshold)
+            for threshold, values in dict(self._shown.values()).items()
+        ]
+        spacings = pd.concat(shown, ignore_index=True) if shown else pd.DataFrame()
+        message = self._message(curve, found, start, trouble)
+        return Threshold(found, curve, message, spacings)
+
+    def _message(self, curve: pd.DataFrame, found: float | None, start: float, trouble: str) -> str:
+        if found is not None:
+            row = curve[curve["threshold"] == found].iloc[0]
+            return (
+                f"threshold {found:.6g}: the last with a chi-square below {SEPARATE:g} "
+                f"({row['chi_square']:.1f}, {int(row['genes']):,} genes, {int(row['edges']):,} "
+                f"edges); at {curve['threshold'].iloc[-1]:.6g} it is "
+                f"{curve['chi_square'].iloc[-1]:.1f}"
+            )
+        if curve.empty:
+            if trouble:
+                return f"no threshold found: {trouble}. {_MEMORY}{_OTHER}"
+            return (
+                f"no threshold found: the weakest pair has |r| = {self._pairs.size[-1]:.6g}, above "
+                f"the start of the walk, {start:g}. Keep weaker pairs (a lower "
+                f"estimator.min_correlation), or {_OTHER}"
+            )
+        begin, end = curve["threshold"].iloc[0], curve["threshold"].iloc[-1]
+        none = f"no threshold found between {begin:.6g} and {end:.6g}"
+        chi = curve["chi_square"]
+        if trouble:
+            return f"{none}: {trouble}. {_MEMORY}{_OTHER}"
+        if chi.isna().all():
+            return (
+                f"{none}: at most {int(curve['eigenvalues'].max())} distinct eigenvalues, of "
+                f"{int(curve['genes'].max())} genes; {self._least} are needed. Keep weaker pairs "
+                f"(a lower estimator.min_correlation), or {_OTHER}"
+            )
+        if self._last is None:
+            return (
+                f"{none}: chi-square never falls below {SEPARATE:g} (least {chi.min():.1f}). Even "
+                "the strongest correlations tie genes together, as few samples, outliers or data "
+                f"that are not normalised make them. Look at the data, begin higher (start), or "
+                f"{_OTHER}"
+            )
+        highest = (
+            f"the highest after that is {self._highest_after:.1f}"
+            if np.isfinite(self._highest_after)
+            else "and none follows"
+        )
+        return (
+            f"{none}: chi-square is below {SEPARATE:g} down to {self._last:.6g}, but never "
+            f"reaches {RANDOM:g} after it ({highest}). Keep weaker pairs (a lower "
+            f"estimator.min_correlation), so that the walk can go on, or {_OTHER}"
+        )
+
+
+_MEMORY = "Take a device with more memory (backend: cpu, where the GPU's is short), or "
+_OTHER = "take threshold: {method: power_law} or {method: score, score: x}"
+
+
+# --- power law ---
+
+_BINS = 10
+_LEAST_BINS = 4  # occupied ones; a line through fewer points fits whatever they are
+
+
+class ScaleFreeFit(NamedTuple):
+    """``fit``: R^2 of the line, negative where it rises; ``slope``; ``bins``: occupied ones."""
+
+    fit: float
+    slope: float
+    bins: int
+
+
+def scale_free_fit(degrees: ArrayLike) -> ScaleFreeFit:
+    """How well a straight line fits the degrees' distribution on logarithmic axes.
+
+    Zhang and Horvath 2005, Stat Appl Genet Mol Biol 4:17: degrees in 10 bins of equal width
+    between the least and the greatest; log10 of the share of genes in a bin on log10 of their mean
+    degree. The fit is R^2 (the square of the correlation), with the opposite sign of the slope: 1
+    is a perfect power law. Bins without genes are left out (WGCNA counts them as a share of 1e-9).
+
+    Parameters
+    ----------
+    degrees : array-like, shape (genes,)
+        All above 0.
+
+    Returns
+    -------
+    ScaleFreeFit
+        ``fit`` and ``slope`` are NaN with fewer than 4 occupied bins.
+    """
+    degree = np.asarray(degrees, dtype=np.int64)
+    if not degree.size or degree.min() == degree.max():
+        return ScaleFreeFit(np.nan, np.nan, min(1, degree.size))
+    low, high = int(degree.min()), int(degree.max())
+    place = np.minimum((degree - low) * _BINS // (high - low), _BINS - 1)
+    genes = np.bincount(place, minlength=_BINS)
+    occupied = genes > 0
+    n_bins = int(occupied.sum())
+    if n_bins < _LEAST_BINS:
+        return ScaleFreeFit(np.nan, np.nan, n_bins)
+    mean_degree = np.bincount(place, weights=degree, minlength=_BINS)[occupied] / genes[occupied]
+    share = np.log10(genes[occupied] / degree.size)
+    if np.ptp(share) == 0:
+        return ScaleFreeFit(0.0, 0.0, n_bins)
+    line = linregress(np.log10(mean_degree), share)
+    return ScaleFreeFit(float(-np.sign(line.slope) * line.rvalue**2), float(line.slope), n_bins)
+
+
+def scale_free_threshold(
+    pairs: RankedPairs,
+    *,
+    start: float = 0.99,
+    step: float = 0.01,
+    stop: float | None = None,
+    fit: float = 0.8,
+    min_genes: int = 50,
+) -> Threshold:
+    """The lowest threshold at which the network is scale-free enough.
+
+    Parameters
+    ----------
+    pairs : RankedPairs
+        One correlation of each pair.
+    start, step : float
+        Of the walk down.
+    stop : float or None
+        Where it ends; None, or below it: the smallest ``|r|`` there is.
+    fit : float
+        Least signed R^2 (``scale_free_fit``), above 0, at most 1. A correlation of the log-log
+        line of -0.9 is a fit of 0.81.
+    min_genes : int
+        Networks of fewer genes are not fitted.
+
+    Returns
+    -------
+    Threshold
+        ``curve``: ``threshold``, ``genes`` (with an edge), ``edges``, ``mean_degree``,
+        ``max_degree``, ``fit`` and ``slope`` (NaN where not fitted).
+
+    Raises
+    ------
+    ValueError
+        For settings that make no sense.
+    """
+    if not 0 < fit <= 1:
+        raise ValueError(f"fit: found {fit}; expected above 0, at most 1")
+    lowest = start if pairs.lowest is None else pairs.lowest
+    degree = np.zeros(pairs.n_genes, dtype=np.int64)
+    done = 0
+    rows = []
+    for threshold in walk(start, step, stop, lowest):
+        count = pairs.count(threshold)
+        for ends in (pairs.i[done:count], pairs.j[done:count]):
+            degree += np.bincount(ends, minlength=pairs.n_genes)
+        done = count
+        rows.append(_degree_row(threshold, count, degree[degree > 0], min_genes))
+    columns = ["threshold", "genes", "edges", "mean_degree", "max_degree", "fit", "slope"]
+    curve = pd.DataFrame(rows, columns=columns)
+    good = curve[curve["fit"] >= fit]
+    found = float(good["threshold"].iloc[-1]) if len(good) else None
+    return Threshold(found, curve, _power_law_message(curve, found, fit, min_genes))
+
+
+def _degree_row(
+    threshold: float, edges: int, degree: NDArray[np.int64], min_genes: int
+) -> tuple[float, int, int, float, int, float, float]:
+    fitted = scale_free_fit(degree) if degree.size >= max(min_genes, 1) else None
+    mean = float(degree.mean()) if degree.size else 0.0
+    most = int(degree.max()) if degree.size else 0
+    line = (fitted.fit, fitted.slope) if fitted else (np.nan, np.nan)
+    return (threshold, degree.size, edges, mean, most, *line)
+
+
+def _power_law_message(curve: pd.DataFrame, found: float | None, fit: float, min_genes: int) -> str:
+    other = "take threshold: {method: rmt} or {method: score, score: x}"
+    if curve.empty:
+        return (
+            "no threshold found: the weakest pair is above the start of the walk. Keep weaker "
+            f"pairs (a lower estimator.min_correlation), or {other}"
+        )
+    if found is not None:
+        row = curve[curve["threshold"] == found].iloc[0]
+        return (
+            f"threshold {found:.6g}: the lowest with a power-law fit of at least {fit:g} "
+            f"({row['fit']:.3f}, {int(row['genes']):,} genes, {int(row['edges']):,} edges)"
+        )
+    none = (
+        f"no threshold found between {curve['threshold'].iloc[0]:.6g} and "
+        f"{curve['threshold'].iloc[-1]:.6g}"
+    )
+    if curve["fit"].isna().all():
+        return (
+            f"{none}: nowhere are there {min_genes} genes, of at least {_LEAST_BINS} different "
+            "ranges of degree. Keep weaker pairs (a lower estimator.min_correlation), lower "
+            f"min_genes, or {other}"
+        )
+    best = curve.loc[curve["fit"] == curve["fit"].max()].iloc[-1]
+    return (
+        f"{none}: the best power-law fit is {best['fit']:.3f}, at {best['threshold']:.6g}; {fit:g} "
+        f"is asked for. Ask for less (fit), keep weaker pairs (a lower estimator.min_correlation), "
+        f"or {other}"
+    )
+
+
+# --- power ---
+
+
+def correlation_power(
+    correlation: ArrayLike, n_samples: ArrayLike, alpha: float = 0.001
+) -> NDArray[np.float64]:
+    """Power of the two-sided test of correlation 0, if the true correlation is the one observed.
+
+    The test rejects where |r| > r_c, with t_c the upper alpha / 2 point of Student's t with n - 2
+    degrees of freedom and r_c = t_c / sqrt(t_c^2 + n - 2). Under a true correlation rho, Fisher's z
+    of r is about normal with mean atanh(rho) + rho / (2 (n - 1)) and variance 1 / (n - 3), so
+
+        power = Phi((z - z_c) sqrt(n - 3)) + Phi((-z - z_c) sqrt(n - 3)),   z_c = atanh(r_c).
+
+    Parameters
+    ----------
+    correlation : real [array-like, shape: (M,)]
+        Correlations, -1 to 1; only their size counts.
+    n_samples : int [array-like, shape: (M,)]
+        Samples of each.
+    alpha : float
+        Significance level, above 0 and below 1.
+
+    Returns
+    -------
+    float64 [shape: (M,)]
+        0 to 1. NaN for fewer than 4 samples (Fisher's z has no variance) and NaN correlations.
+
+    Raises
+    ------
+    ValueError
+        For ``alpha`` outside 0 to 1 or a correlation outside -1 to 1.
+
+    Notes
+    -----
+    Source: Cohen 1988, Statistical Power Analysis for the Behavioral Sciences, chapter 3 and
+    p. 546, with the correction of z for the bias of r on the true side only, as in ``pwr.r.test``
+    of the R package pwr. statsmodels and scipy have no such function.
+
+    Examples
+    --------
+    >>> correlation_power([0.3], [50], alpha=0.05).round(7)
+    array([0.5715558])
+    """
+    if not 0.0 < alpha < 1.0:
+        raise ValueError(f"alpha is {alpha}; expected above 0 and below 1")
+    r = np.abs(np.asarray(correlation, dtype=np.float64))
+    if (r > 1.0).any():
+        raise ValueError(f"a correlation is {r[r > 1.0].flat[0]} in size; expected -1 to 1")
+    n = np.asarray(n_samples, dtype=np.float64)
+    n = np.where(n >= 4, n, np.nan)
+    limit = stats.t.isf(alpha / 2.0, n - 2.0)
+    critical = np.arctanh(limit / np.sqrt(limit**2 + n - 2.0))
+    with np.errstate(divide="ignore"):  # atanh(1) is infinite: power 1
+        z = np.arctanh(r) + r / (2.0 * (n - 1.0))
+    spread = np.sqrt(n - 3.0)
+    upper, lower = stats.norm.cdf((z - critical) * spread), stats.norm.cdf((-z - critical) * spread)
+    return np.asarray(upper + lower, dtype=np.float64)
+
+
+def power_filter(
+    correlation: ArrayLike, n_samples: ArrayLike, alpha: float = 0.001, power: float = 0.8
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Power of each correlation, and which are kept: those with ``power`` or more. NaN is not.
+
+    Raises ValueError as ``correlation_power``, and for ``power`` outside 0 to 1.
+    """
+    if not 0.0 <= power <= 1.0:
+        raise ValueError(f"power is {power}; expected 0 to 1")
+    reached = correlation_power(correlation, n_samples, alpha)
+    return reached, reached >= power

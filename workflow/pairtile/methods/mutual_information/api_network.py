@@ -180,7 +180,7 @@ def _attributes(
     return {
         "directed": result.directed,
         "counts": {**prepared.counts, **result.counts},
-        "threshold_bits": result.threshold_bits,
+        "threshold_bits": result.threshold_value,
         "notes": list(prepared.notes),
         "device": opened.device.name,
         "settings": {

@@ -16,7 +16,6 @@ from pydantic import (
     model_validator,
 )
 
-from pairtile.config.model_or_false import model_or_false, model_or_false_form
 from pairtile.config.models import ConfigModel
 from pairtile.config.network import (
     Chunks,
@@ -27,7 +26,17 @@ from pairtile.config.network import (
     gold_standard_field,
 )
 from pairtile.config.preprocess import ExpressionAnalysis
-from pairtile.config.values import EXPECTED, Choice, Form, Number, Whole, listed, refusal
+from pairtile.config.values import (
+    EXPECTED,
+    Choice,
+    Form,
+    Number,
+    Whole,
+    listed,
+    model_or_false,
+    model_or_false_form,
+    refusal,
+)
 
 if TYPE_CHECKING:
     import numpy as np

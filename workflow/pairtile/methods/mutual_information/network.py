@@ -120,7 +120,7 @@ def infer_network(analysis: GeneAnalysis, merged: Merged) -> Network:
     beyond = result.counts["edges_with_extrapolated_p"]
     result.threshold = {
         "keep": config.keep.model_dump(mode="json"),
-        "mi_bits": result.threshold_bits,
+        "mi_bits": result.threshold_value,
         "p_method": "extrapolated" if beyond else "empirical",
         "permutations": int(sum(s.size for s in null.statistic)),
     }
@@ -153,7 +153,8 @@ def score_histogram(
         "edges": edges,
         "counts": counts,
         "null_counts": np.histogram(bits, bins=edges)[0],
-        "threshold_bits": np.array(np.nan if threshold_bits is None else threshold_bits),
+        "threshold": np.array(np.nan if threshold_bits is None else threshold_bits),
+        "threshold_unit": np.array("bits"),
     }
 
 
@@ -265,7 +266,7 @@ def build_network(
             "edges": len(edges),
             "edges_with_extrapolated_p": int((edges["p_method"] == "extrapolated").sum()),
         },
-        threshold_bits=threshold_bits,
+        threshold_value=threshold_bits,
     )
 
 
@@ -341,7 +342,7 @@ def _consensus_network(analysis: GeneAnalysis, merged: Merged, bootstraps: pd.Da
         "p_method": "poisson",
         "permutations": int(merged.null["lengths"].sum()),
     }
-    result.threshold_bits = None
+    result.threshold_value = None
     return result
 
 

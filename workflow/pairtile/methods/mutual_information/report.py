@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter, ValidationError
 
 from pairtile.methods.mutual_information.config import Keep, KeepRule
-from pairtile.report import references as papers
 from pairtile.report.formats import count, counted, number, percent, plain
-from pairtile.report.method_report import MethodReport
-from pairtile.report.method_text import MethodText, Reference
+from pairtile.report.method_report import MethodReport, MethodText, Reference
 from pairtile.report.methods_parts import Part, evaluation_part, paragraph, preparation, section
+from pairtile.report.references import read_references
 
 if TYPE_CHECKING:
     from pairtile.report.results import Results
+
+papers = read_references(__package__)
+
 
 _KEEP: TypeAdapter[Any] = TypeAdapter(Keep)
 

@@ -14,7 +14,7 @@ from pairtile.errors import InputError
 from pairtile.io.expression import Expression, read_expression
 from pairtile.io.regulators import read_regulators
 from pairtile.io.text_file import open_rows
-from pairtile.io.text_layout import find_delimiter
+from pairtile.io.text_table import find_delimiter
 from pairtile.methods.predictor_pairs.config import MAX_LEVELS, PredictorPairsConfig
 from pairtile.preprocess.expression import Prepared
 

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any
 from pairtile.methods.predictor_pairs.network import SET_NAMES
 from pairtile.methods.predictor_pairs.report_results import predictor_results
 from pairtile.methods.predictor_pairs.report_sections import FIGURES, levels_section, sets_section
-from pairtile.report import references as papers
 from pairtile.report.formats import count, counted, listed, number, percent
 from pairtile.report.make_figures import COMMON_FIGURES
-from pairtile.report.method_report import MethodReport
-from pairtile.report.method_text import MethodText, Reference
+from pairtile.report.method_report import MethodReport, MethodText, Reference
 from pairtile.report.methods_parts import (
     Part,
     evaluation_part,
@@ -20,10 +18,14 @@ from pairtile.report.methods_parts import (
     section,
     versions,
 )
+from pairtile.report.references import read_references
 
 if TYPE_CHECKING:
     from pairtile.methods.predictor_pairs.report_results import PredictorResults
     from pairtile.report.results import Results
+
+papers = read_references(__package__)
+
 
 SAMPLES_EACH = 5
 """Fewer samples than this for each combination of levels, and chance makes good sets."""

@@ -19,9 +19,8 @@ from pairtile.methods.predictor_pairs.report_results import (
     rule_of_two,
 )
 from pairtile.report.formats import count, counted, number
-from pairtile.report.method_report import FigureMaker, FigureWithText
+from pairtile.report.method_report import CaptionedFigure, FigureMaker, FigureWithText, PageSection
 from pairtile.report.results import Results
-from pairtile.report.sections.page_section import CaptionedFigure, PageSection
 from pairtile.report.style import LEVEL_COLOURS
 
 MAX_TARGETS = 12

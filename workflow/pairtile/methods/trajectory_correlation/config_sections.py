@@ -18,7 +18,6 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
-from pairtile.config.model_or_false import model_or_false, model_or_false_form
 from pairtile.config.models import ConfigModel
 from pairtile.config.values import (
     EXPECTED,
@@ -30,6 +29,8 @@ from pairtile.config.values import (
     Value,
     Whole,
     listed,
+    model_or_false,
+    model_or_false_form,
     refusal,
 )
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma
 
-from pairtile.cpu.simd import LANES
+from pairtile.cpu.vectors import LANES
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import Device
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig

@@ -27,10 +27,16 @@ from pairtile.methods.trajectory_correlation.report_text import (
 )
 from pairtile.report import figures
 from pairtile.report.formats import count, counted, number, percent
-from pairtile.report.method_report import FigureMaker, FigureWithText, Grouping, MethodReport
-from pairtile.report.method_text import MethodText
+from pairtile.report.method_report import (
+    CaptionedFigure,
+    FigureMaker,
+    FigureWithText,
+    Grouping,
+    MethodReport,
+    MethodText,
+    PageSection,
+)
 from pairtile.report.results import Results
-from pairtile.report.sections.page_section import CaptionedFigure, PageSection
 
 MAX_POINTS = 30_000
 """Of a scatter plot; of more pairs some are drawn, evenly taken."""
@@ -116,7 +122,7 @@ def _score_distribution(results: Results) -> FigureWithText | None:
     scores, words = results.scores, results.text
     if scores is None or not {"edges", "counts"} <= scores.keys() or not scores["counts"].sum():
         return None
-    threshold = float(scores.get("threshold_bits", float("nan")))
+    threshold = float(scores.get("threshold", float("nan")))
     null = scores.get("null_counts")
     has_null = null is not None and np.sum(null) > 0
     figure = figures.score_distribution(

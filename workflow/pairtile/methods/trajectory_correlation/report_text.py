@@ -15,11 +15,14 @@ from numpy.typing import NDArray
 from pairtile.engine.state import MANIFEST, open_state
 from pairtile.errors import StoreError
 from pairtile.methods.trajectory_correlation.figures import ResidueMarks
-from pairtile.report import references as papers
 from pairtile.report.formats import count, counted, listed, number, percent, plain
-from pairtile.report.method_text import Reference
+from pairtile.report.method_report import Reference
 from pairtile.report.methods_parts import Part, paragraph, section, versions
+from pairtile.report.references import read_references
 from pairtile.report.results import Results
+
+papers = read_references(__package__)
+
 
 RESIDUES, COMMUNITIES, PATHS = "residues.tsv", "communities.tsv", "paths.tsv"
 MATRICES, DIFFERENCE = "matrices.npz", "difference.npz"

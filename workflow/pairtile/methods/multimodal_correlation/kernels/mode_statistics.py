@@ -1,13 +1,15 @@
 """Sums over the samples of modes: least squares on the two genes, moments in and out of the mode.
 
 One mode at a time, in float64 and in the order of samples, so that a result depends neither on
-threads nor on the other modes. Bit masks are those of ``numpy.packbits``.
+threads nor on the other modes. The samples of a mode are first copied next to each other; a thread
+does some hundred modes in the same scratch. Least squares is Gram-Schmidt on columns that are
+centred and scaled in the mode. Bit masks are those of ``numpy.packbits``.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit, prange
@@ -16,17 +18,31 @@ MODES_AT_ONCE = 256
 """Modes that share the scratch memory of one turn of a thread."""
 
 
+class ModeArrays(NamedTuple):
+    """M modes of S samples. i, j: int64 (M,), rows of ``values``; members: uint8
+    (M, ceil(S / 8)); values: float64 (genes, S), finite for members."""
+
+    i: Any
+    j: Any
+    members: Any
+    values: Any
+
+
+class ModeMoments(NamedTuple):
+    """Of both genes in both groups: n int64, mean and sd float64, (2 genes, 2 groups, M). The
+    standard deviation (divisor n - 1) is 0 exactly where all values are the same, and for n < 2."""
+
+    n: Any
+    mean: Any
+    sd: Any
+
+
 @njit(cache=True, parallel=True, nogil=True)
-def unexplained_shares(
-    i: Any, j: Any, members: Any, values: Any, y: Any, collinear: float, size: Any, rank: Any
-) -> Any:
+def unexplained_shares(modes: ModeArrays, y: Any, collinear: float, size: Any, rank: Any) -> Any:
     """Share of y's variance that least squares on g_i, g_j, g_i g_j leaves, 1 - R^2.
 
     Parameters
     ----------
-    i, j : int64 (M,), rows of ``values``.
-    members : uint8 (M, ceil(S / 8)).
-    values : float64 (genes, S), finite for members.
     y : float64 (S,), NaN where unknown: such samples are left out.
     collinear : a regressor less than this share of which is its own says nothing.
     size, rank : int32 (M,), out: samples, and regressors that say something of their own.
@@ -35,6 +51,7 @@ def unexplained_shares(
     -------
     float64 (M,), NaN where y is constant or there is no sample.
     """
+    i, j, members, values = modes.i, modes.j, modes.members, modes.values
     left = np.full(i.size, np.nan)
     for turn in prange((i.size + MODES_AT_ONCE - 1) // MODES_AT_ONCE):
         columns = np.empty((3, y.size))
@@ -75,27 +92,17 @@ def unexplained_shares(
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def group_moments(
-    i: Any,
-    j: Any,
-    members: Any,
-    outliers: Any,
-    values: Any,
-    inside: Any,
-    n: Any,
-    mean: Any,
-    sd: Any,
-) -> None:
+def group_moments(modes: ModeArrays, outliers: Any, inside: Any, moments: ModeMoments) -> None:
     """Number, mean and standard deviation of both genes in a mode, and in the other usable samples.
 
     Parameters
     ----------
-    i, j, members, values : as for ``unexplained_shares``.
     outliers : uint8 (M, ceil(S / 8)), or (0, 0): none.
     inside : bool (genes, S), the samples of a gene that may take part.
-    n, mean, sd : int64, float64, float64 (2 genes, 2 groups, M), out. The standard deviation
-        (divisor n - 1) is 0 exactly where all values are the same; 0 as well for n < 2.
+    moments : filled
     """
+    i, j, members, values = modes.i, modes.j, modes.members, modes.values
+    n, mean, sd = moments.n, moments.mean, moments.sd
     n_samples = values.shape[1]
     for turn in prange((i.size + MODES_AT_ONCE - 1) // MODES_AT_ONCE):
         group = np.empty(n_samples, np.int8)

@@ -1,5 +1,10 @@
 // Gaussian mixtures and correlations of pairs of genes: one warp, which is a block, for each pair.
 //
+// The warp does what the CPU's thread does (pair_mixtures.py): samples that enter, the fit, each
+// sample's component, the correlation of each mode. Element i of the pair is lane i % 32's; the fit
+// works on shared memory alone. Each pair has its own place for the modes it can have: nothing
+// depends on the order in which warps finish.
+//
 // Macros: KINC (1: the rules of KINC), MIXTURES (0: no clustering), SPEARMAN. Needs --fmad=false:
 // results are those of the CPU bit for bit, and both say where they fuse.
 

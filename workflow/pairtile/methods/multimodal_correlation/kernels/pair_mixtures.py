@@ -1,124 +1,255 @@
 """All the modes of pairs of genes: the mixture of each pair, and the correlation of each mode.
 
-The CPU twin of ``pair_mixtures.cu``; both give the same bits.
+The CPU twin of ``pair_mixtures.cu``; both give the same bits. A thread does one pair after another
+in scratch of its own (``Work``): which samples enter, without outliers; the fit, on standardised
+values (``mixture_fit``); each sample's component; the correlation of each mode, of which those
+within the limits are written one after another (``Found``).
+
+Order and ties are looked up in ``order`` and ``codes`` of the genes, prepared once, so that nothing
+is sorted here. Sums of values are float64 in 32 lanes (element i in lane i % 32), added pairwise;
+sums of ranks are whole numbers.
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numba import njit
 
-from pairtile.methods.multimodal_correlation.kernels.pair_mixtures_em import (
+from pairtile.methods.multimodal_correlation.kernels.mixture_fit import (
     COVARIANCE,
+    LN2,
     MEAN_X,
     MEAN_Y,
+    SUM_ROWS,
     THETA_COLUMNS,
     VARIANCE_X,
     VARIANCE_Y,
     WEIGHT,
+    FitWork,
+    Samples,
+    choose_mixture,
     label_samples,
+    pair_seed,
 )
-from pairtile.methods.multimodal_correlation.kernels.pair_mixtures_fit import LN2, choose_mixture
-from pairtile.methods.multimodal_correlation.kernels.pair_mixtures_layout import (
-    CONSTANT,
-    COUNTS,
-    DEGENERATE,
-    FAILED,
-    HISTOGRAM_BINS,
-    MAX_CLUSTERS,
-    Found,
-    Genes,
-    Rules,
-    make_work,
-)
-from pairtile.methods.multimodal_correlation.kernels.pair_mixtures_modes import (
-    centre,
-    standardised_correlation,
-)
-from pairtile.methods.multimodal_correlation.kernels.pair_mixtures_samples import (
-    compact,
-    take_samples,
-)
-from pairtile.methods.multimodal_correlation.kernels.pair_mixtures_start import pair_seed
-from pairtile.methods.multimodal_correlation.kernels.pair_mixtures_vectors import LANES
-from pairtile.methods.multimodal_correlation.kernels.pair_mixtures_write import write_modes
+from pairtile.methods.multimodal_correlation.kernels.vectors import LANES, lane_sum
 
-__all__ = [
-    "COUNTS",
-    "HISTOGRAM_BINS",
-    "MAX_CLUSTERS",
-    "Found",
-    "Genes",
-    "Rules",
-    "modes_of_pairs",
-]
+MAX_CLUSTERS = 5
+HISTOGRAM_BINS = 200
+
+COUNTS = (
+    *("too_few_samples", "constant", "degenerate", "failed"),
+    *("modes_below", "modes_small", "modes_undefined"),
+    *("fits", "fits_failed", "fits_unfinished", "em_steps"),
+)
+"""What is counted over the pairs of a tile, in the order of ``Tallies.counts``."""
+TOO_FEW, CONSTANT, DEGENERATE, FAILED, BELOW, SMALL, UNDEFINED = range(7)
+
+
+class Rules(NamedTuple):
+    """The settings and constants of a run (see ``mixtures.mixture_rules``)."""
+
+    mixture: bool
+    spearman: bool
+    k_min: int
+    k_max: int
+    criterion: int
+    min_samples: int
+    min_correlation: float
+    max_correlation: float
+    outliers_before: bool
+    outliers_after: bool
+    restarts: int
+    kinc: bool
+    seed: Any
+    short_steps: int
+    limit: int
+    degenerate: float
+    least: Any
+    ridge: Any
+    prior_n: Any
+    tolerance: Any
+    prior_scatter: Any
+
+
+class Genes(NamedTuple):
+    """The genes' values, prepared once (see ``mixtures.mixture_genes``)."""
+
+    values: Any
+    unit: Any
+    present: Any
+    order: Any
+    codes: Any
+    usable: Any
+    keys: Any
+    log_n: Any
+
+
+class Found(NamedTuple):
+    """Where the kept modes of a block of pairs are written, one after another."""
+
+    pair: Any
+    cluster: Any
+    n_clusters: Any
+    n_samples: Any
+    n_modes: Any
+    n_usable: Any
+    correlation: Any
+    parameters: Any
+    log_likelihood: Any
+    criterion: Any
+    samples: Any
+    outliers: Any
+
+
+class Tallies(NamedTuple):
+    """What is added up over pairs, int64. counts (11,): as ``COUNTS``; by_modes (6,): pairs by
+    their number of modes; by_correlation (200,): modes by correlation, in bins of 0.01 from -1."""
+
+    counts: Any
+    by_modes: Any
+    by_correlation: Any
+
+
+class Pair(NamedTuple):
+    """number: of the pair in its block; x, y: numbers of its genes, the one of smaller key first
+    (with KINC's rules the one of larger number); swapped: whether x is the column's gene."""
+
+    number: int
+    x: int
+    y: int
+    swapped: bool
+
+
+class Mixture(NamedTuple):
+    """K components of n samples; centre_x, scale_x, centre_y, scale_y: how the fit's values are
+    made those of the genes."""
+
+    n: int
+    k: int
+    log_likelihood: Any
+    criterion: Any
+    frame: Any
+
+
+class Work(NamedTuple):
+    """Scratch of one thread. x, y, live: the fit's samples; label: each sample's component, below 0
+    for none; fit.labels: the same of the samples that entered, one after another; raw, centred:
+    their values; sample: which they are."""
+
+    x: Any
+    y: Any
+    live: Any
+    raw_x: Any
+    raw_y: Any
+    centred_x: Any
+    centred_y: Any
+    sample: Any
+    label: Any
+    out: Any
+    any_out: Any
+    members_x: Any
+    members_y: Any
+    sizes: Any
+    ranks_x: Any
+    ranks_y: Any
+    lanes: Any
+    order: Any
+    correlations: Any
+    fit: FitWork
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def modes_of_pairs(genes, rules, rows, columns, found, counts, histogram_k, histogram_r):  # type: ignore[no-untyped-def]
+def modes_of_pairs(genes, rules, rows, columns, found, tallies):  # type: ignore[no-untyped-def]
     """Write the kept modes of pairs one after another; returns how many.
 
     genes: ``Genes``; rules: ``Rules``; rows, columns: int64 (pairs,), gene numbers
-    found: ``Found``, with room for K_max modes of each pair
-    counts: int64 (11,) as ``COUNTS``, histogram_k: int64 (6,), histogram_r: int64 (200,), added to
+    found: ``Found``, with room for K_max modes of each pair; tallies: ``Tallies``, added to
     """
-    work = make_work(genes.values.shape[1])
+    work = _make_work(genes.values.shape[1])
     n_found = 0
-    for pair in range(rows.shape[0]):
-        n_found = _modes_of_pair(
-            genes,
-            rules,
-            pair,
-            rows[pair],
-            columns[pair],
-            work,
-            found,
-            n_found,
-            counts,
-            histogram_k,
-            histogram_r,
-        )
+    for number in range(rows.shape[0]):
+        row, column = rows[number], columns[number]
+        swapped = column > row if rules.kinc else genes.keys[column] < genes.keys[row]
+        x, y = (column, row) if swapped else (row, column)
+        pair = Pair(number, x, y, swapped)
+        n_found = _modes_of_pair(genes, rules, pair, work, found, n_found, tallies)
     return n_found
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def _modes_of_pair(  # type: ignore[no-untyped-def]
-    genes, rules, pair, row, column, work, found, n_found, counts, histogram_k, histogram_r
-):
-    swapped = column > row if rules.kinc else genes.keys[column] < genes.keys[row]
-    gene_x, gene_y = (column, row) if swapped else (row, column)
-    problem = take_samples(genes, rules, gene_x, gene_y, work)
+def _modes_of_pair(genes, rules, pair, work, found, n_found, tallies):  # type: ignore[no-untyped-def]
+    problem = _take_samples(genes, rules, pair, work)
     if problem >= 0:
-        counts[problem] += 1
-        histogram_k[0] += 1
+        tallies.counts[problem] += 1
+        tallies.by_modes[0] += 1
         return n_found
-    n = compact(genes, gene_x, gene_y, work)
-    k, bits, value, frame, problem = _mixture(genes, rules, gene_x, gene_y, n, work, counts)
+    n = _compact(genes, pair, work)
+    k, bits, value, frame, problem = _mixture(genes, rules, pair, n, work, tallies.counts)
     if problem >= 0:
-        counts[problem] += 1
-    histogram_k[k] += 1
+        tallies.counts[problem] += 1
+    tallies.by_modes[k] += 1
     if k == 0:
         return n_found
-    return write_modes(
-        genes, rules, gene_x, gene_y, n, k, bits, value, frame, swapped, pair, work, found,
-        n_found, counts, histogram_r
-    )  # fmt: skip
+    mixture = Mixture(n, k, bits, value, frame)
+    return _write_modes(genes, rules, pair, mixture, work, found, n_found, tallies)
+
+
+@njit(cache=True, nogil=True)
+def _make_work(n_samples):  # type: ignore[no-untyped-def]
+    """Scratch for tables of so many samples."""
+    length = (n_samples + LANES - 1) // LANES * LANES
+    return Work(
+        x=np.zeros(length, np.float32),
+        y=np.zeros(length, np.float32),
+        live=np.zeros(length, np.float32),
+        raw_x=np.zeros(length, np.float64),
+        raw_y=np.zeros(length, np.float64),
+        centred_x=np.zeros(length, np.float64),
+        centred_y=np.zeros(length, np.float64),
+        sample=np.zeros(length, np.int32),
+        label=np.zeros(n_samples, np.int32),
+        out=np.zeros(n_samples, np.uint8),
+        any_out=np.zeros(n_samples, np.uint8),
+        members_x=np.zeros((MAX_CLUSTERS, n_samples), np.int32),
+        members_y=np.zeros((MAX_CLUSTERS, n_samples), np.int32),
+        sizes=np.zeros(MAX_CLUSTERS, np.int64),
+        ranks_x=np.zeros(n_samples, np.int64),
+        ranks_y=np.zeros(n_samples, np.int64),
+        lanes=np.zeros(LANES, np.float64),
+        order=np.zeros(MAX_CLUSTERS, np.int64),
+        correlations=np.zeros(MAX_CLUSTERS, np.float64),
+        fit=FitWork(
+            density=np.zeros(MAX_CLUSTERS * length, np.float32),
+            highest=np.zeros(length, np.float32),
+            rows=np.zeros(SUM_ROWS * LANES, np.float32),
+            sums=np.zeros(SUM_ROWS, np.float32),
+            labels=np.zeros(length, np.int32),
+            trial=np.zeros(MAX_CLUSTERS * THETA_COLUMNS, np.float32),
+            theta=np.zeros(MAX_CLUSTERS * THETA_COLUMNS, np.float32),
+            best=np.zeros(MAX_CLUSTERS * THETA_COLUMNS, np.float32),
+        ),
+    )
+
+
+# --- the mixture of a pair ------------------------------------------------------------------------
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _mixture(genes, rules, gene_x, gene_y, n, work, counts):  # type: ignore[no-untyped-def]
+def _mixture(genes, rules, pair, n, work, counts):  # type: ignore[no-untyped-def]
     """K, log-likelihood, criterion, the frame (centre and scale of both axes), and a problem or -1.
 
     Sets the elements' labels, the components' parameters and their order.
     """
     nan = np.float32(np.nan)
     plain = (0.0, 1.0, 0.0, 1.0)
+    frame = plain
+    best = work.fit.best
     work.order[0] = 0
     if not rules.mixture:
-        work.best[WEIGHT] = np.float32(1.0)
+        best[WEIGHT] = np.float32(1.0)
         return 1, nan, nan, plain, -1
-    vectors = (n + LANES - 1) // LANES
-    frame = plain
     if rules.kinc:
         for i in range(n):
             work.x[i] = np.float32(work.raw_x[i])
@@ -126,44 +257,45 @@ def _mixture(genes, rules, gene_x, gene_y, n, work, counts):  # type: ignore[no-
     else:
         work.centred_x[:n] = work.raw_x[:n]
         work.centred_y[:n] = work.raw_y[:n]
-        mean_x, variance_x = centre(work.centred_x, n, work.lanes)
-        mean_y, variance_y = centre(work.centred_y, n, work.lanes)
+        mean_x, variance_x = _centre(work.centred_x, n, work.lanes)
+        mean_y, variance_y = _centre(work.centred_y, n, work.lanes)
         if not (variance_x > 0.0 and variance_y > 0.0):
             return 0, nan, nan, plain, CONSTANT
         frame = (mean_x, np.sqrt(variance_x), mean_y, np.sqrt(variance_y))
         inverse_x, inverse_y = 1.0 / frame[1], 1.0 / frame[3]
-        r = standardised_correlation(
-            work.centred_x, work.centred_y, n, inverse_x, inverse_y, work.lanes
-        )
+        together = _sum_products(work.centred_x, work.centred_y, n, work.lanes) / np.float64(n)
+        r = (together * inverse_x) * inverse_y
         if 1.0 - r * r < rules.degenerate:
-            work.best[WEIGHT] = np.float32(1.0)
-            work.best[MEAN_X] = np.float32(0.0)
-            work.best[MEAN_Y] = np.float32(0.0)
-            work.best[VARIANCE_X] = np.float32(1.0)
-            work.best[VARIANCE_Y] = np.float32(1.0)
-            work.best[COVARIANCE] = np.float32(min(max(r, -1.0), 1.0))
+            _set_line(best, r)
             return 1, nan, nan, frame, DEGENERATE
         for i in range(n):
             work.x[i] = np.float32(work.centred_x[i] * inverse_x)
             work.y[i] = np.float32(work.centred_y[i] * inverse_y)
+    vectors = (n + LANES - 1) // LANES
     for i in range(vectors * LANES):
         work.live[i] = np.float32(i < n)
         if i >= n:
             work.x[i] = np.float32(0.0)
             work.y[i] = np.float32(0.0)
-    constants = (rules.least, rules.ridge, rules.prior_n, rules.tolerance, rules.prior_scatter)
-    stream = pair_seed(rules.seed, genes.keys[gene_x], genes.keys[gene_y])
-    k, bits, value = choose_mixture(
-        work.x, work.y, work.live, vectors, n, rules.k_min, rules.k_max, rules.criterion,
-        genes.log_n[n], stream, rules.restarts, rules.short_steps, rules.limit, constants,
-        rules.kinc, work.element_label, work.trial, work.theta, work.best, work.arrays, work.sums,
-        counts
-    )  # fmt: skip
+    samples = Samples(work.x, work.y, work.live, vectors, n)
+    stream = pair_seed(rules.seed, genes.keys[pair.x], genes.keys[pair.y])
+    k, bits, value = choose_mixture(samples, genes.log_n[n], stream, rules, work.fit, counts)
     if k == 0:
         return 0, nan, nan, plain, FAILED
-    label_samples(work.x, work.y, n, k, work.best, work.element_label)
-    _order_components(work.best, k, rules.kinc, work.order)
+    label_samples(samples, k, best, work.fit.labels)
+    _order_components(best, k, rules.kinc, work.order)
     return k, np.float32(np.float64(bits) * LN2), np.float32(value), frame, -1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _set_line(theta, r):  # type: ignore[no-untyped-def]
+    """One component of standardised values on a line."""
+    theta[WEIGHT] = np.float32(1.0)
+    theta[MEAN_X] = np.float32(0.0)
+    theta[MEAN_Y] = np.float32(0.0)
+    theta[VARIANCE_X] = np.float32(1.0)
+    theta[VARIANCE_Y] = np.float32(1.0)
+    theta[COVARIANCE] = np.float32(min(max(r, -1.0), 1.0))
 
 
 @njit(cache=True, nogil=True)
@@ -177,3 +309,369 @@ def _order_components(theta, n_components, as_they_are, order):  # type: ignore[
                 order[place] = order[place - 1]
                 place -= 1
         order[place] = k
+
+
+# --- which samples enter ---
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _take_samples(genes, rules, pair, work):  # type: ignore[no-untyped-def]
+    """Label 0 for the samples that enter, -1 for the others; what is wrong with the pair, or -1."""
+    n = 0
+    for sample in range(work.label.shape[0]):
+        word = genes.present[pair.x, sample >> 5] & genes.present[pair.y, sample >> 5]
+        here = (np.int64(word) >> (sample & 31)) & 1
+        work.label[sample] = np.int32(here - 1)
+        work.any_out[sample] = 0
+        n += here
+    if n < max(rules.min_samples, 1):
+        return TOO_FEW
+    _sort_members(genes, pair, work)
+    if rules.outliers_before:
+        removed = _remove_outliers(genes, rules, pair, 0, work)
+        if removed:
+            n -= removed
+            if n < max(rules.min_samples, 1):
+                return TOO_FEW
+            _sort_members(genes, pair, work)
+    if _is_constant(genes, pair, 0, work):
+        return CONSTANT
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def _sort_members(genes, pair, work):  # type: ignore[no-untyped-def]
+    """The samples of each label by ascending value of either gene."""
+    _sorted_members(
+        genes.order[pair.x], genes.usable[pair.x], work.label, work.members_x, work.sizes
+    )
+    _sorted_members(
+        genes.order[pair.y], genes.usable[pair.y], work.label, work.members_y, work.sizes
+    )
+
+
+@njit(cache=True, nogil=True)
+def _remove_outliers(genes, rules, pair, k, work):  # type: ignore[no-untyped-def]
+    """Take the outliers on either axis out of label k; returns how many."""
+    size = work.sizes[k]
+    work.out[:] = 0
+    found = _mark_outliers(genes.values[pair.x], work.members_x[k], size, rules.kinc, work.out)
+    found += _mark_outliers(genes.values[pair.y], work.members_y[k], size, rules.kinc, work.out)
+    if found == 0:
+        return 0
+    removed = 0
+    for sample in range(work.label.shape[0]):
+        if work.out[sample]:
+            work.label[sample] = -1
+            work.any_out[sample] = 1
+            removed += 1
+    return removed
+
+
+@njit(cache=True, nogil=True)
+def _is_constant(genes, pair, k, work):  # type: ignore[no-untyped-def]
+    """Whether either gene has one value only in the samples of label k, of which there are some."""
+    last = work.sizes[k] - 1
+    x, y = work.members_x[k], work.members_y[k]
+    codes_x, codes_y = genes.codes[pair.x], genes.codes[pair.y]
+    return codes_x[x[0]] == codes_x[x[last]] or codes_y[y[0]] == codes_y[y[last]]
+
+
+@njit(cache=True, nogil=True)
+def _compact(genes, pair, work):  # type: ignore[no-untyped-def]
+    """The values that enter, one after another in the order of the samples; how many."""
+    n = 0
+    for sample in range(work.label.shape[0]):
+        if work.label[sample] == 0:
+            work.raw_x[n] = genes.values[pair.x, sample]
+            work.raw_y[n] = genes.values[pair.y, sample]
+            work.sample[n] = sample
+            work.fit.labels[n] = 0
+            n += 1
+    return n
+
+
+# --- the modes, once samples have labels ---
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _write_modes(genes, rules, pair, mixture, work, found, n_found, tallies):  # type: ignore[no-untyped-def]
+    """Write the kept modes from place ``n_found`` on; returns how many are written then.
+
+    Of the work, ``fit.labels``, ``fit.best`` (parameters) and ``order`` (of components) are set.
+    """
+    n, n_components, counts = mixture.n, mixture.k, tallies.counts
+    for i in range(n):
+        work.label[work.sample[i]] = work.fit.labels[i]
+    _sort_members(genes, pair, work)
+    if rules.outliers_after and n_components > 1:
+        removed = 0
+        for k in range(n_components):
+            removed += _remove_outliers(genes, rules, pair, k, work)
+        if removed:
+            _sort_members(genes, pair, work)
+            for i in range(n):
+                work.fit.labels[i] = work.label[work.sample[i]]
+    kept = 0
+    for place in range(n_components):
+        k = work.order[place]
+        size = work.sizes[k]
+        if size < max(rules.min_samples, 2):
+            counts[SMALL] += 1
+            continue
+        r = np.nan
+        if not _is_constant(genes, pair, k, work):
+            r = _correlation(genes, rules, pair, n, k, work)
+        if not np.isfinite(r):
+            counts[UNDEFINED] += 1
+        else:
+            bin_ = min(HISTOGRAM_BINS - 1, np.int64(np.floor((r + 1.0) * 100.0)))
+            tallies.by_correlation[bin_] += 1
+            if rules.min_correlation <= abs(r) <= rules.max_correlation:
+                work.correlations[kept] = r
+                work.order[kept] = k
+                kept += 1
+            else:
+                counts[BELOW] += 1
+    for place in range(kept):
+        k, at = work.order[place], n_found + place
+        found.pair[at] = pair.number
+        found.cluster[at] = place + 1
+        found.n_clusters[at] = kept
+        found.n_samples[at] = work.sizes[k]
+        found.n_modes[at] = n_components
+        found.n_usable[at] = n
+        found.correlation[at] = work.correlations[place]
+        found.log_likelihood[at] = mixture.log_likelihood
+        found.criterion[at] = mixture.criterion
+        _write_parameters(genes, rules, pair, mixture, k, work, found, at)
+        _write_masks(k, work, found.samples[at], found.outliers[at])
+    return n_found + kept
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _correlation(genes, rules, pair, n, k, work):  # type: ignore[no-untyped-def]
+    if not rules.spearman and rules.kinc:
+        return _pearson_as_kinc(work.raw_x, work.raw_y, work.fit.labels, n, k)
+    if not rules.spearman:
+        return _pearson(work.raw_x, work.raw_y, work.fit.labels, n, k, work.lanes)
+    size = work.sizes[k]
+    _doubled_ranks(genes.codes[pair.x], work.members_x[k], size, work.ranks_x)
+    _doubled_ranks(genes.codes[pair.y], work.members_y[k], size, work.ranks_y)
+    return _spearman(work.members_x[k], size, work.ranks_x, work.ranks_y)
+
+
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def _write_parameters(genes, rules, pair, mixture, k, work, found, at):  # type: ignore[no-untyped-def]
+    """weight, mean_row, mean_column, variance_row, variance_column, covariance, as given in."""
+    row = k * THETA_COLUMNS
+    theta, swapped = work.fit.best, pair.swapped
+    centre_x, scale_x, centre_y, scale_y = mixture.frame
+    mean_x, mean_y = np.float64(theta[row + MEAN_X]), np.float64(theta[row + MEAN_Y])
+    variance_x = np.float64(theta[row + VARIANCE_X])
+    variance_y = np.float64(theta[row + VARIANCE_Y])
+    covariance = np.float64(theta[row + COVARIANCE])
+    if not rules.mixture:
+        size, mean_x, mean_y, xx, yy, xy = _moments(
+            work.raw_x, work.raw_y, work.fit.labels, mixture.n, 0, work.lanes
+        )
+        variance_x, variance_y, covariance = xx / size, yy / size, xy / size
+    unit_x, unit_y = genes.unit[pair.x], genes.unit[pair.y]
+    mean_x = (centre_x + scale_x * mean_x) * unit_x
+    mean_y = (centre_y + scale_y * mean_y) * unit_y
+    variance_x = ((scale_x * scale_x) * variance_x) * (unit_x * unit_x)
+    variance_y = ((scale_y * scale_y) * variance_y) * (unit_y * unit_y)
+    found.parameters[0, at] = theta[row + WEIGHT]
+    found.parameters[1, at] = mean_y if swapped else mean_x
+    found.parameters[2, at] = mean_x if swapped else mean_y
+    found.parameters[3, at] = variance_y if swapped else variance_x
+    found.parameters[4, at] = variance_x if swapped else variance_y
+    found.parameters[5, at] = ((scale_x * scale_y) * covariance) * (unit_x * unit_y)
+
+
+@njit(cache=True, nogil=True)
+def _write_masks(k, work, samples, outliers):  # type: ignore[no-untyped-def]
+    """Bit masks over all samples, sample 0 in the highest bit of byte 0."""
+    samples[:] = 0
+    outliers[:] = 0
+    for sample in range(work.label.shape[0]):
+        bit = np.uint8(128 >> (sample & 7))
+        if work.label[sample] == k:
+            samples[sample >> 3] |= bit
+        if work.any_out[sample]:
+            outliers[sample >> 3] |= bit
+
+
+# --- outliers, sums, correlations ---
+
+
+@njit(cache=True, nogil=True)
+def _sorted_members(order, usable, label, members, sizes):  # type: ignore[no-untyped-def]
+    """The samples of each label 0, 1, ... by ascending value of one gene, and how many.
+
+    order: int32 (S,), the first ``usable`` count; label: int32 (S,), below 0 for no label
+    members: int32 (K, S), sizes: int64 (K,), both written
+    """
+    sizes[:] = 0
+    for place in range(usable):
+        sample = order[place]
+        k = label[sample]
+        if k >= 0:
+            members[k, sizes[k]] = sample
+            sizes[k] += 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _mark_outliers(values, members, size, single, out):  # type: ignore[no-untyped-def]
+    """Set ``out`` of the samples beyond 1.5 interquartile ranges (Tukey 1977); returns how many.
+
+    Quartiles are elements n / 4 and 3 n / 4 (rounded down) of the sorted values.
+    values: float64 (S,); members: samples by ascending value; single: compute in float32
+    """
+    if size == 0:
+        return 0
+    first, third = values[members[size // 4]], values[members[3 * size // 4]]
+    if single:
+        q1, q3 = np.float32(first), np.float32(third)
+        reach = np.float32(1.5) * (q3 - q1)
+        low, high = np.float64(q1 - reach), np.float64(q3 + reach)
+    else:
+        low, high = first - 1.5 * (third - first), third + 1.5 * (third - first)
+    found = 0
+    # Sorted: outliers are at both ends.
+    for i in range(size):
+        if not values[members[i]] < low:
+            break
+        out[members[i]] = 1
+        found += 1
+    for i in range(size - 1, -1, -1):
+        if not values[members[i]] > high:
+            break
+        out[members[i]] = 1
+        found += 1
+    return found
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _sum(values, n, lanes):  # type: ignore[no-untyped-def]
+    lanes[:] = 0.0
+    for i in range(n):
+        lanes[i % LANES] += values[i]
+    return lane_sum(lanes)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _sum_products(first, second, n, lanes):  # type: ignore[no-untyped-def]
+    lanes[:] = 0.0
+    for i in range(n):
+        lanes[i % LANES] += first[i] * second[i]
+    return lane_sum(lanes)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _centre(values, n, lanes):  # type: ignore[no-untyped-def]
+    """Subtract the mean from n float64 in place; the mean and the population variance."""
+    mean = _sum(values, n, lanes) / np.float64(n)
+    for i in range(n):
+        values[i] = values[i] - mean
+    return mean, _sum_products(values, values, n, lanes) / np.float64(n)
+
+
+@njit(cache=True, nogil=True)
+def _doubled_ranks(codes, members, size, ranks):  # type: ignore[no-untyped-def]
+    """Set twice the average rank, less size + 1, for each member; ties share a rank.
+
+    codes: int32 (S,): equal where values are; members: by ascending value; ranks: int64 (S,)
+    """
+    first = 0
+    while first < size:
+        end = first + 1
+        code = codes[members[first]]
+        while end < size and codes[members[end]] == code:
+            end += 1
+        rank = np.int64(first + 1 + end - (size + 1))
+        for i in range(first, end):
+            ranks[members[i]] = rank
+        first = end
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _spearman(members, size, ranks_x, ranks_y):  # type: ignore[no-untyped-def]
+    """Spearman's correlation from ``_doubled_ranks`` of both genes; the sums are exact."""
+    xx, yy, xy = np.int64(0), np.int64(0), np.int64(0)
+    for i in range(size):
+        rank_x, rank_y = ranks_x[members[i]], ranks_y[members[i]]
+        xx += rank_x * rank_x
+        yy += rank_y * rank_y
+        xy += rank_x * rank_y
+    return _clamped(np.float64(xy) / np.sqrt(np.float64(xx) * np.float64(yy)))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _moments(x, y, label, n, k, lanes):  # type: ignore[no-untyped-def]
+    """Size, means, sums of squares and of products about them of the elements with label k.
+
+    x, y: float64 (n,); label: int32 (n,)
+    """
+    count = 0
+    for i in range(n):
+        count += label[i] == k
+    size = np.float64(count)
+    lanes[:] = 0.0
+    for i in range(n):
+        if label[i] == k:
+            lanes[i % LANES] += x[i]
+    mean_x = lane_sum(lanes) / size
+    lanes[:] = 0.0
+    for i in range(n):
+        if label[i] == k:
+            lanes[i % LANES] += y[i]
+    mean_y = lane_sum(lanes) / size
+    lanes[:] = 0.0
+    for i in range(n):
+        if label[i] == k:
+            lanes[i % LANES] += (x[i] - mean_x) * (x[i] - mean_x)
+    xx = lane_sum(lanes)
+    lanes[:] = 0.0
+    for i in range(n):
+        if label[i] == k:
+            lanes[i % LANES] += (y[i] - mean_y) * (y[i] - mean_y)
+    yy = lane_sum(lanes)
+    lanes[:] = 0.0
+    for i in range(n):
+        if label[i] == k:
+            lanes[i % LANES] += (x[i] - mean_x) * (y[i] - mean_y)
+    return size, mean_x, mean_y, xx, yy, lane_sum(lanes)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _pearson(x, y, label, n, k, lanes):  # type: ignore[no-untyped-def]
+    """Pearson's correlation of the elements with label k."""
+    _size, _mean_x, _mean_y, xx, yy, xy = _moments(x, y, label, n, k, lanes)
+    return _clamped(xy / np.sqrt(xx * yy))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _pearson_as_kinc(x, y, label, n, k):  # type: ignore[no-untyped-def]
+    """Pearson's correlation as KINC sums it up: float32, one element after another."""
+    sum_x, sum_y = np.float32(0.0), np.float32(0.0)
+    xx, yy, xy = np.float32(0.0), np.float32(0.0), np.float32(0.0)
+    count = 0
+    for i in range(n):
+        if label[i] == k:
+            a, b = np.float32(x[i]), np.float32(y[i])
+            sum_x += a
+            sum_y += b
+            xx += a * a
+            yy += b * b
+            xy += a * b
+            count += 1
+    size = np.float32(count)
+    scale = np.sqrt((size * xx - sum_x * sum_x) * (size * yy - sum_y * sum_y))
+    r = np.float64((size * xy - sum_x * sum_y) / scale)
+    return _clamped(r) if np.isfinite(r) else np.nan
+
+
+@njit(cache=True, nogil=True)
+def _clamped(r):  # type: ignore[no-untyped-def]
+    return min(max(r, -1.0), 1.0)

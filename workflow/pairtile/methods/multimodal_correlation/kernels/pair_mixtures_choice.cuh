@@ -1,4 +1,8 @@
 // The mixture of one pair: its values standardised, each K fitted, one chosen.
+//
+// Mean and variance are sums of the lanes in double precision; the standardised values are single
+// from here on. The components of the K that is best so far wait in shared memory while others are
+// fitted. Without a mixture, or with all samples on one line, there is one component at once.
 
 // What an axis was moved and divided by.
 struct Axis {

@@ -1,4 +1,8 @@
 // Correlation of the members of one mode, by a warp.
+//
+// Pearson's: two passes over the elements, means first. Spearman's: the gene's order is walked 32
+// places at a time; the members up to a place, counted by ballots, are its rank, and ties share the
+// mean of theirs. Twice the ranks are whole numbers, so that their sums are exact in any order.
 
 // Without a fit, walks through the order are most of the work; with one, their code is in the way.
 constexpr int WALK_UNROLLED = MIXTURES ? 1 : 4;

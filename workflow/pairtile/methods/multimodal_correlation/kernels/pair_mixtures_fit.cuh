@@ -1,4 +1,8 @@
 // Fits of a mixture of K components to the elements of one pair, by a warp.
+//
+// A few steps from each start, then the best start goes on to its end. Both kinds of steps are one
+// loop, so that the code of a step stands there once and stays in the instruction cache. K is a
+// template argument: the sums over samples are registers then.
 
 struct Constants {
     float ridge, prior_scatter, prior_n, least, tolerance;

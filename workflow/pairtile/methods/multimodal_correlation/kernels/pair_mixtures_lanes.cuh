@@ -1,5 +1,6 @@
 // Sums over the 32 lanes of a warp, all by the butterfly 16, 8, 4, 2, 1, so that their bits are those
-// of the CPU.
+// of the CPU. Several values are folded together: each level of the butterfly halves their number, so
+// that N sums cost about N exchanges, not 5 N.
 
 #define FULL_WARP 0xffffffffu
 

@@ -1,4 +1,8 @@
 // Sets of samples of one pair as bit masks in shared memory (bit s % 32 of word s / 32), by a warp.
+//
+// 32 samples at a time, one a lane; who is in a set is counted by ballots. Outliers are found without
+// sorting: the quartiles are the places in the gene's order up to which a quarter, and three, of the
+// set's samples are counted.
 
 struct Gene {
     const double *values;                  // scaled; 0 where not usable

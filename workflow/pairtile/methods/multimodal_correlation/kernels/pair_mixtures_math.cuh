@@ -1,4 +1,8 @@
 // Logarithm, exponential and random numbers of the mixtures: the same bits as on the CPU.
+//
+// Polynomials of +, * and fma, with the coefficients of vectors.py: each operation rounds alike on
+// every machine, which the libraries' functions do not. Random numbers are hashes of a count
+// (SplitMix64): they depend on what is drawn, not on the order of drawing.
 
 // 2^t for t <= 0; 0 below -126.5. The nearest integer is found by adding 1.5 * 2^23, whose lowest
 // bits it then is; they are shifted to where a float has its exponent.

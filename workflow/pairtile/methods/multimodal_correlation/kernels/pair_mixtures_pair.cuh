@@ -1,4 +1,8 @@
 // The genes of a pair, and the samples that enter.
+//
+// A sample enters where both genes are present (the AND of their words) and neither is an outlier.
+// Where both genes have the same samples, each gene's own outliers, found once on the host, are
+// those of the pair. The elements, one after another, go to shared memory for the fit.
 
 enum Count {
     TOO_FEW_SAMPLES, CONSTANT, DEGENERATE, FAILED, MODES_SMALL, MODES_UNDEFINED, FITS, FITS_FAILED,

@@ -1,4 +1,8 @@
 // Where the fits of a mixture begin: k-means++ (Arthur & Vassilvitskii 2007), and KINC's way.
+//
+// A centre is drawn in two steps: a scan over the lanes' sums of distances finds the lane, a walk
+// over that lane's elements the sample. Of two samples drawn, the one that leaves less distance
+// stays. The order of sums is that of the CPU, so that both draw the same samples.
 
 // The sums of the distances of each lane's elements, and of those of the lanes up to it.
 struct Distances {

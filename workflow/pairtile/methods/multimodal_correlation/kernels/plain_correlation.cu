@@ -1,8 +1,13 @@
 // Correlation of pairs of genes with samples of their own on the GPU: twin of plain_correlation.py.
 //
+// One warp computes one pair: lane l takes word l, l + 32, ... of the masks of samples. Ranks among
+// the pair's samples come from counts of bits before a place in the gene's order, so that nothing
+// is sorted. The warps of a block take rows next to each other and walk the same columns, whose
+// data they then find in the cache. Moments and masks of kept pairs are made by a second kernel.
+//
 // Compile-time: INDEX (unsigned short, or unsigned int for more than 65,535 samples), SUM (unsigned
 // int where a lane's sums of products of twice the ranks fit, else unsigned long long), SPEARMAN (0
-// or 1). Plain CUDA C++: no headers. One warp computes one pair.
+// or 1). Plain CUDA C++: no headers.
 
 #include "warp.cuh"
 

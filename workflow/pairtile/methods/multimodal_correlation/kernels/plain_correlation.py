@@ -1,4 +1,10 @@
-"""Correlation of pairs of genes with samples of their own on the CPU (plain_correlation.cu).
+"""Correlation of pairs of genes on the CPU: twin of plain_correlation.cu.
+
+A block is a matrix of pairs, ``r`` and ``n`` (rows, columns). It comes as products of matrices; the
+``finish`` kernels turn these into correlations and leave TO_DO where a pair's own samples must be
+looked at. ``pair_correlations`` does these pairs. Then ``count_rows`` says how many pairs each row
+keeps, so that ``write_rows`` knows where each row's begin, and ``describe_entries`` adds moments
+and masks of samples. Rows are dealt to threads and share nothing.
 
 A pair's samples are those that both genes have, without outliers. Spearman's coefficient needs
 ranks among these samples, which change from pair to pair. Nothing is sorted again for that: with
@@ -9,12 +15,23 @@ of these whole numbers are exact, so that CPU and GPU agree to the last bit.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numba import njit, prange
 
-from pairtile.methods.multimodal_correlation.kernels.plain_correlation_blocks import TO_DO, in_range
+WORD: Final = 32
+"""Samples are padded to whole words of bits."""
+
+TO_DO: Final = 2.0
+"""Stands in place of a correlation that must be computed from the pair's own samples."""
+
+R_BINS: Final = 200
+"""Bins of the histogram of correlations, from -1 to 1."""
+
+TOO_FEW, CONSTANT, DEGENERATE, KEPT, BELOW, ABOVE = range(6)
+COUNTS: Final = 6
+"""What ``count_rows`` counts, and how many such numbers there are."""
 
 
 class GeneArrays(NamedTuple):
@@ -41,16 +58,189 @@ class GeneArrays(NamedTuple):
     inverse_scale: Any
 
 
+class Limits(NamedTuple):
+    """What decides over a pair, and what rounding may do."""
+
+    least: int
+    """Samples that a pair must have."""
+    lowest: float
+    highest: float
+    """A pair is kept where ``lowest <= |r| <= highest``."""
+    nearly: float
+    """A correlation as near to 1 as this is taken as 1."""
+    trust: float
+    """A variance under this part of the mean square, from sums over many pairs, has lost too many
+    digits: the pair is left to do."""
+
+
+class MaskedSums(NamedTuple):
+    """Sums over the samples that both genes have, float64 (rows, columns): of each gene's values
+    and of their squares; ``counts``, how many samples there are."""
+
+    x: Any
+    y: Any
+    square_x: Any
+    square_y: Any
+    counts: Any
+
+
+class Kept(NamedTuple):
+    """Pairs kept of a block (arrays of the device), and counts of all its pairs (on the host)."""
+
+    row: Any
+    column: Any
+    correlation: Any
+    n_samples: Any
+    counts: Any
+    histogram: Any
+
+
 @njit(cache=True, parallel=True, nogil=True)
-def pair_correlations(  # type: ignore[no-untyped-def]
-    genes, rows, columns, diagonal, least, spearman, nearly, r, n
-):
+def tie_groups(values, order, usable_counts, start, end, tied):  # type: ignore[no-untyped-def]
+    """Fill ``start``, ``end`` and ``tied`` from each gene's order of its usable samples."""
+    for gene in prange(len(values)):
+        count = usable_counts[gene]
+        start[gene] = 0
+        end[gene] = 0
+        tied[gene] = 0
+        first = 0
+        while first < count:
+            value = values[gene, order[gene, first]]
+            last = first + 1
+            while last < count and values[gene, order[gene, last]] == value:
+                last += 1
+            if last - first > 1:
+                tied[gene] = 1
+            for place in range(first, last):
+                start[gene, order[gene, place]] = first
+                end[gene, order[gene, place]] = last
+            first = last
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def finish_products(lengths, whole, samples, nearly, r, n):  # type: ignore[no-untyped-def]
+    """Correlations of genes with all samples, from products of their centred values, in place.
+
+    lengths  of the rows' and the columns' genes, float64: sums of squares of the centred values; 0:
+             a constant gene
+    whole    of both, uint8: whether a gene has all samples; a pair of others is left to do
+    r, n     (rows, columns): r holds the products
+    """
+    length_x, length_y = lengths
+    whole_x, whole_y = whole
+    rows, columns = r.shape
+    for row in prange(rows):
+        for column in range(columns):
+            n[row, column] = samples
+            if not (whole_x[row] and whole_y[column]):
+                r[row, column] = TO_DO
+            elif length_x[row] == 0.0 or length_y[column] == 0.0:
+                r[row, column] = np.nan
+            else:
+                length = np.sqrt(length_x[row] * length_y[column])
+                r[row, column] = in_range(r[row, column] / length, nearly)
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def finish_masked_products(sums, of_pair, limits, r, n):  # type: ignore[no-untyped-def]
+    """Pearson's r from ``MaskedSums``, in place.
+
+    of_pair  of the rows' and the columns' genes, uint8: whether outliers must be found pair by pair
+    limits   ``Limits``; pairs with fewer samples than ``least`` are not computed
+    r, n     (rows, columns): r holds the sums of products
+    """
+    sum_x, sum_y, square_x, square_y, counts = sums
+    pair_x, pair_y = of_pair
+    least, trust, nearly = limits.least, limits.trust, limits.nearly
+    rows, columns = r.shape
+    for row in prange(rows):
+        for column in range(columns):
+            count = counts[row, column]
+            n[row, column] = int(count)
+            if pair_x[row] or pair_y[column]:
+                r[row, column] = TO_DO
+                continue
+            xx, yy = square_x[row, column], square_y[row, column]
+            if count < least or xx == 0.0 or yy == 0.0:
+                r[row, column] = np.nan
+                continue
+            mean_x, mean_y = sum_x[row, column] / count, sum_y[row, column] / count
+            spread_x = xx - sum_x[row, column] * mean_x
+            spread_y = yy - sum_y[row, column] * mean_y
+            if spread_x <= trust * xx or spread_y <= trust * yy:
+                r[row, column] = TO_DO
+                continue
+            together = r[row, column] - sum_x[row, column] * mean_y
+            r[row, column] = in_range(together / np.sqrt(spread_x * spread_y), nearly)
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def count_rows(r, n, diagonal, limits, kept, counts, histogram):  # type: ignore[no-untyped-def]
+    """Count what each row keeps, and the kinds and correlations of all wanted pairs.
+
+    kept        int64 (rows,): filled
+    counts      int64 (rows, COUNTS): filled
+    histogram   int64 (rows, R_BINS): filled
+    """
+    least, lowest, highest = limits.least, limits.lowest, limits.highest
+    rows, columns = r.shape
+    for row in prange(rows):
+        counts[row] = 0
+        histogram[row] = 0
+        for column in range(max(0, row + diagonal + 1), columns):
+            value = r[row, column]
+            if n[row, column] < least:
+                counts[row, TOO_FEW] += 1
+            elif np.isnan(value):
+                counts[row, CONSTANT] += 1
+            else:
+                histogram[row, min(int((value + 1.0) * (R_BINS / 2)), R_BINS - 1)] += 1
+                strength = abs(value)
+                counts[row, DEGENERATE] += strength == 1.0
+                if strength < lowest:
+                    counts[row, BELOW] += 1
+                elif strength > highest:
+                    counts[row, ABOVE] += 1
+                else:
+                    counts[row, KEPT] += 1
+        kept[row] = counts[row, KEPT]
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def write_rows(r, n, diagonal, limits, first, kept):  # type: ignore[no-untyped-def]
+    """Write the pairs into ``Kept``, those of row k from place ``first[k]`` on, by column."""
+    least, lowest, highest = limits.least, limits.lowest, limits.highest
+    row_of, column_of, r_of, n_of = kept.row, kept.column, kept.correlation, kept.n_samples
+    rows, columns = r.shape
+    for row in prange(rows):
+        place = first[row]
+        for column in range(max(0, row + diagonal + 1), columns):
+            strength = abs(r[row, column])  # NaN is in no range
+            if n[row, column] >= least and strength >= lowest and strength <= highest:
+                row_of[place] = row
+                column_of[place] = column
+                r_of[place] = r[row, column]
+                n_of[place] = n[row, column]
+                place += 1
+
+
+@njit(cache=True, nogil=True)
+def in_range(r, nearly):  # type: ignore[no-untyped-def]
+    """r, or exactly 1 or -1 where it is as near to them as rounding may bring it."""
+    if r >= nearly:
+        return 1.0
+    return -1.0 if r <= -nearly else r
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def pair_correlations(genes, rows, columns, diagonal, limits, spearman, r, n):  # type: ignore[no-untyped-def]
     """Compute what is left to do in ``r``, with ``n``; NaN where it is undefined.
 
     rows, columns   int64: the genes
     diagonal        only columns after ``row + diagonal`` are wanted
-    least           pairs with fewer samples are not computed
+    limits          ``Limits``; pairs with fewer samples than ``least`` are not computed
     """
+    least, nearly = limits.least, limits.nearly
     padded = genes.values.shape[1]
     for row in prange(len(rows)):
         member = np.empty(padded, dtype=np.uint8)
@@ -195,9 +385,8 @@ def _moments(genes, x, y, member, first, count):  # type: ignore[no-untyped-def]
     start_y, scale_y = of_y[first], genes.inverse_scale[y]
     mean_x = _sum(of_x, start_x, scale_x, member) / count
     mean_y = _sum(of_y, start_y, scale_y, member) / count
-    spread_x, spread_y, together = _products(
-        of_x, start_x, scale_x, mean_x, of_y, start_y, scale_y, mean_y, member
-    )
+    frame_x, frame_y = (start_x, scale_x, mean_x), (start_y, scale_y, mean_y)
+    spread_x, spread_y, together = _products(of_x, frame_x, of_y, frame_y, member)
     return mean_x, mean_y, spread_x, spread_y, together
 
 
@@ -210,9 +399,10 @@ def _sum(values, start, scale, member):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"})
-def _products(  # type: ignore[no-untyped-def]
-    of_x, start_x, scale_x, mean_x, of_y, start_y, scale_y, mean_y, member
-):
+def _products(of_x, frame_x, of_y, frame_y, member):  # type: ignore[no-untyped-def]
+    """Sums of squares and products of (value - start) * scale - mean; a frame is these three."""
+    start_x, scale_x, mean_x = frame_x
+    start_y, scale_y, mean_y = frame_y
     xx = yy = xy = 0.0
     for s in range(len(member)):
         a = (of_x[s] - start_x) * scale_x - mean_x if member[s] else 0.0
@@ -224,14 +414,13 @@ def _products(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, parallel=True, nogil=True)
-def describe_entries(  # type: ignore[no-untyped-def]
-    genes, rows, columns, row_of, column_of, least, moments, members, outliers
-):
-    """Samples and moments of kept pairs.
+def describe_entries(genes, rows, columns, kept, least, moments, members, outliers):  # type: ignore[no-untyped-def]
+    """Samples and moments of the pairs of ``Kept``.
 
     moments             float32 (5, entries): means, variances (divided by n), covariance
     members, outliers   uint8 (entries, bytes): bits, sample 0 the highest of byte 0
     """
+    row_of, column_of = kept.row, kept.column
     padded = genes.values.shape[1]
     for entry in prange(len(row_of)):
         x, y = rows[row_of[entry]], columns[column_of[entry]]

@@ -1,4 +1,8 @@
 // From matrix products to correlations, and from blocks of correlations to the kept pairs.
+//
+// A thread for each pair finishes the products; a block of threads for each row counts what the row
+// keeps, with histograms in shared memory, and, once the host has summed the rows' numbers, writes
+// the kept pairs in the order of columns. Atomics add up whole numbers alone, in any order.
 
 // Places (start .. end - 1 in its gene's order) of the ties of every usable sample.
 extern "C" __global__ void tie_groups(const double *values, const INDEX *order,

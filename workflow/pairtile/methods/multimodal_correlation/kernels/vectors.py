@@ -13,7 +13,7 @@ import operator
 from typing import Any, Final
 
 from llvmlite import ir
-from numba import types
+from numba import njit, types
 from numba.extending import intrinsic, models, overload, register_model
 
 LANES: Final = 32
@@ -287,3 +287,14 @@ def _negate(typing_context, vector):  # type: ignore[no-untyped-def]
         return builder.fneg(arguments[0])
 
     return LANES_TYPE(vector), generate
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def lane_sum(lanes):  # type: ignore[no-untyped-def]
+    """Sum of 32 numbers in an array, lane l with lane l xor 16, 8, 4, 2, 1; it is used up."""
+    half = LANES // 2
+    while half > 0:
+        for lane in range(half):
+            lanes[lane] = lanes[lane] + lanes[lane + half]
+        half //= 2
+    return lanes[0]

@@ -7,23 +7,20 @@ from functools import partial
 
 import numpy as np
 
-from pairtile.methods.multimodal_correlation import (
-    figures_conditions,
-    figures_modes,
-    figures_modules,
-    figures_thresholds,
-)
-from pairtile.methods.multimodal_correlation.mode_choice import (
+from pairtile.methods.multimodal_correlation import figures as drawing
+from pairtile.methods.multimodal_correlation.report_results import (
     MAX_CONDITIONS,
+    ModeResults,
+    Pair,
     condition_pairs,
     drawn_conditions,
+    label_counts,
+    mode_results,
     split_pairs,
     strongest_pairs,
 )
-from pairtile.methods.multimodal_correlation.random_matrix import RANDOM, SEPARATE
-from pairtile.methods.multimodal_correlation.report_conditions_text import label_counts
-from pairtile.methods.multimodal_correlation.report_findings import as_set, mixture
-from pairtile.methods.multimodal_correlation.report_results import ModeResults, Pair, mode_results
+from pairtile.methods.multimodal_correlation.report_text import as_set, mixture
+from pairtile.methods.multimodal_correlation.thresholds import RANDOM, SEPARATE
 from pairtile.report import figures
 from pairtile.report.formats import count, counted, number, percent
 from pairtile.report.method_report import FigureMaker, FigureWithText
@@ -40,7 +37,7 @@ def _modes(results: Results) -> FigureWithText | None:
     heights = None if found is None else found.arrays.get("pairs_by_modes")
     if heights is None or not heights.sum() or not mixture(results):
         return None
-    figure = figures_modes.mode_number_distribution(heights)
+    figure = drawing.mode_number_distribution(heights)
     several, fitted = int(heights[2:].sum()), int(heights[1:].sum())
     caption = (
         f"Modes of {counted(int(heights.sum()), 'pair')} of genes, as the criterion chose them. "
@@ -60,7 +57,7 @@ def _correlations(results: Results) -> FigureWithText | None:
     if not counts.sum():
         return None
     least = float((results.parameters.get("estimator") or {}).get("min_correlation") or 0.0)
-    figure = figures_modes.correlation_distribution(
+    figure = drawing.correlation_distribution(
         found.arrays["edges"], counts, found.threshold, stored_from=least
     )
     caption = (
@@ -82,7 +79,7 @@ def _threshold(results: Results) -> FigureWithText | None:
         return None
     told = f"at {as_set(found.threshold)}" if found.threshold is not None else "nowhere"
     if "chi_square" in curve:
-        figure = figures_thresholds.rmt_curve(
+        figure = drawing.rmt_curve(
             curve["threshold"], curve["chi_square"], curve["genes"], found.threshold
         )
         caption = (
@@ -93,7 +90,7 @@ def _threshold(results: Results) -> FigureWithText | None:
         title = "Threshold by random matrix theory"
     else:
         settings = results.parameters.get("threshold") or {}
-        figure = figures_thresholds.power_law_curve(
+        figure = drawing.power_law_curve(
             curve["threshold"], curve["fit"], curve["genes"], found.threshold,
             least_fit=float(settings.get("fit") or 0.8),
         )  # fmt: skip
@@ -110,7 +107,7 @@ def _spacings(results: Results) -> FigureWithText | None:
     table = None if found is None else found.table("spacings")
     if table is None or table.empty:
         return None
-    figure = figures_thresholds.spacing_distribution(table)
+    figure = drawing.spacing_distribution(table)
     caption = (
         "Spacings of neighbouring eigenvalues at single thresholds. Near the green curve the "
         "network falls into modules; near the dashed one noise ties it together."
@@ -142,7 +139,7 @@ def _scatter(
     drawn = found.pair_modes(chosen)
     if not drawn:
         return None
-    figure = figures_modes.pair_scatter(
+    figure = drawing.pair_scatter(
         [drawn[pair] for pair in chosen if pair in drawn], ellipses=mixture(results)
     )
     caption = f"{first}Each point is a sample, at the values of the two genes (after preparation)"
@@ -169,7 +166,7 @@ def _condition_pairs(results: Results, place: int) -> FigureWithText | None:
     drawn = found.pair_modes(chosen)
     if not drawn:
         return None
-    figure = figures_conditions.condition_scatter(
+    figure = drawing.condition_scatter(
         [drawn[pair] for pair in chosen if pair in drawn], condition, modes=mixture(results)
     )
     rows = f"above by mode, below by {condition.name}" if mixture(results) else "the samples"
@@ -193,7 +190,7 @@ def _condition_edges(results: Results) -> FigureWithText | None:
     if found is None or found.networks.empty:
         return None
     counts = label_counts(found)
-    figure = figures_conditions.condition_edges(counts)
+    figure = drawing.condition_edges(counts)
     caption = "Edges in the network of each condition, by the sign of their correlation."
     return FigureWithText(figure, "Edges by condition", caption, f"Bar chart. {caption}")
 
@@ -205,16 +202,16 @@ def _modules(results: Results) -> FigureWithText | None:
     if found.modules["gene"].duplicated().any():
         sizes = found.modules["module"].value_counts().sort_index()
         caption = f"Genes in each of {counted(len(sizes), 'module')}; a gene can be in several."
-        figure = figures_modules.module_sizes(sizes)
+        figure = drawing.module_sizes(sizes)
         return FigureWithText(figure, "Modules", caption, f"Bar chart. {caption}")
-    shown = found.modules.head(figures_modules.MAX_GENES)
+    shown = found.modules.head(drawing.MAX_GENES)
     place = {name: k for k, name in enumerate(shown["gene"])}
     edges = found.pairs
     edges = edges[edges["source"].isin(place) & edges["target"].isin(place)]
     a, b = (edges[end].map(place).to_numpy(dtype=np.int64) for end in ("source", "target"))
     matrix = np.zeros((len(shown), len(shown)))
     matrix[a, b] = matrix[b, a] = edges["correlation"]
-    figure = figures_modules.module_heat_map(matrix, shown["module"])
+    figure = drawing.module_heat_map(matrix, shown["module"])
     modules = counted(found.modules["module"].nunique(), "module")
     caption = (
         f"Edges among {counted(len(shown), 'gene')}"

@@ -1,4 +1,4 @@
-"""Which samples a mode holds, and which it could have held, block by block."""
+"""The samples of modes: which a mode holds, and which it could have held."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 
 BLOCK_CELLS = 1 << 18
 """Modes times samples that are worked on at once: a few MB with all that is made of them."""
@@ -104,3 +105,70 @@ def packed_masks(column: Sequence[bytes], n_samples: int) -> NDArray[np.uint8]:
     if whole.size != width * len(column) or any(len(mask) != width for mask in column):
         raise ValueError(f"masks of samples are not all {width} bytes, as {n_samples} samples need")
     return whole.reshape(len(column), width)
+
+
+@dataclass(frozen=True)
+class PairModes:
+    """Two genes over S samples and the M modes of theirs that were kept.
+
+    names : of the two genes.
+    x, y : float64 (S,), their values, NaN where missing.
+    members : bool (M, S), the samples of each mode.
+    outliers : bool (S,), samples taken away as outliers.
+    correlation, n_samples : (M,), of each mode.
+    cluster : int (M,), number of the mode among those of the pair, from 1.
+    means, covariances : float64 (M, 2) and (M, 2, 2), of the components of the mixture, in units of
+        the values; NaN where no mixture was fitted.
+    """
+
+    names: tuple[str, str]
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    members: NDArray[np.bool_]
+    outliers: NDArray[np.bool_]
+    correlation: NDArray[np.float64]
+    n_samples: NDArray[np.int64]
+    cluster: NDArray[np.int64]
+    means: NDArray[np.float64]
+    covariances: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls, rows: pd.DataFrame, x: ArrayLike, y: ArrayLike, names: tuple[str, str]
+    ) -> PairModes:
+        """From the rows of ``pairs.parquet`` of one pair, with its packed masks.
+
+        Raises ValueError without rows, or where masks do not fit the samples.
+        """
+        if rows.empty:
+            raise ValueError(f"found no mode of {names[0]} and {names[1]}; expected one or more")
+        first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+        masks = {
+            name: np.unpackbits(
+                packed_masks(rows[name].tolist(), first.size), axis=1, count=first.size
+            ).astype(bool)
+            for name in ("samples", "outliers")
+        }
+        spread = rows[["variance_i", "covariance", "covariance", "variance_j"]]
+        return cls(
+            names,
+            first,
+            second,
+            masks["samples"],
+            np.asarray(masks["outliers"].any(axis=0)),
+            rows["correlation"].to_numpy(dtype=np.float64),
+            rows["n_samples"].to_numpy(dtype=np.int64),
+            rows["cluster"].to_numpy(dtype=np.int64),
+            rows[["mean_i", "mean_j"]].to_numpy(dtype=np.float64),
+            spread.to_numpy(dtype=np.float64).reshape(-1, 2, 2),
+        )
+
+    @property
+    def observed(self) -> NDArray[np.bool_]:
+        """Samples with a value of both genes, bool (S,)."""
+        return np.isfinite(self.x) & np.isfinite(self.y)
+
+    @property
+    def others(self) -> NDArray[np.bool_]:
+        """Observed samples that are in no mode shown and no outliers, bool (S,)."""
+        return self.observed & ~self.members.any(axis=0) & ~self.outliers

@@ -1,0 +1,627 @@
+"""Tests of modes: what their samples have in common, and whether they are groups of their own.
+
+Each mode is tested against each condition of the samples: the labels of a categorical one by
+enrichment, an ordinal or quantitative one by regression. Networks of single conditions hold the
+edges that go with them. Tests of bias ask whether a mode is no group of its own, or is made by
+missing values.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import special, stats
+
+from pairtile.io.annotations import Condition
+from pairtile.methods.multimodal_correlation.kernels.mode_statistics import (
+    ModeArrays,
+    ModeMoments,
+    group_moments,
+    unexplained_shares,
+)
+from pairtile.methods.multimodal_correlation.modes import ModeBlock, ModeSamples
+from pairtile.statistics.correction import benjamini_hochberg
+
+ENRICHMENT, REGRESSION = "enrichment", "regression"
+
+
+@dataclass(frozen=True)
+class ConditionTest:
+    """One test of each of M modes: a label of a condition, or a whole condition.
+
+    name : begins the names of its columns, such as ``Treatment_Heat``.
+    condition, label : label is ``""`` for a regression.
+    kind : ``enrichment`` or ``regression``.
+    n : int32 (M,), samples tested (enrichment: all that could be in the mode and have a label;
+        regression: those of the mode with a value).
+    n_mode, n_label, n_both : int32 (M,), enrichment: samples in the mode, with the label, and both;
+        None for a regression.
+    p_value, q_value : float64 (M,), NaN where there was nothing to test. q is by Benjamini and
+        Hochberg, over all modes and all labels of the condition.
+    r_squared : float64 (M,), for a regression; None for an enrichment.
+    """
+
+    name: str
+    condition: str
+    label: str
+    kind: str
+    n: NDArray[np.int32]
+    p_value: NDArray[np.float64]
+    q_value: NDArray[np.float64]
+    r_squared: NDArray[np.float64] | None = None
+    n_mode: NDArray[np.int32] | None = None
+    n_label: NDArray[np.int32] | None = None
+    n_both: NDArray[np.int32] | None = None
+
+
+@dataclass(frozen=True)
+class ConditionTests:
+    """All tests, in the order of conditions and labels; ``counts`` by condition."""
+
+    tests: list[ConditionTest]
+    counts: dict[str, dict[str, int]]
+
+    def columns(self) -> dict[str, NDArray[np.float64]]:
+        """Columns of a network table: ``<name>_p_value``, ``<name>_q_value`` and, for a regression,
+        ``<name>_r_squared``."""
+        result = {}
+        for test in self.tests:
+            result[f"{test.name}_p_value"] = test.p_value
+            result[f"{test.name}_q_value"] = test.q_value
+            if test.r_squared is not None:
+                result[f"{test.name}_r_squared"] = test.r_squared
+        return result
+
+    def table(self, modes: pd.DataFrame, rows: slice = slice(None)) -> pd.DataFrame:
+        """One row for each mode and test, mode by mode; those without a p-value too.
+
+        modes : M rows; its columns (``source``, ``target``, ``cluster``) come first. ``rows``: the
+        modes wanted, so that a large table can be written in parts.
+        """
+        part = modes.iloc[rows]
+        blank = np.full(len(part), np.nan)
+        tables = []
+        for test in self.tests:
+            enriched = {
+                name: blank if (values := getattr(test, name)) is None else values[rows]
+                for name in ("n_mode", "n_label", "n_both")
+            }
+            columns = {
+                "condition": test.condition,
+                "label": test.label,
+                "test": test.kind,
+                "n": test.n[rows],
+                **enriched,
+                "p_value": test.p_value[rows],
+                "q_value": test.q_value[rows],
+                "r_squared": blank if test.r_squared is None else test.r_squared[rows],
+            }
+            tables.append(part.assign(**columns))
+        if not tables:
+            names = ["condition", "label", "test", "n", "n_mode", "n_label", "n_both"]
+            return pd.DataFrame(columns=[*modes.columns, *names, "p_value", "q_value", "r_squared"])
+        whole = pd.concat(tables, ignore_index=True)
+        order = np.arange(len(whole)).reshape(len(tables), len(part)).T.ravel()
+        whole = whole.iloc[order].reset_index(drop=True)
+        counted = ["n_mode", "n_label", "n_both"]
+        return whole.astype(dict.fromkeys(counted, "Int32"))
+
+
+def condition_tests(modes: ModeSamples, conditions: Sequence[Condition]) -> ConditionTests:
+    """Test each mode against each condition.
+
+    Categorical: the hypergeometric test of every label (``enrichment``). Ordinal and quantitative:
+    regression on the two genes (``regression``); of an ordinal condition the ranks 1, 2, ... of its
+    levels.
+
+    Raises ValueError where a condition has another number of samples than the modes.
+    """
+    names = _names(conditions)
+    tests: list[ConditionTest] = []
+    counts: dict[str, dict[str, int]] = {}
+    for condition in conditions:
+        if len(condition.codes) != modes.n_samples:
+            found = f"condition {condition.name!r} has {len(condition.codes)} samples"
+            raise ValueError(f"{found}; expected {modes.n_samples}")
+        if condition.kind == "categorical":
+            enriched = enrichment(modes, condition)
+            tests += _of_labels(condition, enriched, names)
+            counts[condition.name] = enriched.counts()
+        else:
+            fit = regression(modes, condition.numbers)
+            name = names[condition.name, ""]
+            q = _corrected(fit.p_value)
+            test = ConditionTest(
+                name, condition.name, "", REGRESSION, fit.n, fit.p_value, q, fit.r_squared
+            )
+            tests.append(test)
+            counts[condition.name] = fit.counts
+    return ConditionTests(tests, counts)
+
+
+def unique_names(words: Sequence[Sequence[str]]) -> list[str]:
+    """Words joined to names of columns: ``Treatment_Heat``; none is empty and no two are the same.
+
+    Whatever is no letter, digit, dot or hyphen becomes ``_``, in runs. Of names that would be the
+    same, the later ones get ``_2``, ``_3``, ...
+
+    >>> unique_names([("Treatment", "Heat"), ("Dose (mg)",), ("Dose mg",)])
+    ['Treatment_Heat', 'Dose_mg', 'Dose_mg_2']
+    """
+    result: list[str] = []
+    for parts in words:
+        plain = "_".join(re.sub(r"[^\w.\-]+", "_", part).strip("_") or "_" for part in parts)
+        name, k = plain, 1
+        while name in result:
+            k += 1
+            name = f"{plain}_{k}"
+        result.append(name)
+    return result
+
+
+def _of_labels(
+    condition: Condition, found: Enrichment, names: dict[tuple[str, str], str]
+) -> list[ConditionTest]:
+    q = _corrected(found.p_value)
+    return [
+        ConditionTest(
+            names[condition.name, label],
+            condition.name,
+            label,
+            ENRICHMENT,
+            found.n,
+            found.p_value[:, k],
+            q[:, k],
+            None,
+            found.n_mode,
+            found.n_label[:, k],
+            found.n_both[:, k],
+        )
+        for k, label in enumerate(condition.labels)
+    ]
+
+
+def _corrected(p: NDArray[np.float64]) -> NDArray[np.float64]:
+    """q-values over all tests that were made; NaN stays NaN."""
+    q = np.full(p.shape, np.nan)
+    tested = ~np.isnan(p)
+    q[tested] = benjamini_hochberg(p[tested])
+    return q
+
+
+def _names(conditions: Sequence[Condition]) -> dict[tuple[str, str], str]:
+    """(condition, label) -> name; label ``""`` for a regression."""
+    keys = [
+        (condition.name, label)
+        for condition in conditions
+        for label in (condition.labels if condition.kind == "categorical" else ("",))
+    ]
+    words = [(name, label) if label else (name,) for name, label in keys]
+    return dict(zip(keys, unique_names(words), strict=True))
+
+
+# --- enrichment of labels ---
+
+
+@dataclass(frozen=True)
+class Enrichment:
+    """Tests of M modes for L labels.
+
+    n : int32 (M,), samples that could be in the mode and have a label.
+    n_mode : int32 (M,), those of them that are in the mode.
+    n_label : int32 (M, L), those of ``n`` with the label.
+    n_both : int32 (M, L), those of ``n_mode`` with the label.
+    p_value : float64 (M, L); NaN where there is nothing to test.
+    """
+
+    n: NDArray[np.int32]
+    n_mode: NDArray[np.int32]
+    n_label: NDArray[np.int32]
+    n_both: NDArray[np.int32]
+    p_value: NDArray[np.float64]
+
+    def counts(self) -> dict[str, int]:
+        """Tests made, and tests that could not be: the mode holds all or none of its samples with
+        a label (``mode_is_whole``); else none or all of the samples have the label
+        (``label_is_constant``)."""
+        tested = ~np.isnan(self.p_value)
+        whole = (self.n_mode == self.n) | (self.n_mode == 0)
+        n_whole = int(whole.sum()) * self.p_value.shape[1]
+        return {
+            "tests": int(tested.sum()),
+            "mode_is_whole": n_whole,
+            "label_is_constant": tested.size - n_whole - int(tested.sum()),
+        }
+
+
+def enrichment(modes: ModeSamples, condition: Condition) -> Enrichment:
+    """One-sided hypergeometric test (Fisher's exact test) of each mode and label.
+
+    Of the n samples of a pair that the mixture could place in a mode and that have a label, n_label
+    have this one, n_mode are in the mode and n_both are both. If labels and modes had nothing to do
+    with each other, n_both were hypergeometric; p is the chance of as many or more.
+
+    Samples that are missing in either gene, or were taken away as outliers, are not among the n:
+    they could be in no mode, and if they were counted, a label that is missing more often would
+    make every other label look enriched. Where a mode holds all its n samples, or the label is that
+    of all or of none, p could only be 1 whatever the labels: there is no test and p is NaN.
+    """
+    shape = (len(modes), len(condition.labels))
+    n, n_mode = np.zeros(len(modes), np.int32), np.zeros(len(modes), np.int32)
+    n_label, n_both = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
+    has_label = (condition.codes[:, None] == np.arange(shape[1])).astype(np.float32)
+    # Counts below 2^24 are exact in float32, and a matrix product is much the fastest way to them.
+    for block in modes.blocks():
+        n_label[block.rows] = block.usable.astype(np.float32) @ has_label
+        n_both[block.rows] = block.members.astype(np.float32) @ has_label
+    n[:], n_mode[:] = n_label.sum(axis=1), n_both.sum(axis=1)
+    p = np.full(shape, np.nan)
+    for label in range(shape[1]):
+        p[:, label] = upper_tail(n_both[:, label], n, n_label[:, label], n_mode)
+    return Enrichment(n, n_mode, n_label, n_both, p)
+
+
+def upper_tail(
+    n_both: NDArray[np.int32],
+    n: NDArray[np.int32],
+    n_label: NDArray[np.int32],
+    n_mode: NDArray[np.int32],
+) -> NDArray[np.float64]:
+    """P(X >= n_both) for hypergeometric X, float64 (M,); NaN where X can only have one value."""
+    p = np.full(len(n), np.nan)
+    open_ = np.flatnonzero((n_label > 0) & (n_label < n) & (n_mode > 0) & (n_mode < n))
+    if not open_.size:
+        return p
+    # Modes share few different numbers: the tail is computed once for each.
+    side = int(n.max()) + 1
+    key = n[open_].astype(np.int64)
+    for part in (n_label, n_mode, n_both):
+        key = key * side + part[open_]
+    if side > 50_000:
+        raise ValueError(f"{side - 1} samples; expected fewer than 50,000")
+    _, first, place = np.unique(key, return_index=True, return_inverse=True)
+    some = open_[first]
+    tail = stats.hypergeom.sf(n_both[some] - 1, n[some], n_label[some], n_mode[some])
+    # The sum of the whole distribution can come out an ulp beyond 1.
+    p[open_] = np.clip(tail, 0.0, 1.0)[place]
+    return p
+
+
+# --- regression on the two genes ---
+
+COLLINEAR = 1e-9
+"""A regressor whose part apart from the ones before it is smaller than this share of its own size
+says nothing of its own."""
+
+
+@dataclass(frozen=True)
+class Regression:
+    """Fits of M modes.
+
+    n : int32 (M,), samples of the mode with a value.
+    p_value : float64 (M,), of the F-test of the whole model; NaN where it is undefined.
+    r_squared : float64 (M,), share of the condition's variance that is explained; NaN likewise.
+    counts : modes by outcome: ``tests``, ``too_few_samples`` (no degree of freedom left),
+        ``condition_is_constant``, ``genes_are_constant``; and ``collinear``, those of the tests
+        with fewer than three regressors that say something of their own.
+    """
+
+    n: NDArray[np.int32]
+    p_value: NDArray[np.float64]
+    r_squared: NDArray[np.float64]
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+def regression(modes: ModeSamples, numbers: NDArray[np.float64]) -> Regression:
+    """Ordinary least squares y ~ g_i + g_j + g_i g_j over the samples of each mode.
+
+    Parameters
+    ----------
+    modes : ModeSamples
+        M modes of genes i and j.
+    numbers : float64 [shape: (S,)]
+        The condition y; NaN where a sample has none: it is left out.
+
+    Notes
+    -----
+    The model is that of KINC 3 (its ``cond-test``). F = (R^2 / k) / ((1 - R^2) / (n - k - 1)) with
+    k = 3, or fewer where regressors are collinear (their rank counts, as in statsmodels). R^2 and F
+    stay the same when genes are shifted and scaled, so both are standardised in the mode first: a
+    product of uncentred factors is nearly collinear with them, which costs digits.
+    """
+    n, rank = np.zeros(len(modes), np.int32), np.zeros(len(modes), np.int32)
+    y = np.asarray(numbers, dtype=np.float64)
+    left = unexplained_shares(_for_kernels(modes), y, COLLINEAR, n, rank)
+    free = n - rank - 1
+    few, flat, still = free < 1, np.isnan(left), rank == 0
+    tested = ~(few | flat | still)
+    p, r_squared = np.full(len(modes), np.nan), np.full(len(modes), np.nan)
+    r_squared[tested] = 1.0 - left[tested]
+    # The upper tail of F as that of a beta distribution: exact where R^2 is close to 1.
+    p[tested] = special.betainc(free[tested] / 2.0, rank[tested] / 2.0, left[tested])
+    counts = {
+        "tests": int(tested.sum()),
+        "too_few_samples": int(few.sum()),
+        "condition_is_constant": int((flat & ~few).sum()),
+        "genes_are_constant": int((still & ~flat & ~few).sum()),
+        "collinear": int((tested & (rank < 3)).sum()),
+    }
+    return Regression(n, p, r_squared, counts)
+
+
+def _for_kernels(modes: ModeSamples) -> ModeArrays:
+    return ModeArrays(
+        modes.i.astype(np.int64),
+        modes.j.astype(np.int64),
+        np.ascontiguousarray(modes.members),
+        np.ascontiguousarray(modes.values),
+    )
+
+
+# --- networks of single conditions ---
+
+LABEL = ["condition", "label"]
+
+
+@dataclass(frozen=True)
+class ConditionNetworks:
+    """edges : one row for each mode and test that meets the limits, in the order of tests, then of
+    modes: ``condition``, ``label``, the two genes, ``cluster``, ``correlation``, ``p_value``,
+    ``q_value``, ``r_squared``, ``direction`` (of the correlation: ``positive`` or ``negative``),
+    ``unique`` (whichever its modes, the pair of genes is in the network of no other label of the
+    condition), ``mode`` (row of the table of modes).
+
+    counts : one row for each test: ``condition``, ``label``, ``modes``, ``positive``, ``negative``
+    (of the modes), ``gene_pairs``, ``unique_gene_pairs``, ``genes``; zeros for an empty network.
+    """
+
+    edges: pd.DataFrame
+    counts: pd.DataFrame
+
+
+def condition_networks(
+    modes: pd.DataFrame, tests: ConditionTests, q_value: float = 0.001, r_squared: float = 0.3
+) -> ConditionNetworks:
+    """Choose the modes of each condition-specific network.
+
+    Parameters
+    ----------
+    modes : DataFrame [M rows]
+        ``source`` and ``target`` (or ``i`` and ``j``), ``cluster``, ``correlation``.
+    tests : ConditionTests
+        Of the same modes.
+    q_value : float
+        A mode whose q-value is at most this belongs to the network of the label.
+    r_squared : float
+        And, for regressions, whose R^2 is at least this: with many samples a weak trend has a small
+        q-value as well.
+    """
+    pair = ["source", "target"] if "source" in modes else ["i", "j"]
+    parts = [_network(modes, pair, test, q_value, r_squared) for test in tests.tests]
+    columns = [*LABEL, *pair, "cluster", "correlation", "p_value", "q_value", "r_squared"]
+    columns += ["direction", "unique", "mode"]
+    if not parts:
+        return ConditionNetworks(pd.DataFrame(columns=columns), _counts(tests, [], pair))
+    edges = pd.concat(parts, ignore_index=True)
+    edges["direction"] = np.where(edges["correlation"] < 0.0, "negative", "positive")
+    n_labels = edges.drop_duplicates([*LABEL, *pair]).groupby(["condition", *pair]).size()
+    of_edge = pd.MultiIndex.from_frame(edges[["condition", *pair]])
+    edges["unique"] = n_labels.reindex(of_edge).to_numpy() == 1
+    # By position, not by name: the network of a label may be empty, and is counted too.
+    ends = np.cumsum([len(part) for part in parts])
+    networks = [edges.iloc[end - len(part) : end] for part, end in zip(parts, ends, strict=True)]
+    return ConditionNetworks(edges[columns], _counts(tests, networks, pair))
+
+
+def _network(
+    modes: pd.DataFrame, pair: list[str], test: ConditionTest, q_value: float, r_squared: float
+) -> pd.DataFrame:
+    met = test.q_value <= q_value  # NaN is not
+    if test.r_squared is not None:
+        met &= test.r_squared >= r_squared
+    rows = np.flatnonzero(met)
+    explained = np.full(len(rows), np.nan) if test.r_squared is None else test.r_squared[rows]
+    return (
+        modes[[*pair, "cluster", "correlation"]]
+        .iloc[rows]
+        .assign(
+            condition=test.condition,
+            label=test.label,
+            p_value=test.p_value[rows],
+            q_value=test.q_value[rows],
+            r_squared=explained,
+            mode=rows,
+        )
+    )
+
+
+def _counts(tests: ConditionTests, networks: list[pd.DataFrame], pair: list[str]) -> pd.DataFrame:
+    rows = []
+    for test, network in zip(tests.tests, networks, strict=True):
+        pairs = network.drop_duplicates(pair)
+        negative = int((network["direction"] == "negative").sum())
+        row = {
+            "condition": test.condition,
+            "label": test.label,
+            "modes": len(network),
+            "positive": len(network) - negative,
+            "negative": negative,
+            "gene_pairs": len(pairs),
+            "unique_gene_pairs": int(pairs["unique"].sum()),
+            "genes": len(pd.unique(pairs[pair].to_numpy().ravel())),
+        }
+        rows.append(row)
+    names = ["modes", "positive", "negative", "gene_pairs", "unique_gene_pairs", "genes"]
+    return pd.DataFrame(rows, columns=[*LABEL, *names])
+
+
+# --- bias ---
+
+
+@dataclass(frozen=True)
+class ModeBias:
+    """Tests of M modes; every p-value float64 (M,), NaN where it is undefined.
+
+    source_welch_p_value, target_welch_p_value : is the gene's mean expression in the mode that of
+        the pair's other usable samples? A mode that differs in neither gene is no group of its own.
+    missing_p_value : do the two genes lack a value equally often? Where they do not, the one with
+        more missing values decides which samples the pair has.
+    condition_missing_p_value : by condition (categorical ones): is a sample of one label missing in
+        the pair more often than one of another?
+    """
+
+    source_welch_p_value: NDArray[np.float64]
+    target_welch_p_value: NDArray[np.float64]
+    missing_p_value: NDArray[np.float64]
+    condition_missing_p_value: dict[str, NDArray[np.float64]]
+
+    def columns(self) -> dict[str, NDArray[np.float64]]:
+        """Columns of a network table; of conditions: ``missing_by_<condition>_p_value``."""
+        return {
+            "source_welch_p_value": self.source_welch_p_value,
+            "target_welch_p_value": self.target_welch_p_value,
+            "missing_p_value": self.missing_p_value,
+            **{f"missing_by_{k}_p_value": p for k, p in self.condition_missing_p_value.items()},
+        }
+
+    def counts(self) -> dict[str, int]:
+        """Tests that are defined, by column."""
+        return {name: int((~np.isnan(p)).sum()) for name, p in self.columns().items()}
+
+
+def mode_bias(modes: ModeSamples, conditions: Sequence[Condition] = ()) -> ModeBias:
+    """Test each mode for bias.
+
+    Expression, of each gene: Welch's analysis of variance (Welch 1951, Biometrika 38:330) between
+    the samples of the mode and the pair's other usable samples; with two groups it is Welch's t
+    test, two-sided. NaN where a group has fewer than two samples or neither group varies.
+
+    Missing values: McNemar's exact test of the samples that only one of the genes lacks (both
+    genes are seen in the same samples, so the comparison is paired). p is 1 where there are none.
+    With a condition: Fisher's exact test (two labels, two-sided) or Pearson's chi-square test
+    (more, without correction, approximate where few are missing) of label by "missing in either
+    gene"; NaN where all samples with a label are missing, or none.
+
+    Notes
+    -----
+    KINC 3's companion KINC.R filters edges by the same two questions. Its test of missing values is
+    a paired t-test on 0 and 1, for which McNemar's is the exact form; its samples outside a mode
+    are all those that the mode does not hold.
+    """
+    size = len(modes)
+    welch = _welch(modes)
+    lacking = np.zeros((2, size), np.int64)
+    categorical = [condition for condition in conditions if condition.kind == "categorical"]
+    tables = [np.zeros((size, 2, len(c.labels)), np.int32) for c in categorical]
+    for block in modes.blocks():
+        lacking[0, block.rows] = (block.observed_j & ~block.observed_i).sum(axis=1)
+        lacking[1, block.rows] = (block.observed_i & ~block.observed_j).sum(axis=1)
+        for condition, table in zip(categorical, tables, strict=True):
+            table[block.rows] = _label_table(block, condition)
+    either, fewer = lacking.sum(axis=0), lacking.min(axis=0)
+    missing = np.minimum(1.0, 2.0 * stats.binom.cdf(fewer, np.maximum(either, 1), 0.5))
+    missing[either == 0] = 1.0
+    names = unique_names([(condition.name,) for condition in categorical])
+    by_condition = {name: _independence(table) for name, table in zip(names, tables, strict=True)}
+    return ModeBias(welch[0], welch[1], missing, by_condition)
+
+
+def _welch(modes: ModeSamples) -> NDArray[np.float64]:
+    """p of both genes, (2, M)."""
+    shape = (2, 2, len(modes))
+    n, mean, sd = np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape)
+    outliers = np.zeros((0, 0), np.uint8) if modes.outliers is None else modes.outliers
+    group_moments(_for_kernels(modes), outliers, modes.inside(), ModeMoments(n, mean, sd))
+    p = np.full((2, len(modes)), np.nan)
+    for gene in range(2):
+        defined = (n[gene] > 1).all(axis=0) & (sd[gene] > 0.0).any(axis=0)
+        apart = mean[gene, 0, defined] - mean[gene, 1, defined]
+        spread = sd[gene][:, defined]
+        scale = spread.max(axis=0)  # the fourth power of a tiny spread would be 0
+        size = n[gene][:, defined]
+        test = stats.ttest_ind_from_stats(
+            apart / scale,
+            spread[0] / scale,
+            size[0],
+            np.zeros(len(scale)),
+            spread[1] / scale,
+            size[1],
+            equal_var=False,
+        )
+        p[gene, defined] = test.pvalue
+    return p
+
+
+def _label_table(block: ModeBlock, condition: Condition) -> NDArray[np.int32]:
+    """Samples by label, (B, 2, L): seen in both genes, and missing in either."""
+    seen = (block.observed_i & block.observed_j).astype(np.float32)
+    has_label = (condition.codes[:, None] == np.arange(len(condition.labels))).astype(np.float32)
+    counted = seen @ has_label  # exact: counts are far below 2^24
+    return np.stack([counted, has_label.sum(axis=0) - counted], axis=1).astype(np.int32)
+
+
+def _independence(table: NDArray[np.int32]) -> NDArray[np.float64]:
+    """p of independence of each (2, L) table; NaN where a row is empty or there is one label."""
+    filled = table.sum(axis=1).max(axis=0, initial=0) > 0
+    table = table[:, :, filled]
+    p = np.full(len(table), np.nan)
+    defined = np.flatnonzero(table.sum(axis=2).min(axis=1) > 0)
+    if not defined.size or table.shape[2] < 2:
+        return p
+    if table.shape[2] > 2:
+        p[defined] = _chi_square(table[defined].astype(np.float64))
+        return p
+    # Pairs share few different tables, which two numbers tell apart: those missing, by label.
+    missing, place = np.unique(table[defined, 1], axis=0, return_inverse=True)
+    total = table[defined[0]].sum(axis=0)  # the same in every pair
+    of_table = [stats.fisher_exact(np.stack([total - row, row])).pvalue for row in missing]
+    p[defined] = np.array(of_table)[place.ravel()]
+    return p
+
+
+def _chi_square(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    n = table.sum(axis=(1, 2), keepdims=True)
+    expected = table.sum(axis=1, keepdims=True) * table.sum(axis=2, keepdims=True) / n
+    distance = ((table - expected) ** 2 / expected).sum(axis=(1, 2))
+    return np.asarray(stats.chi2.sf(distance, table.shape[2] - 1), dtype=np.float64)
+
+
+# --- as arrays, so that a file of arrays can hold them ---
+
+_NAMES, _KINDS = "condition_names", "condition_kinds"
+
+
+def arrays_of_conditions(conditions: Sequence[Condition]) -> dict[str, NDArray[Any]]:
+    """``condition_names`` and ``condition_kinds`` (C,) and, for condition k from 0,
+    ``condition_k_labels``, ``condition_k_codes`` and ``condition_k_numbers`` (S,)."""
+    arrays: dict[str, NDArray[Any]] = {
+        _NAMES: np.array([each.name for each in conditions], dtype=np.str_),
+        _KINDS: np.array([each.kind for each in conditions], dtype=np.str_),
+    }
+    for k, each in enumerate(conditions):
+        arrays[f"condition_{k}_labels"] = np.array(each.labels, dtype=np.str_)
+        arrays[f"condition_{k}_codes"] = each.codes
+        arrays[f"condition_{k}_numbers"] = each.numbers
+    return arrays
+
+
+def conditions_of_arrays(arrays: Mapping[str, NDArray[Any]]) -> list[Condition]:
+    """What ``arrays_of_conditions`` was given; none where the arrays hold no conditions."""
+    if _NAMES not in arrays:
+        return []
+    return [
+        Condition(
+            str(name),
+            str(kind),
+            tuple(str(label) for label in arrays[f"condition_{k}_labels"]),
+            np.asarray(arrays[f"condition_{k}_codes"]),
+            np.asarray(arrays[f"condition_{k}_numbers"]),
+        )
+        for k, (name, kind) in enumerate(zip(arrays[_NAMES], arrays[_KINDS], strict=True))
+    ]

@@ -1,0 +1,678 @@
+"""The modes of pairs of genes: Gaussian mixtures and the correlation of each mode (Shealy et al.
+2019, with the faults of its program mended; ``compatibility: kinc`` has them as they are).
+
+Arrays in, arrays out. ``kernels/pair_mixtures`` says what is computed, and in which order. The CPU
+takes blocks of pairs, a thread for each; the GPU a warp for each pair. Both give the same modes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairtile.errors import DeviceError
+from pairtile.gpu.device import Device
+from pairtile.gpu.device import threads as usable_threads
+from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
+from pairtile.methods.multimodal_correlation.kernels.pair_mixtures import (
+    COUNTS,
+    HISTOGRAM_BINS,
+    MAX_CLUSTERS,
+    Found,
+    Genes,
+    Rules,
+    Tallies,
+    modes_of_pairs,
+)
+
+CRITERIA = ("aic", "bic", "icl")
+
+# Constants of the fits, on the scale of standardised values. They were chosen by the recovery of
+# planted modes: see benchmarks/bench_planted_modes.py.
+SHORT_STEPS: Final = 5
+"""EM steps that each start is given before the best goes on alone."""
+
+LIMIT: Final = 200
+"""EM steps at most after that."""
+
+KINC_LIMIT: Final = 100
+"""EM steps at most as KINC does them."""
+
+TOLERANCE: Final = 1e-5
+"""A fit has settled once a step gains less than this for each sample, in bits."""
+
+RIDGE: Final = 2e-3
+"""Added to both variances of each component."""
+
+PRIOR_SCATTER: Final = 0.5
+"""Sum of squares on each axis that is added to a component's own, divided by K."""
+
+PRIOR_SAMPLES: Final = 0.0
+"""Samples that this scatter counts for."""
+
+LEAST_SAMPLES: Final = 0.5
+"""A fit whose component has the responsibility for fewer samples has failed. One sample far from
+all others may be a component: the modes of the others are left alone then."""
+
+DEGENERATE: Final = 1e-6
+"""A pair with 1 - r^2 below this is one mode on a line: no mixture is fitted."""
+
+
+def mixture_rules(config: MultimodalCorrelationConfig, seed: int) -> Rules:
+    """The settings and constants as the kernels take them."""
+    estimator, kinc = config.estimator, config.compatibility == "kinc"
+    single = np.float32
+    return Rules(
+        mixture=estimator.clustering == "gmm",
+        spearman=estimator.correlation == "spearman",
+        k_min=estimator.min_clusters,
+        k_max=estimator.max_clusters,
+        criterion=CRITERIA.index(estimator.criterion),
+        min_samples=estimator.min_samples,
+        min_correlation=float(estimator.min_correlation),
+        max_correlation=float(estimator.max_correlation),
+        outliers_before=estimator.outliers_before,
+        outliers_after=estimator.outliers_after,
+        restarts=estimator.restarts,
+        kinc=kinc,
+        seed=np.uint64(seed % (1 << 64)),
+        short_steps=SHORT_STEPS,
+        limit=KINC_LIMIT if kinc else LIMIT,
+        degenerate=DEGENERATE,
+        least=single(0.0 if kinc else LEAST_SAMPLES),
+        ridge=single(0.0 if kinc else RIDGE),
+        prior_n=single(0.0 if kinc else PRIOR_SAMPLES),
+        tolerance=single(TOLERANCE),
+        prior_scatter=single(0.0 if kinc else PRIOR_SCATTER),
+    )
+
+
+@dataclass
+class Modes:
+    """The kept modes of a tile's pairs, sorted by (row, column, cluster), and its counts.
+
+    Arrays have one entry for each mode; ``samples`` and ``outliers`` are bit masks (entries,
+    ceil(S / 8)), sample 0 in the highest bit of byte 0. Means, variances and covariance are those
+    of the component, in units of the values. ``counts`` are of all pairs; ``histogram_k`` int64
+    (6,), pairs by number of modes; ``histogram_r`` int64 (200,), correlations of modes with enough
+    samples, kept or not, in bins of 0.01 from -1.
+    """
+
+    row: NDArray[np.int32]
+    column: NDArray[np.int32]
+    cluster: NDArray[np.int32]
+    n_clusters: NDArray[np.int32]
+    n_samples: NDArray[np.int32]
+    n_modes: NDArray[np.int32]
+    n_usable: NDArray[np.int32]
+    correlation: NDArray[np.float32]
+    weight: NDArray[np.float32]
+    mean_row: NDArray[np.float32]
+    mean_column: NDArray[np.float32]
+    variance_row: NDArray[np.float32]
+    variance_column: NDArray[np.float32]
+    covariance: NDArray[np.float32]
+    log_likelihood: NDArray[np.float32]
+    criterion: NDArray[np.float32]
+    samples: NDArray[np.uint8]
+    outliers: NDArray[np.uint8]
+    counts: dict[str, int] = field(default_factory=dict)
+    histogram_k: NDArray[np.int64] = field(
+        default_factory=lambda: np.zeros(MAX_CLUSTERS + 1, dtype=np.int64)
+    )
+    histogram_r: NDArray[np.int64] = field(
+        default_factory=lambda: np.zeros(HISTOGRAM_BINS, dtype=np.int64)
+    )
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+
+class PairMixtures:
+    """Finds the modes of the pairs of one expression table.
+
+    values : float64 (genes, samples), NaN where missing
+    keys : uint64 (genes,), one number for each name; the same table in another order of genes gives
+    the same modes.
+    config : ``estimator`` and ``compatibility`` are used
+    seed : of the starts of the fits
+    threads : of the CPU; by default all that the process may use
+    """
+
+    def __init__(
+        self,
+        values: NDArray[np.float64],
+        keys: NDArray[np.uint64],
+        config: MultimodalCorrelationConfig,
+        device: Device,
+        seed: int = 0,
+        threads: int | None = None,
+    ) -> None:
+        estimator = config.estimator
+        genes = mixture_genes(
+            values,
+            keys,
+            estimator.min_expression,
+            estimator.max_expression,
+            single=config.compatibility == "kinc",
+        )
+        rules = mixture_rules(config, seed)
+        self._engine: MixturesCpu | MixturesCuda
+        if device.backend == "cuda":
+            self._engine = MixturesCuda(genes, rules, device)
+        else:
+            self._engine = MixturesCpu(genes, rules, threads)
+
+    def tile(self, rows: NDArray[np.int64], columns: NDArray[np.int64], upper: bool) -> Modes:
+        """The modes of every gene of ``rows`` with every gene of ``columns``.
+
+        ``row`` and ``column`` of the result are places in these two. upper: ``columns`` is
+        ``rows``, and only pairs with column > row are asked for.
+        """
+        return self._engine.tile(rows, columns, upper)
+
+
+MAX_SAMPLES = 1 << 20
+"""Sums of squared ranks are whole numbers of 64 bits up to here."""
+
+
+def mixture_genes(
+    values: NDArray[np.float64],
+    keys: NDArray[np.uint64],
+    min_expression: float | None = None,
+    max_expression: float | None = None,
+    single: bool = False,
+) -> Genes:
+    """Prepare the genes of an expression table.
+
+    values : float64 (genes, samples), NaN where missing; values outside
+    [min_expression, max_expression] count as missing.
+    keys : uint64 (genes,), names as numbers: they decide the order within a pair and what is drawn.
+    single : round values to float32 first and keep their scale, as KINC does.
+
+    Of what is returned: ``values`` divided by ``unit``, the power of two that brings the largest
+    magnitude of a gene to [1, 2), 0 where missing; ``present``, bit s % 32 of word s / 32;
+    ``order``, the gene's usable samples by ascending value, then the others; ``codes``, equal where
+    values are, ascending from 0, -1 where missing; ``usable``, how many there are; ``log_n``, ln n.
+
+    Raises ValueError where shapes do not fit.
+    """
+    values = np.array(values, dtype=np.float64, ndmin=2)
+    keys = np.ascontiguousarray(keys, dtype=np.uint64)
+    n_genes, n_samples = values.shape
+    if keys.shape != (n_genes,):
+        raise ValueError(f"keys have shape {keys.shape}; expected ({n_genes},)")
+    if n_samples > MAX_SAMPLES:
+        raise ValueError(f"there are {n_samples:,} samples; expected up to {MAX_SAMPLES:,}")
+    usable = np.isfinite(values)
+    with np.errstate(invalid="ignore", over="ignore"):
+        if min_expression is not None:
+            usable &= values >= min_expression
+        if max_expression is not None:
+            usable &= values <= max_expression
+        if single:
+            values = values.astype(np.float32).astype(np.float64)
+            usable &= np.isfinite(values)
+    values[~usable] = 0.0
+    unit = np.ones(n_genes)
+    if not single:
+        largest = np.abs(values).max(axis=1, initial=0.0)
+        exponent = np.frexp(largest)[1] - 1
+        unit = np.where(largest > 0.0, np.ldexp(1.0, np.clip(exponent, -1022, 1023)), 1.0)
+        values = values / unit[:, None]
+    order = np.argsort(np.where(usable, values, np.inf), axis=1, kind="stable").astype(np.int32)
+    sorted_values = np.take_along_axis(values, order, axis=1)
+    steps = np.zeros(values.shape, dtype=np.int32)
+    steps[:, 1:] = sorted_values[:, 1:] != sorted_values[:, :-1]
+    codes = np.empty(values.shape, dtype=np.int32)
+    np.put_along_axis(codes, order, np.cumsum(steps, axis=1, dtype=np.int32), axis=1)
+    codes[~usable] = -1
+    counts = np.arange(n_samples + 1, dtype=np.float64)
+    return Genes(
+        values=np.ascontiguousarray(values),
+        unit=np.ascontiguousarray(unit),
+        present=bit_words(usable),
+        order=np.ascontiguousarray(order),
+        codes=codes,
+        usable=usable.sum(axis=1).astype(np.int32),
+        keys=keys,
+        log_n=np.log(np.maximum(counts, 1.0)),
+    )
+
+
+def bit_words(flags: NDArray[np.bool_]) -> NDArray[np.uint32]:
+    """uint32 (rows, ceil(columns / 32)): bit c % 32 of word c / 32."""
+    n_rows, n_columns = flags.shape
+    words = -(-n_columns // 32)
+    padded = np.zeros((n_rows, words * 32), dtype=bool)
+    padded[:, :n_columns] = flags
+    packed = np.packbits(padded, axis=1, bitorder="little")
+    return np.ascontiguousarray(packed).view("<u4").astype(np.uint32).reshape(n_rows, words)
+
+
+# --- CPU ---
+
+BLOCK = 2048
+"""Pairs that a thread takes at a time: some tenths of a second of work."""
+
+VECTORS = tuple(name for name in Found._fields if name not in ("samples", "outliers"))
+"""What ``Found`` holds with the modes along the last axis; the masks have them along the first."""
+
+
+class MixturesCpu:
+    """``PairMixtures`` on the CPU."""
+
+    def __init__(self, genes: Genes, rules: Rules, threads: int | None = None) -> None:
+        self.genes = genes
+        self.rules = rules
+        self.threads = usable_threads() if threads is None else threads
+
+    def tile(self, rows: NDArray[np.int64], columns: NDArray[np.int64], upper: bool) -> Modes:
+        """As ``PairMixtures.tile``."""
+        rows = np.ascontiguousarray(rows, dtype=np.int64)
+        columns = np.ascontiguousarray(columns, dtype=np.int64)
+        n_genes = len(self.genes.keys)
+        for name, numbers in (("rows", rows), ("columns", columns)):
+            if numbers.size and (numbers.min() < 0 or numbers.max() >= n_genes):
+                raise ValueError(f"{name} hold gene numbers outside 0 to {n_genes - 1}")
+        if upper:
+            row, column = np.triu_indices(len(rows), 1)
+        else:
+            row, column = (part.ravel() for part in np.indices((len(rows), len(columns))))
+        blocks = [slice(begin, begin + BLOCK) for begin in range(0, len(row), BLOCK)]
+
+        def run(block: slice) -> _Part:
+            return self._block(rows[row[block]], columns[column[block]], block.start)
+
+        if self.threads > 1 and len(blocks) > 1:
+            with ThreadPoolExecutor(self.threads) as pool:
+                parts = list(pool.map(run, blocks))
+        else:
+            parts = [run(block) for block in blocks]
+        return self._joined(parts, row, column)
+
+    def _block(self, rows: NDArray[np.int64], columns: NDArray[np.int64], begin: int) -> _Part:
+        found = _room(len(rows) * self.rules.k_max, self.genes.values.shape[1])
+        tallies = Tallies(
+            counts=np.zeros(len(COUNTS), dtype=np.int64),
+            by_modes=np.zeros(MAX_CLUSTERS + 1, dtype=np.int64),
+            by_correlation=np.zeros(HISTOGRAM_BINS, dtype=np.int64),
+        )
+        kept = modes_of_pairs(self.genes, self.rules, rows, columns, found, tallies)
+        found.pair[:kept] += begin
+        # Copies: a block keeps few modes, and its room is large.
+        taken = {name: getattr(found, name)[..., :kept].copy() for name in VECTORS}
+        taken |= {name: getattr(found, name)[:kept].copy() for name in ("samples", "outliers")}
+        return Found(**taken), tallies
+
+    def _joined(self, parts: list[_Part], row: NDArray[np.intp], column: NDArray[np.intp]) -> Modes:
+        if not parts:
+            parts = [self._block(np.empty(0, np.int64), np.empty(0, np.int64), 0)]
+        found = Found(
+            *(
+                np.concatenate(arrays, axis=1 if name == "parameters" else 0)
+                for name, arrays in zip(
+                    Found._fields, zip(*(part[0] for part in parts), strict=True), strict=True
+                )
+            )
+        )
+        counts = dict(zip(COUNTS, _total(part[1].counts for part in parts).tolist(), strict=True))
+        counts = {"pairs": len(row), "modes_kept": len(found.pair), **counts}
+        weight, mean_row, mean_column, variance_row, variance_column, covariance = found.parameters
+        return Modes(
+            row=row[found.pair].astype(np.int32),
+            column=column[found.pair].astype(np.int32),
+            cluster=found.cluster,
+            n_clusters=found.n_clusters,
+            n_samples=found.n_samples,
+            n_modes=found.n_modes,
+            n_usable=found.n_usable,
+            correlation=found.correlation,
+            weight=weight,
+            mean_row=mean_row,
+            mean_column=mean_column,
+            variance_row=variance_row,
+            variance_column=variance_column,
+            covariance=covariance,
+            log_likelihood=found.log_likelihood,
+            criterion=found.criterion,
+            samples=found.samples,
+            outliers=found.outliers,
+            counts=counts,
+            histogram_k=_total(part[1].by_modes for part in parts),
+            histogram_r=_total(part[1].by_correlation for part in parts),
+        )
+
+
+def _total(arrays: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
+    return np.sum(list(arrays), axis=0, dtype=np.int64)
+
+
+_Part = tuple[Found, Tallies]
+
+
+def _room(entries: int, n_samples: int) -> Found:
+    integer: dict[str, Any] = {"dtype": np.int32}
+    real: dict[str, Any] = {"dtype": np.float32}
+    mask = (entries, -(-n_samples // 8))
+    return Found(
+        pair=np.empty(entries, dtype=np.int64),
+        cluster=np.empty(entries, **integer),
+        n_clusters=np.empty(entries, **integer),
+        n_samples=np.empty(entries, **integer),
+        n_modes=np.empty(entries, **integer),
+        n_usable=np.empty(entries, **integer),
+        correlation=np.empty(entries, **real),
+        parameters=np.empty((6, entries), **real),
+        log_likelihood=np.empty(entries, **real),
+        criterion=np.empty(entries, **real),
+        samples=np.empty(mask, dtype=np.uint8),
+        outliers=np.empty(mask, dtype=np.uint8),
+    )
+
+
+# --- GPU ---
+
+KERNELS = Path(__file__).parent / "kernels"
+
+FREE_SHARE = 0.4
+MOST_PAIRS = 1 << 22
+"""Share of the free GPU memory for a batch's room for modes, and pairs of a batch at most."""
+
+KERNEL_COUNTS = (
+    "too_few_samples",
+    "constant",
+    "degenerate",
+    "failed",
+    "modes_small",
+    "modes_undefined",
+    "fits",
+    "fits_failed",
+    "fits_unfinished",
+    "em_steps",
+)
+"""What the kernel counts, in its order."""
+
+MOST_SAMPLES = 32_000
+"""Places in the sort order, and doubled ranks, are 16 bits."""
+
+NUMBERS = (
+    "correlation",
+    "weight",
+    "mean_row",
+    "mean_column",
+    "variance_row",
+    "variance_column",
+    "covariance",
+)
+"""The numbers of a mode, in the order of the kernel."""
+
+
+class MixturesCuda:
+    """``PairMixtures`` on the GPU.
+
+    Each pair has room for all the modes it can have, so that nothing depends on the order in which
+    pairs are done; the kept modes are then gathered on the GPU, in order, and copied to the host, a
+    batch of pairs at a time.
+
+    Raises DeviceError where there are more samples than the GPU's shared memory holds.
+    """
+
+    def __init__(self, genes: Genes, rules: Rules, device: Device) -> None:
+        from pairtile.gpu import compiling
+
+        self.rules = rules
+        self.device = device
+        self.cupy = device.xp
+        self.n_genes, self.n_samples = genes.values.shape
+        self.words = -(-self.n_samples // 32)
+        self.shared_bytes = shared_bytes(self.n_samples, rules.mixture)
+        limit = most_samples(device, rules.mixture)
+        if self.n_samples > limit:
+            raise DeviceError(
+                f"shared memory of the GPU: found {self.n_samples:,} samples; expected at most "
+                f"{limit:,} for pairs of genes on this GPU, or backend: cpu"
+            )
+        self.arrays = tuple(
+            self.cupy.asarray(array)
+            for array in gene_arrays(genes, rules.kinc, rules.outliers_before)
+        )
+        defines = {
+            "KINC": int(rules.kinc),
+            "MIXTURES": int(rules.mixture),
+            "SPEARMAN": int(rules.spearman),
+        }
+        module = compiling.load(KERNELS / "pair_mixtures.cu", defines, fused=False)
+        self.kernel = module.get_function("pair_mixtures")
+        if self.shared_bytes > 48 << 10:
+            self.kernel.max_dynamic_shared_size_bytes = self.shared_bytes
+        self.slots = rules.k_max if rules.mixture else 1
+        self.scalars = (
+            np.int32(rules.k_min),
+            np.int32(self.slots),
+            np.int32(rules.criterion),
+            np.int32(rules.min_samples),
+            np.float64(rules.min_correlation),
+            np.float64(rules.max_correlation),
+            np.int32(rules.outliers_before),
+            np.int32(rules.outliers_after),
+            np.uint64(rules.seed),
+            np.int32(rules.restarts),
+            np.int32(rules.short_steps),
+            np.int32(rules.limit),
+            np.float32(rules.tolerance),
+            np.float32(rules.ridge),
+            np.float32(rules.prior_scatter),
+            np.float32(rules.prior_n),
+            np.float32(rules.least),
+            np.float64(rules.degenerate),
+        )
+
+    def tile(self, rows: NDArray[np.int64], columns: NDArray[np.int64], upper: bool) -> Modes:
+        """As ``PairMixtures.tile``; raises DeviceError where no pair's modes find room."""
+        xp = self.cupy
+        for name, numbers in (("rows", rows), ("columns", columns)):
+            if len(numbers) and not 0 <= np.min(numbers) <= np.max(numbers) < self.n_genes:
+                raise ValueError(f"{name} hold gene numbers outside 0 to {self.n_genes - 1}")
+        n_rows, n_columns = len(rows), len(columns)
+        lengths = n_columns - 1 - np.arange(n_rows) if upper else np.full(n_rows, n_columns)
+        row_start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        n_pairs = int(row_start[-1])
+        self._places = (
+            xp.asarray(np.asarray(rows, dtype=np.int32)),
+            xp.asarray(np.asarray(columns, dtype=np.int32)),
+            xp.asarray(row_start),
+            np.int32(n_rows),
+            np.int32(upper),
+        )
+        self._sums = (
+            xp.zeros(len(KERNEL_COUNTS), dtype=np.uint64),
+            xp.zeros(MAX_CLUSTERS + 1, dtype=np.uint64),
+            xp.zeros(HISTOGRAM_BINS, dtype=np.uint64),
+        )
+        parts = []
+        begin = 0
+        pair_bytes = 28 + 4 * self.words + self.slots * (32 + 4 * self.words)
+        batch = min(MOST_PAIRS, int(FREE_SHARE * self.device.free_bytes()) // pair_bytes)
+        while begin < n_pairs:
+            size = max(1, min(batch, n_pairs - begin))
+            before = [array.copy() for array in self._sums]
+            try:
+                parts.append(self._batch(begin, size))
+            except xp.cuda.memory.OutOfMemoryError as error:
+                xp.get_default_memory_pool().free_all_blocks()
+                if size == 1:
+                    raise DeviceError(
+                        f"GPU memory: found no room for the modes of one pair ({pair_bytes} "
+                        "bytes) beside the genes; expected a GPU with more free memory"
+                    ) from error
+                batch = size // 2
+                for array, old in zip(self._sums, before, strict=True):
+                    array[...] = old
+                continue
+            begin += size
+        return self._modes(parts, n_pairs)
+
+    def _batch(self, begin: int, size: int) -> dict[str, NDArray[Any]]:
+        """Kept modes of pairs ``begin`` to ``begin + size`` of the tile's order."""
+        xp = self.cupy
+        integer: dict[str, Any] = {"dtype": np.int32}
+        of_pair = {
+            name: xp.empty(size, dtype=np.int32)
+            for name in ("row", "column", "n_clusters", "n_modes", "n_usable")
+        }
+        of_pair |= {
+            name: xp.empty(size, dtype=np.float32) for name in ("log_likelihood", "criterion")
+        }
+        outliers = xp.empty((size, self.words), dtype=np.uint32)
+        entries = size * self.slots
+        n_samples = xp.empty(entries, **integer)
+        numbers = xp.empty((entries, len(NUMBERS)), dtype=np.float32)
+        members = xp.empty((entries, self.words), dtype=np.uint32)
+        self.kernel(
+            (size,),
+            (32,),
+            (
+                *self.arrays,
+                np.int32(self.n_samples),
+                *self._places,
+                np.int64(begin),
+                *self.scalars,
+                *of_pair.values(),
+                outliers,
+                n_samples,
+                numbers,
+                members,
+                *self._sums,
+            ),
+            shared_mem=self.shared_bytes,
+        )
+        cluster = xp.arange(self.slots, **integer)
+        kept = xp.flatnonzero(cluster[None, :] < of_pair["n_clusters"][:, None])
+        pair = kept // self.slots
+        found = {name: xp.asnumpy(array[pair]) for name, array in of_pair.items()}
+        found["cluster"] = xp.asnumpy((kept - pair * self.slots + 1).astype(np.int32))
+        found["n_samples"] = xp.asnumpy(n_samples[kept])
+        found["samples"] = self._bytes(members[kept])
+        found["outliers"] = self._bytes(outliers[pair])
+        taken = xp.asnumpy(numbers[kept])
+        return found | {name: taken[:, i] for i, name in enumerate(NUMBERS)}
+
+    def _bytes(self, masks: Any) -> NDArray[np.uint8]:
+        """Words of masks on the GPU as bytes on the host, without those past the last sample."""
+        of_words = masks.view(np.uint8).reshape(-1, 4 * self.words)
+        trimmed: Any = self.cupy.ascontiguousarray(of_words[:, : -(-self.n_samples // 8)])
+        return np.asarray(self.cupy.asnumpy(trimmed))
+
+    def _modes(self, parts: list[dict[str, NDArray[Any]]], n_pairs: int) -> Modes:
+        if not parts:
+            return _no_modes(self.n_samples)
+        joined: dict[str, Any] = {
+            name: np.ascontiguousarray(np.concatenate([part[name] for part in parts]))
+            for name in parts[0]
+        }
+        counts, histogram_k, histogram_r = (
+            self.cupy.asnumpy(array).astype(np.int64) for array in self._sums
+        )
+        counted = dict(zip(KERNEL_COUNTS, counts.tolist(), strict=True))
+        kept = {"pairs": n_pairs, "modes_kept": len(joined["row"])}
+        counted["modes_below"] = int(histogram_r.sum()) - kept["modes_kept"]
+        histogram_k[0] = sum(counted[name] for name in ("too_few_samples", "constant", "failed"))
+        if not self.rules.mixture:  # the kernel does not count what is known
+            histogram_k[1] = n_pairs - histogram_k[0]
+        counts = kept | {name: counted[name] for name in COUNTS}
+        return Modes(**joined, counts=counts, histogram_k=histogram_k, histogram_r=histogram_r)
+
+
+def most_samples(device: Device, mixture: bool = True) -> int:
+    """Samples for which a pair finds room in the shared memory of a GPU's multiprocessor; with
+    mixtures or without."""
+    limit = device.xp.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
+    fixed = shared_bytes(0, mixture)
+    most = 32 * ((limit - fixed) // (shared_bytes(32, mixture) - fixed))
+    return int(min(most, MOST_SAMPLES))
+
+
+def shared_bytes(n_samples: int, mixture: bool) -> int:
+    """Shared memory for a pair; the layout stands in ``pair_mixtures_shared.cuh``."""
+    words = -(-n_samples // 32)
+    if not mixture:  # four masks and what goes with them, a rank of each sample
+        return words * (4 * 4 + 32 * 2)
+    fixed = 3 * MAX_CLUSTERS * 48 + 32 * 4
+    return fixed + words * (6 * 4 + 32 * (3 * 4 + 2 + 1))
+
+
+def _no_modes(n_samples: int) -> Modes:
+    """Of a tile without pairs."""
+    integers, reals = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32)
+    masks = np.empty((0, -(-n_samples // 8)), dtype=np.uint8)
+    counts = {"pairs": 0, "modes_kept": 0} | dict.fromkeys(COUNTS, 0)
+    names = ("row", "column", "cluster", "n_clusters", "n_samples", "n_modes", "n_usable")
+    found: dict[str, Any] = dict.fromkeys(names, integers)
+    found |= dict.fromkeys((*NUMBERS, "log_likelihood", "criterion"), reals)
+    return Modes(**found, samples=masks, outliers=masks, counts=counts)
+
+
+def gene_arrays(genes: Genes, kinc: bool, outliers: bool) -> tuple[NDArray[Any], ...]:
+    """The genes' arrays in the order of the kernel's arguments.
+
+    Besides those of ``Genes``: bits of each gene's own outliers; for each place of ``order`` the
+    first and the last place of its ties, and whether the gene has any; the place of each sample in
+    ``order``, and which places are inside the gene's fences (all of them where ``outliers`` is
+    False). Places are uint16: up to 65,535 samples.
+    """
+    n_genes, n_samples = genes.values.shape
+    codes = np.take_along_axis(genes.codes, genes.order.astype(np.int64), axis=1)
+    places = np.arange(n_samples)
+    begins = np.ones(codes.shape, dtype=bool)
+    begins[:, 1:] = codes[:, 1:] != codes[:, :-1]
+    ends = np.roll(begins, -1, axis=1)
+    first = np.maximum.accumulate(np.where(begins, places, 0), axis=1)
+    last = np.where(ends, places, n_samples)[:, ::-1]
+    last = np.minimum.accumulate(last, axis=1)[:, ::-1]
+    tied = (~begins & (codes >= 0)).any(axis=1)
+    low, high = _own_outliers(genes, kinc)
+    inner = np.stack([low.sum(axis=1), genes.usable - high.sum(axis=1)], axis=1)
+    if not outliers:
+        inner = np.stack([np.zeros_like(genes.usable), genes.usable], axis=1)
+    place = np.zeros((n_genes, 32 * genes.present.shape[1]), dtype=np.uint16)
+    np.put_along_axis(
+        place, genes.order.astype(np.int64), places[None, :].astype(np.uint16), axis=1
+    )
+    return (
+        genes.values,
+        genes.unit,
+        genes.present,
+        bit_words(low | high),
+        genes.order.astype(np.uint16),
+        first.astype(np.uint16),
+        last.astype(np.uint16),
+        genes.codes,
+        genes.usable,
+        np.asarray(tied, dtype=np.uint8),
+        genes.keys,
+        genes.log_n,
+        place,
+        inner.astype(np.int32),
+    )
+
+
+def _own_outliers(genes: Genes, kinc: bool) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Each gene's low and high outliers among its own usable samples, as the kernels find them
+    among those of a pair."""
+    kind: Any = np.float32 if kinc else np.float64
+    values: NDArray[Any] = np.asarray(genes.values, dtype=kind)
+    size = genes.usable.astype(np.int64)
+    rows = np.arange(len(values))
+    first, third = (values[rows, genes.order[rows, share * size // 4]] for share in (1, 3))
+    reach = kind(1.5) * (third - first)
+    usable = genes.codes >= 0
+    return (values < (first - reach)[:, None]) & usable, (
+        values > (third + reach)[:, None]
+    ) & usable
