@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive import naive_mi_matrix
+from naive_mutual_information import naive_mi_matrix
 from pairtile import (
     benjamini_hochberg,
     mutual_information,

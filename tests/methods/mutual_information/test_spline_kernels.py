@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive import naive_mi_matrix, naive_weights
+from naive_mutual_information import naive_mi_matrix, naive_weights
 from pairtile.gpu.device import choose
 from pairtile.methods.mutual_information.dpi import data_processing_inequality
 from pairtile.splines.bspline import bspline_weights, dense_weights

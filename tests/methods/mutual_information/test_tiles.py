@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from naive import naive_mi_matrix
+from naive_mutual_information import naive_mi_matrix
 from pairtile.api.settings import analysis_config
 from pairtile.engine.chunk_file import PASSED, RANK_SCORE, add_summaries
 from pairtile.engine.selection import RunningTopK, Selection

@@ -1,8 +1,12 @@
-// Mutual information of all pairs of a tile: twin of mutual_information.py and bspline.py.
+// Mutual information of all pairs of a tile on the GPU: twin of kernels.py and bspline.py.
 //
 //   bspline_weights                 z -> dense weights, one row for each (gene, bin)
 //   [cuBLAS: joint = W_rows W_columns^T]
 //   mutual_information_from_joint   joint tables -> bits, one thread a pair
+//
+// On a GPU the dense product wins, zeros and all: cuBLAS runs it on the tensor cores, and one product
+// gives the joint tables of a whole tile. A pair's table is BINS rows of BINS neighbouring values, so
+// the last kernel reads 32 tables side by side, row by row, and never writes them again.
 //
 // Compile-time: REAL (float | double: joint tables and results), WEIGHT (__half | float | double),
 // BINS, ORDER.

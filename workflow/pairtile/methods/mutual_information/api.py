@@ -361,7 +361,7 @@ class PermutationNull:
             p[block], extrapolated[block] = self.null.p_value(statistic, *classes)
             p[block][unscored] = np.nan
             extrapolated[block][unscored] = False
-        return _as_given(mi, p.reshape(shape)), _as_given(mi, extrapolated.reshape(shape))
+        return as_given(mi, p.reshape(shape)), as_given(mi, extrapolated.reshape(shape))
 
     def _genes_of(
         self, mi: Any, values: NDArray[np.float64], i: Any, j: Any
@@ -535,7 +535,8 @@ def _part(array: NDArray[Any], shape: tuple[int, ...], block: slice) -> NDArray[
     return array
 
 
-def _as_given(mi: Any, values: NDArray[Any]) -> Matrix:
+def as_given(mi: Any, values: NDArray[Any]) -> Matrix:
+    """Values of the shape of ``mi`` as what ``mi`` is: a DataFrame, an array or a number."""
     if isinstance(mi, pd.DataFrame):
         return pd.DataFrame(values, index=mi.index, columns=mi.columns, copy=False)
     return values if values.ndim else values[()]

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
 import numpy as np
@@ -19,7 +19,7 @@ from pairtile.api.table import as_table
 from pairtile.engine.in_memory import network_in_memory
 from pairtile.engine.network import Network
 from pairtile.gpu.device import choose
-from pairtile.methods.mutual_information.api import open_analysis
+from pairtile.methods.mutual_information.api import as_given, open_analysis
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.context_scores import RoleMoments
 from pairtile.methods.mutual_information.dpi import data_processing_inequality as surviving_edges
@@ -175,7 +175,7 @@ def _with_labels(edges: pd.DataFrame, labels: pd.Index[Any]) -> pd.DataFrame:
 
 def _attributes(
     opened: MutualInformation, prepared: Prepared, result: Network, seed: int
-) -> dict[str, Any]:
+) -> dict[Hashable | None, Any]:
     """How a network came about, in plain types: ``attrs`` of its table."""
     return {
         "directed": result.directed,
@@ -249,7 +249,7 @@ def clr(mi: ArrayOrFrame) -> ArrayOrFrame:
     values = _scored(mi)
     by_source, by_target = _z(values, axis=1), _z(values, axis=0)
     # maximum and hypot keep NaN.
-    return _as_given(mi, np.hypot(np.maximum(0.0, by_source), np.maximum(0.0, by_target)))
+    return as_given(mi, np.hypot(np.maximum(0.0, by_source), np.maximum(0.0, by_target)))
 
 
 def target_z(mi: ArrayOrFrame) -> ArrayOrFrame:
@@ -269,7 +269,7 @@ def target_z(mi: ArrayOrFrame) -> ArrayOrFrame:
            [ 1., nan,  1.],
            [-1., -1., nan]])
     """
-    return _as_given(mi, _z(_scored(mi), axis=0))
+    return as_given(mi, _z(_scored(mi), axis=0))
 
 
 def _scored(mi: NDArray[np.float64] | pd.DataFrame) -> NDArray[np.float64]:
@@ -299,12 +299,6 @@ def _z(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
     )
     mean, sd = (np.expand_dims(a, axis) for a in moments.mean_sd())
     return (values - mean) / np.where(sd > 0.0, sd, np.inf)
-
-
-def _as_given(mi: ArrayOrFrame, values: NDArray[np.float64]) -> ArrayOrFrame:
-    if isinstance(mi, pd.DataFrame):
-        return pd.DataFrame(values, index=mi.index, columns=mi.columns, copy=False)
-    return values
 
 
 @overload
