@@ -23,7 +23,6 @@ from pairtile.methods.multimodal_correlation.mixtures import (
 )
 from pairtile.simulate.modes import simulate_modes
 
-
 complete = pytest.mark.complete
 
 
