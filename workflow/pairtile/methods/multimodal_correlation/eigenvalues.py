@@ -40,7 +40,7 @@ class PartTooLargeError(Exception):
 
     def __init__(self, genes: int, needed: int, free: int, where: str) -> None:
         super().__init__(
-            f"{genes:,} genes hang together, whose eigenvalues take {needed / 1e9:,.0f} GB of "
+            f"{genes:,} genes are connected, whose eigenvalues take {needed / 1e9:,.0f} GB of "
             f"memory ({where}); {free / 1e9:,.0f} GB are free"
         )
         self.genes, self.needed, self.free = genes, needed, free

@@ -53,7 +53,7 @@ __all__ = [
 # --- modes ---
 
 MODE_STYLES = ((BLUE, "o"), (ORANGE, "s"), (GREEN, "^"), (PINK, "D"), (YELLOW, "v"))
-"""Colour and marker of the modes of a pair, told apart without colour as well."""
+"""Colour and marker of the modes of a pair, distinct without colour as well."""
 
 MANY_POINTS = 500
 """With more samples points are an image in the SVG: it stays small."""
@@ -530,7 +530,7 @@ def power_law_curve(
     Parameters
     ----------
     threshold, fit, genes : arrays, shape (steps,)
-        R² of the line through the logarithms (negative where it rises, NaN where not judged), and
+        R² of the line through the logarithms (negative where it rises, NaN where not fitted), and
         genes with an edge.
     found : float, optional
         The threshold that was chosen; None or NaN draws none.

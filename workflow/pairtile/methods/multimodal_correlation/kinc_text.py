@@ -222,7 +222,7 @@ def sample_strings(
         Bit masks (``numpy.packbits``, first sample in the highest bit): members of the mode, and
         samples that were taken away from the pair as outliers, before the mixture or after it.
     values : float, shape (genes, n_samples)
-        What was paired, in the precision in which outliers were judged (single in KINC); NaN where
+        What was paired, in the precision in which outliers were found (single in KINC); NaN where
         missing.
     rules : SampleRules
         Which pass took an outlier away is found again from ``values`` by Tukey's rule.

@@ -1,5 +1,5 @@
 """The modes of pairs of genes: Gaussian mixtures and the correlation of each mode (Shealy et al.
-2019, with the faults of its program mended; ``compatibility: kinc`` has them as they are).
+2019, without the faults of its program; ``compatibility: kinc`` has them).
 
 Arrays in, arrays out. ``kernels/pair_mixtures`` says what is computed, and in which order. The CPU
 takes blocks of pairs, a thread for each; the GPU a warp for each pair. Both give the same modes.

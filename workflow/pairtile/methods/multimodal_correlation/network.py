@@ -58,10 +58,10 @@ def multimodal_network(
     device: Device,
     annotations: Annotations | None = None,
 ) -> Network:
-    """Choose modes by the section's threshold and power, and test those that are left.
+    """Choose modes by the configured threshold and power, and test those that are left.
 
     Where no threshold is found the network is empty, and a warning says why and what to do.
-    ``annotations``: read beforehand; None: those that the section names.
+    ``annotations``: read beforehand; None: those that the configuration names.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def mode_counts(sums: Mapping[str, NDArray[np.int64]], prefix: str = "count_") -
 
 
 def annotations_of(config: MultimodalCorrelationConfig, state: State) -> Annotations | None:
-    """The conditions that the section names, for the samples of the state; None without."""
+    """The conditions that the configuration names, for the samples of the state; None without."""
     if config.annotations is None:
         return None
     samples = state["samples"].tolist()

@@ -114,7 +114,7 @@ class PlainCorrelation:
         with self._blocks.held():
             self._genes.prepare(np.concatenate([rows, columns]))
             height = min(MOST_ROWS, max(1, self._blocks.cells // max(1, len(columns))))
-            if upper:  # the first columns of a strip's last rows are computed in vain
+            if upper:  # the first columns of a strip's last rows are computed and not used
                 height = min(height, self._blocks.strip)
             found = [
                 self._strip(rows, columns, upper, begin, min(len(rows), begin + height))
@@ -153,7 +153,7 @@ class PlainCorrelation:
     def _products(
         self, x_genes: NDArray[np.int64], y_genes: NDArray[np.int64], x: Any, y: Any
     ) -> tuple[Any, Any]:
-        """Correlations and samples of what matrix products can tell; TO_DO for the rest."""
+        """Correlations and samples of what matrix products give; TO_DO for the rest."""
         genes, xp = self._genes, self.device.xp
         r = xp.empty((len(x), len(y)))
         n = xp.zeros((len(x), len(y)), dtype=np.int32)

@@ -64,7 +64,7 @@ NETWORK_COLUMNS = {
         "(hypergeometric); q: false discovery rate over all edges and labels of the condition"
     ),
     "CONDITION_p_value, ..._q_value, ..._r_squared": (
-        "of a condition in numbers or in order: whether the expression of the two genes tells it"
+        "of a condition in numbers or in order: whether the expression of the two genes predicts it"
     ),
     "source_welch_p_value, target_welch_p_value": (
         "whether the gene's mean expression differs between the mode and the pair's other samples"
@@ -105,7 +105,7 @@ def adapted(results: Results) -> MethodText:
 MAX_LABELS, MAX_EDGES = 40, 10
 
 
-def conditions_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
+def conditions_section(results: Results, figures: list[CaptionedFigure]) -> PageSection | None:
     """Counts and the clearest edges of each label; None without conditions."""
     found = results.cached(mode_results)
     if found is None or not found.conditions:
@@ -205,7 +205,7 @@ LEAST_SHARE = 0.2
 """A module goes with a label that so many of its edges go with."""
 
 
-def modules_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
+def modules_section(results: Results, figures: list[CaptionedFigure]) -> PageSection | None:
     """The table; None without modules."""
     found = results.cached(mode_results)
     if found is None or found.modules.empty:
@@ -284,9 +284,9 @@ def _labels(found: ModeResults) -> dict[int, str]:
     return {
         number_: ", ".join(
             f"{name} ({percent(share)})"
-            for share, name in sorted(told, key=lambda pair: (-pair[0], pair[1]))
+            for share, name in sorted(named, key=lambda pair: (-pair[0], pair[1]))
         )
-        for number_, told in shares.items()
+        for number_, named in shares.items()
     }
 
 

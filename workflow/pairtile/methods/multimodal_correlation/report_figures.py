@@ -1,4 +1,4 @@
-"""The figures of a multimodal network, and the words beside them."""
+"""The figures of a multimodal network, and their captions."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _threshold(results: Results) -> FigureWithText | None:
     curve = None if found is None else found.table("curve")
     if found is None or curve is None or curve.empty:
         return None
-    told = f"at {as_set(found.threshold)}" if found.threshold is not None else "nowhere"
+    shown = f"at {as_set(found.threshold)}" if found.threshold is not None else "nowhere"
     if "chi_square" in curve:
         figure = drawing.rmt_curve(
             curve["threshold"], curve["chi_square"], curve["genes"], found.threshold
@@ -99,7 +99,9 @@ def _threshold(results: Results) -> FigureWithText | None:
             "follow a power law. The threshold is the last step at which they do well enough."
         )
         title = "Threshold by power law"
-    return FigureWithText(figure, title, caption, f"Line chart. {caption} Threshold found: {told}.")
+    return FigureWithText(
+        figure, title, caption, f"Line chart. {caption} Threshold found: {shown}."
+    )
 
 
 def _spacings(results: Results) -> FigureWithText | None:
@@ -145,13 +147,13 @@ def _scatter(
     caption = f"{first}Each point is a sample, at the values of the two genes (after preparation)"
     caption += "; colour and shape: its mode" if mixture(results) else ""
     caption += ". Above: correlation and number of samples."
-    told = "; ".join(
+    shown = "; ".join(
         f"{a} and {b}: r = {', '.join(number(r, 2) for r in drawn[a, b].correlation)}"
         for a, b in chosen
         if (a, b) in drawn
     )
     caption += f" {FAINT}" if mixture(results) else " Crosses: outliers that were left out."
-    return FigureWithText(figure, title, caption, f"Scatter plots. {caption} {told}.")
+    return FigureWithText(figure, title, caption, f"Scatter plots. {caption} {shown}.")
 
 
 def _condition_pairs(results: Results, place: int) -> FigureWithText | None:
@@ -232,8 +234,8 @@ def _degrees(results: Results) -> FigureWithText | None:
         "means a few hubs and many leaves."
     )
     hub, n = next(iter(found.partners.items()))
-    told = f" The largest hub, {hub}, has {counted(int(n), 'partner')}."
-    return FigureWithText(figure, "Degrees", caption, f"Line chart. {caption}{told}")
+    shown = f" The largest hub, {hub}, has {counted(int(n), 'partner')}."
+    return FigureWithText(figure, "Degrees", caption, f"Line chart. {caption}{shown}")
 
 
 FIGURES: Mapping[str, FigureMaker] = {

@@ -218,11 +218,11 @@ def _modes_left_out(results: Results) -> str:
         (counts.get("modes_above", 0), f"|r| above {settings.get('max_correlation')}"),
         (counts.get("modes_undefined", 0), "a constant gene"),
     ]
-    told = [f"{count(n)} with {why}" for n, why in parts if n]
+    named = [f"{count(n)} with {why}" for n, why in parts if n]
     kept = counts.get("modes_kept")
-    if not told or kept is None:
+    if not named or kept is None:
         return ""
-    return f"{counted(kept, 'mode')} stored; not stored: {listed(told)}."
+    return f"{counted(kept, 'mode')} stored; not stored: {listed(named)}."
 
 
 def _genes_left_out(results: Results, found: ModeResults) -> str:
@@ -258,17 +258,17 @@ def condition_sentences(found: ModeResults) -> list[str]:
         if (ordered["label"] == "").all():
             sentences.append(f"{counted(int(ordered['edges'].sum()), 'edge')} go with {name}.")
             continue
-        told = [
+        named = [
             f"{count(row['edges'])} with {row['label']} ({count(row['unique'])} of "
             f"{counted(row['pairs'], 'pair')} with no other label)"
             for row in ordered.head(N_LABELS).to_dict("records")
         ]
         more = len(ordered) - N_LABELS
-        told += [f"{counted(more, 'more label')}"] if more > 0 else []
-        sentences.append(f"{name}: edges that go with a label: {listed(told)}.")
+        named += [f"{counted(more, 'more label')}"] if more > 0 else []
+        sentences.append(f"{name}: edges that go with a label: {listed(named)}.")
     if without:
-        told = [*without[:-2], " or ".join(without[-2:])]
-        sentences.append(f"No edge goes with {', '.join(told)}.")
+        named = [*without[:-2], " or ".join(without[-2:])]
+        sentences.append(f"No edge goes with {', '.join(named)}.")
     return sentences
 
 
@@ -280,7 +280,7 @@ UNFINISHED = 0.05
 FEW_COMMON = 0.2
 """Share of pairs with too few samples from which it is said."""
 
-SHARE_TOLD = 0.1
+SHARE_WARNED = 0.1
 """Share of a condition's edges with a sign of bias from which it is said."""
 
 COLLIDING = (25, 36, 40, 48, 188, 277, 554)
@@ -363,9 +363,9 @@ def _label_sizes(found: ModeResults) -> list[tuple[str, int]]:
 
 
 def _named(labels: list[tuple[str, int]]) -> str:
-    told = [f"{label} ({count(n)})" for label, n in labels[:N_NAMED]]
+    named = [f"{label} ({count(n)})" for label, n in labels[:N_NAMED]]
     more = len(labels) - N_NAMED
-    return listed([*told, counted(more, "more label")] if more > 0 else told)
+    return listed([*named, counted(more, "more label")] if more > 0 else named)
 
 
 def _small_labels(results: Results, found: ModeResults) -> str:
@@ -445,7 +445,7 @@ def _one_gene(found: ModeResults) -> str:
     specific = _condition_edges(found)
     words = apart[specific & (apart != "").to_numpy()]
     other = int((words != "both").sum())
-    if other <= SHARE_TOLD * len(words):
+    if other <= SHARE_WARNED * len(words):
         return ""
     return (
         f"In {count(other)} of {counted(len(words), 'condition-specific edge')} the mode differs "
@@ -466,7 +466,7 @@ def _missing(found: ModeResults) -> list[str]:
         if column not in found.network or not edges.any():
             continue
         biased = int((found.network.loc[edges, column] <= SMALL_P).sum())
-        if biased > SHARE_TOLD * edges.sum():
+        if biased > SHARE_WARNED * edges.sum():
             sentences.append(
                 f"In {count(biased)} of {counted(int(edges.sum()), 'edge')} that go with "
                 f"{condition.name}, values are missing more often under one label than another "

@@ -49,7 +49,7 @@ def write_tables(
     items: pd.DataFrame,
     folder: Path,
 ) -> Written:
-    """Write the tables that the section asks for into ``folder``, each whole or not at all."""
+    """Write the tables of the configuration into ``folder``, each whole or not at all."""
     network = merged.network
     if network is None:
         raise ValueError("found no network; expected the one that the tables are of")

@@ -158,7 +158,7 @@ def random_matrix_threshold(
     The threshold t goes down from ``start``. At each, the matrix has the genes with a pair of
     ``|r| >= t``, the correlations of these pairs, zeros for the others and ones on the diagonal.
     The spacings of its distinct eigenvalues are held against those of separate modules, by
-    chi-square (``unfolding.chi_square``). The threshold is the last t with a chi-square below
+    chi-square (``eigenvalues.chi_square``). The threshold is the last t with a chi-square below
     99.607; the walk ends once a later one reaches 200, or, without a threshold, at the lowest.
 
     Parameters
@@ -185,7 +185,7 @@ def random_matrix_threshold(
     Threshold
         ``curve``: ``threshold``, ``genes``, ``edges``, ``eigenvalues`` (distinct ones),
         ``chi_square`` (NaN where there are too few). ``spacings``: the distribution of spacings
-        (``unfolding.spacing_density``) with a column ``threshold``, at the first step with a
+        (``eigenvalues.spacing_density``) with a column ``threshold``, at the first step with a
         chi-square, at the threshold, and at the last step.
 
     Raises

@@ -5,10 +5,10 @@ Each number K has several starts by greedy k-means++ (Arthur & Vassilvitskii 200
 a few steps of expectation maximisation, then the best goes on alone to its end (Biernacki, Celeux &
 Govaert 2003). AIC, BIC or ICL (Biernacki, Celeux & Govaert 2000) chooses K.
 
-Samples are dealt to 32 lanes, sample i to lane i % 32. A sum over samples is the lanes' sums, added
-pairwise (lane l to lane l xor 16, 8, 4, 2, 1), so that every machine rounds alike. Logarithms are
-to base 2. A random number depends on the seed, the pair's keys, K, the restart and the draw alone,
-never on the order of work.
+Samples are spread over 32 lanes, sample i in lane i % 32. A sum over samples is the lanes' sums,
+added pairwise (lane l to lane l xor 16, 8, 4, 2, 1), so that every machine rounds alike. Logarithms
+are to base 2. A random number depends on the seed, the pair's keys, K, the restart and the draw
+alone, never on the order of work.
 """
 
 from __future__ import annotations

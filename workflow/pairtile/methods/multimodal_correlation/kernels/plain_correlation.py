@@ -4,7 +4,7 @@ A block is a matrix of pairs, ``r`` and ``n`` (rows, columns). It comes as produ
 ``finish`` kernels turn these into correlations and leave TO_DO where a pair's own samples must be
 looked at. ``pair_correlations`` does these pairs. Then ``count_rows`` says how many pairs each row
 keeps, so that ``write_rows`` knows where each row's begin, and ``describe_entries`` adds moments
-and masks of samples. Rows are dealt to threads and share nothing.
+and masks of samples. Rows are spread over threads and share nothing.
 
 A pair's samples are those that both genes have, without outliers. Spearman's coefficient needs
 ranks among these samples, which change from pair to pair. Nothing is sorted again for that: with

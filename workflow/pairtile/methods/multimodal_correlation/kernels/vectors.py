@@ -1,4 +1,4 @@
-"""Vectors of 32 float32 inside numba functions: the samples of a pair, dealt to 32 lanes.
+"""Vectors of 32 float32 inside numba functions: the samples of a pair, spread over 32 lanes.
 
 Each operation rounds on its own, as the CUDA kernel does; ``fma`` is the fused one. LLVM splits the
 vectors into whatever registers the processor has, with the same result on each. Arrays are
