@@ -30,7 +30,7 @@ from pairtile.methods.mirna_targets.prepare import (
 )
 from pairtile.methods.mirna_targets.transcript_model import read_transcript_models
 from pairtile.methods.predictor_pairs.read_input import read_levels, read_series
-from pairtile.methods.trajectory_correlation.series_table import open_series_table
+from pairtile.methods.trajectory_correlation.read_tables import open_series_table
 
 SAMPLES = ["s1", "s2", "s3", "s4"]
 TABLE = b"gene\ts1\ts2\ts3\ts4\nTP53\t1\t-2.5\tNA\t4e3\nMYC\t0\t0.1\t7\t\nabc-1.2\t5\t6\t7\t8\n"

@@ -11,7 +11,7 @@ import numpy as np
 from pairtile.engine import tiles
 from pairtile.methods.mirna_targets import score as mirna_targets
 from pairtile.methods.multimodal_correlation import score as multimodal_correlation
-from pairtile.methods.trajectory_correlation import motion_speed
+from pairtile.methods.trajectory_correlation import score as trajectory_correlation
 from workflow_runs import write_data
 
 CHUNKS = 3
@@ -99,9 +99,9 @@ SMALL_TILES = [
     (mirna_targets, "TRANSCRIPTS_OF_A_TILE", 4),
     (multimodal_correlation, "MIXTURE_TILE_EDGE", 16),
     (multimodal_correlation, "TILE_EDGE", 16),
-    (motion_speed, "SMALLEST_TILE", 4),
-    (motion_speed, "LARGEST_TILE", 4),
-    (motion_speed, "LARGEST_TILE_KSG", 4),
+    (trajectory_correlation, "SMALLEST_TILE", 4),
+    (trajectory_correlation, "LARGEST_TILE", 4),
+    (trajectory_correlation, "LARGEST_TILE_KSG", 4),
 ]
 """Where the size of a tile is set, so that tiny data has several."""
 
