@@ -11,13 +11,14 @@
 # make bench      benchmarks into benchmarks/results/
 # make quality    AUPR on public data sets (needs them beside the checkout); known networks
 # make docs       regenerate schema and config/README.md, build the documentation into site/
+# make rule-graphs  draw the rules of each method into docs/images/
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 
 .DELETE_ON_ERROR:
-.PHONY: demo setup test lint types unit workflow-lint test-slurm test-storage test-faults test-fuzz lock audit gpu-test bench quality docs clean
+.PHONY: demo setup test lint types unit workflow-lint test-slurm test-storage test-faults test-fuzz lock audit gpu-test bench quality docs rule-graphs clean
 
 demo: setup
 	$(BIN)/snakemake --cores $(CORES)
@@ -45,6 +46,7 @@ lint: $(VENV)/.stamp-test
 	$(BIN)/ruff check .
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
+	PYTHONPATH=workflow $(BIN)/lint-imports --no-logo
 
 types: $(VENV)/.stamp-test
 	$(BIN)/mypy
@@ -113,6 +115,9 @@ docs: $(VENV)/.stamp
 	$(BIN)/python -m pairtile.config.describe
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "Done. Open this page in a browser: $(CURDIR)/site/index.html"
+
+rule-graphs: $(VENV)/.stamp
+	$(BIN)/python docs/rule_graphs.py
 
 clean:
 	rm -rf results site .snakemake build .pytest_cache .mypy_cache .ruff_cache

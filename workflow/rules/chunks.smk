@@ -49,8 +49,8 @@ rule chunk:
     input:
         plan=f"{ANALYSIS}/plan.json",
         state=f"{ANALYSIS}/state",
-        null=null_file,
-        scan=scan_file,
+        null=planned("null"),
+        scan=scan_of_second_pass,
     output:
         chunk=f"{ANALYSIS}/{{stage}}/{{chunk}}.parquet",
     log:
@@ -75,7 +75,7 @@ rule merge_scan:
     input:
         plan=f"{ANALYSIS}/plan.json",
         state=f"{ANALYSIS}/state",
-        chunks=chunk_files("scan"),
+        chunks=planned("chunks", "scan"),
     output:
         summaries=f"{ANALYSIS}/scan.npz",
         record=f"{STEPS}/merge_scan.json",
@@ -99,8 +99,8 @@ rule merge:
     input:
         plan=f"{ANALYSIS}/plan.json",
         state=f"{ANALYSIS}/state",
-        null=null_file,
-        chunks=chunk_files("chunks"),
+        null=planned("null"),
+        chunks=planned("chunks", "chunks"),
     output:
         pairs=f"{ANALYSIS}/pairs.parquet",
         summaries=f"{ANALYSIS}/chunks.npz",

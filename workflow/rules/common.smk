@@ -46,7 +46,6 @@ ANALYSIS = f"{CONFIG.results}/{{analysis}}"
 LOGS = f"{ANALYSIS}/logs"
 STEPS = f"{ANALYSIS}/steps"
 ENVIRONMENT = f"{WORKFLOW_FOLDER}/../envs/pairtile.yaml"
-SECTIONS = {name: section.resolved() for name, section in CONFIG.analyses.items()}
 
 
 wildcard_constraints:
@@ -56,7 +55,7 @@ wildcard_constraints:
 
 
 @cache
-def see_to_earlier_runs():
+def clean_up_interrupted_run():
     """Before the first job: let go of what a killed run held, and drop its damaged chunks.
 
     Called while the graph of jobs is built, when Snakemake knows whether it will run any: a dry

@@ -1,21 +1,19 @@
-# Input files of a web server, fetched once and kept by their checksum: one rule for each, as the
-# path has no part that a wildcard could stand for.
-for NUMBER, (DOWNLOAD, ADDRESS) in enumerate(DOWNLOADS.items(), start=1):
-
-    rule:
-        name:
-            f"download_{NUMBER}"
-        output:
-            file=f"{CONFIG.results}/{DOWNLOAD}",
-        log:
-            f"{CONFIG.results}/{DOWNLOAD}.log",
-        localrule: True
-        conda:
-            ENVIRONMENT
-        params:
-            address=ADDRESS,
-            checksum=CONFIG.checksums[ADDRESS],
-        message:
-            "download {params.address}"
-        script:
-            "../../scripts/download.py"
+# Input files of a web server, fetched once and kept by their checksum.
+rule download:
+    output:
+        file=f"{CONFIG.results}/.downloads/{{checksum}}/{{file}}",
+    log:
+        f"{CONFIG.results}/.downloads/{{checksum}}/{{file}}.log",
+    wildcard_constraints:
+        checksum="(sha256|md5)-[0-9a-f]+",
+        file="|".join(re.escape(os.path.basename(path)) for path in DOWNLOADS) or "none",
+    localrule: True
+    conda:
+        ENVIRONMENT
+    params:
+        address=lambda wildcards: downloaded_from(wildcards),
+        checksum=lambda wildcards: CONFIG.checksums[downloaded_from(wildcards)],
+    message:
+        "download {params.address}"
+    script:
+        "../../scripts/download.py"

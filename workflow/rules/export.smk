@@ -18,8 +18,8 @@ rule export:
     resources:
         **asks(export_memory, data_seconds(0.2e6), least=30),
     params:
-        method=lambda wildcards: SECTIONS[wildcards.analysis]["method"],
-        format=lambda wildcards: FORMAT.get(wildcards.suffix, wildcards.suffix),
+        method=lambda wildcards: CONFIG.analyses[wildcards.analysis].method,
+        format=lambda wildcards: EXPORT_FORMAT.get(wildcards.suffix, wildcards.suffix),
     message:
         "{wildcards.analysis}: write network.{wildcards.suffix}"
     script:

@@ -1,4 +1,6 @@
 # Inputs that lie elsewhere: files of a web server, and addresses that storage plugins know.
+import re
+
 from pairtile.config.addresses import download_path, is_download, scheme
 
 ADDRESSES = {
@@ -12,6 +14,11 @@ DOWNLOADS = {
     for address in sorted(ADDRESSES)
     if is_download(address)
 }
+
+
+def downloaded_from(wildcards):
+    """The address of a downloaded file."""
+    return DOWNLOADS[f".downloads/{wildcards.checksum}/{wildcards.file}"]
 
 
 def located(path):

@@ -1,8 +1,8 @@
 rule summary:
     input:
         plan=f"{ANALYSIS}/plan.json",
-        records=step_records,
-        checked=input_check,
+        records=planned("records"),
+        checked=the("input_check"),
     output:
         summary=f"{ANALYSIS}/summary.json",
     log:
@@ -26,10 +26,10 @@ rule report:
         network=f"{ANALYSIS}/network.parquet",
         items_table=f"{ANALYSIS}/items.parquet",
         scores=f"{ANALYSIS}/scores.npz",
-        evaluation=evaluation_file,
-        tables=table_files,
-        state=state_for_report,
-        pairs=pairs_for_report,
+        evaluation=the("evaluation"),
+        tables=the("tables"),
+        state=the("report_state"),
+        pairs=the("report_pairs"),
     output:
         page=report(
             f"{ANALYSIS}/report.html",

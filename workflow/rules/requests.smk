@@ -1,5 +1,14 @@
 # What jobs ask a scheduler for: a GPU, memory and minutes (pairtile.runtime.requests).
-from pairtile.runtime.requests import START_BYTES, aws_memory_mb, data_bytes, file_bytes, mask_bytes, memory_mb, minutes, read_requests
+from pairtile.runtime.requests import (
+    START_BYTES,
+    aws_memory_mb,
+    data_bytes,
+    file_bytes,
+    mask_bytes,
+    memory_mb,
+    minutes,
+    read_requests,
+)
 
 
 def asks(memory, seconds, least=15, gpu=None):

@@ -1,5 +1,5 @@
 # Tables that a method has beside the network: one rule for each such method of the run.
-for TABLE_RULE, (TABLES, ANALYSES) in method_tables().items():
+for TABLE_RULE, (TABLES, ANALYSES) in table_rules(CONFIG.analyses).items():
 
     rule:
         name:
@@ -8,12 +8,12 @@ for TABLE_RULE, (TABLES, ANALYSES) in method_tables().items():
             plan=f"{ANALYSIS}/plan.json",
             state=f"{ANALYSIS}/state",
             items_table=f"{ANALYSIS}/items.parquet",
-            null=null_file,
+            null=planned("null"),
             pairs=f"{ANALYSIS}/pairs.parquet",
             summaries=f"{ANALYSIS}/chunks.npz",
             network=f"{ANALYSIS}/network.parquet",
             scores=f"{ANALYSIS}/scores.npz",
-            network_data=network_data_file,
+            network_data=the("network_data"),
             inputs=later_inputs("table_inputs"),
             others=other_results,
         output:

@@ -16,7 +16,7 @@ from pairtile.runtime.files import read_json
 from predictor_levels import PARTS, analysis, planted_levels, random_levels
 from report_pages import part, read_page, warnings_of
 
-papers = read_references(__package__)
+papers = read_references("pairtile.methods.predictor_pairs")
 
 
 papers = read_references("pairtile.methods.predictor_pairs")

@@ -17,7 +17,7 @@ from pairtile.report.results import read_results
 from pairtile.runtime.files import read_json
 from report_pages import part, read_page
 
-papers = read_references(__package__)
+papers = read_references("pairtile.methods.trajectory_correlation")
 
 
 papers = read_references("pairtile.methods.trajectory_correlation")

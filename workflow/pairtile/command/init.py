@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pairtile.config.root import models
 from pairtile.errors import ConfigError
+from pairtile.method import get_method
 from pairtile.runtime.files import atomic_path
 
 CHECKOUT = Path(__file__).resolve().parents[3] / "config" / "examples"
@@ -26,7 +27,7 @@ def init(method: str | None, out: Path | None = None, force: bool = False) -> st
         return "".join(f"{name}: {_first_sentence(names[name].__doc__)}\n" for name in names)
     if method not in names:
         raise ConfigError(f"found method {method!r}; expected one of {', '.join(names)}")
-    text = (examples() / f"{method}.yaml").read_text(encoding="utf-8")
+    text = example(method).read_text(encoding="utf-8")
     if out is None:
         return text
     if out.exists() and not force:
@@ -34,6 +35,12 @@ def init(method: str | None, out: Path | None = None, force: bool = False) -> st
     with atomic_path(out) as temporary:
         temporary.write_text(text.replace("THIS_FILE", str(out)), encoding="utf-8")
     return f"wrote {out}: fill in what is marked (*), then: pairtile check {out}\n"
+
+
+def example(method: str) -> Path:
+    """The example of a method: of its package, or of pairtile's own."""
+    own = get_method(method).folder / "example.yaml"
+    return own if own.is_file() else examples() / f"{method}.yaml"
 
 
 def examples() -> Path:

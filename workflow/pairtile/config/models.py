@@ -82,7 +82,10 @@ class Analysis(ConfigModel):
     """Whether the network is made on the CPU whatever the backend of the tiles: then its job asks
     for all cores and no GPU."""
 
-    used_by: ClassVar[Mapping[str, frozenset[str]]] = {}
+    used_by: ClassVar[Mapping[str, frozenset[str]]] = {
+        "chunks": frozenset({"plan"}),
+        "export": frozenset(),
+    }
     """The steps that depend on a key: a change of it runs no other again. Keys that are not named
     here matter to every step. Steps: prepare, plan, score (null, chunks, merge), network_data,
     network (and bootstraps), evaluate, tables."""
@@ -100,7 +103,7 @@ class Analysis(ConfigModel):
     def _without(self, keys: Collection[str]) -> Self:
         copy = self.model_copy()
         for key in keys:
-            del copy.__dict__[key]
+            copy.__dict__.pop(key, None)
         return copy
 
     def input_files(self) -> dict[str, str]:

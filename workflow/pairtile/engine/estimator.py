@@ -225,14 +225,16 @@ class Estimator(ABC, Generic[A]):
         return BLOCK_COPIES * (rows + columns) * of_a_row
 
     @classmethod
-    @abstractmethod
     def resolve_precision(cls, config: A, backend: str) -> str:
-        """``float64`` or ``mixed`` for ``precision: auto`` on a backend."""
+        """Name of the precision that tiles are computed in on a backend."""
+        return "float64"
 
     @classmethod
-    @abstractmethod
     def chunk_parameters(cls, config: A) -> dict[str, Any]:
-        """The part of the section that chunks depend on: it enters their fingerprint."""
+        """The part of the configuration that chunks depend on, for their fingerprint (that of the
+        state is there besides). Here: all keys of the step ``score`` but paths."""
+        keys = config.for_step("score").resolved()
+        return {key: value for key, value in keys.items() if key not in config.input_keys}
 
     @classmethod
     def needs_scan(cls, config: A) -> bool:
@@ -263,13 +265,14 @@ class Estimator(ABC, Generic[A]):
     def network(self, merged: Merged) -> Network:
         """The final network, by the section's rules."""
 
-    @abstractmethod
     def ranking(self, merged: Merged) -> Ranking:
-        """All stored candidates with the score that ranks them, for the evaluation."""
+        """All stored candidates with the score that ranks them, for the evaluation; for methods
+        with a ``gold_standard``."""
+        raise NotImplementedError(f"{type(self).__name__} has no ranking")
 
-    @abstractmethod
     def score_histogram(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
         """Arrays of ``scores.npz``: how scores and null are distributed, for the report."""
+        return {}
 
     def scan_tile(self, tile: Tile) -> Summaries:
         """First pass: a tile's sums only. For methods that say ``needs_scan``."""

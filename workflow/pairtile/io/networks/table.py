@@ -59,8 +59,11 @@ class NetworkTable:
         for column in ("source", "target"):
             if column not in network:
                 raise ValueError(f"the network has no column {column!r}")
-        if not set(VALUE_COLUMNS) & set(network.columns):
-            raise ValueError(f"the network has none of the columns {', '.join(VALUE_COLUMNS)}")
+        if not _numbers_of_edges(network, VALUE_COLUMNS):
+            known = ", ".join(VALUE_COLUMNS)
+            raise ValueError(
+                f"the network has none of the columns {known}, nor one of real numbers"
+            )
         genes = items[items["kept"].to_numpy(dtype=bool)] if "kept" in items else items
         genes = genes.reset_index(drop=True)
         index = pd.Index(genes["name"].astype(object))
@@ -135,9 +138,16 @@ class NetworkTable:
 
 def _first_known(edges: pd.DataFrame, columns: Iterable[str]) -> str:
     """The first of the columns that is there and holds a number; of empty ones the first."""
-    there = [column for column in columns if column in edges]
+    there = _numbers_of_edges(edges, columns)
     known = (column for column in there if edges[column].notna().any())
     return next(known, there[0])
+
+
+def _numbers_of_edges(edges: pd.DataFrame, columns: Iterable[str]) -> list[str]:
+    """Those of the columns that are there; of a method that names its score otherwise, the columns
+    of real numbers in their order."""
+    there = [column for column in columns if column in edges]
+    return there or [str(name) for name in edges if pd.api.types.is_float_dtype(edges[name])]
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Scalar]]:

@@ -1,0 +1,171 @@
+"""A method of another package (tests/packages/kendall): found by its entry point, it has all that
+pairtile's own have, and no file of pairtile knows of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import lxml.html
+import networkx
+import numpy as np
+import pandas as pd
+import pytest
+from paths import ROOT, TESTS
+from scipy.stats import kendalltau
+from workflow_runs import command, environment, run, write_config
+
+PACKAGE = TESTS / "packages" / "kendall"
+GENES, SAMPLES = 40, 30
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder on the path with what ``pip install`` would write of the package."""
+    project = tomllib.loads((PACKAGE / "pyproject.toml").read_text())["project"]
+    folder = tmp_path_factory.mktemp("site")
+    info = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Name: {project['name']}\nVersion: {project['version']}\n")
+    [(name, place)] = project["entry-points"]["pairtile.methods"].items()
+    (info / "entry_points.txt").write_text(f"[pairtile.methods]\n{name} = {place}\n")
+    (folder / "pairtile_kendall").symlink_to(PACKAGE / "pairtile_kendall")
+    return folder
+
+
+@pytest.fixture
+def with_kendall(installed: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The environment of a user who has installed it."""
+    monkeypatch.setattr("workflow_runs.environment", lambda: user)
+    user = environment() | {"PYTHONPATH": os.pathsep.join([str(installed), str(ROOT / "workflow")])}
+    return user
+
+
+def pairtile(user: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    asked = [sys.executable, "-m", "pairtile", *arguments]
+    return subprocess.run(asked, env=user, capture_output=True, text=True, timeout=120)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> pd.DataFrame:
+    """expression.tsv in groups of four related genes, and a configuration with three chunks."""
+    draw = np.random.default_rng(1)
+    common = np.repeat(draw.normal(size=(GENES // 4, SAMPLES)), 4, axis=0)
+    values = common + draw.normal(scale=0.4, size=common.shape)
+    table = pd.DataFrame(values, index=[f"g{k}" for k in range(GENES)])
+    table.columns = [f"s{k}" for k in range(SAMPLES)]
+    table.to_csv(tmp_path / "expression.tsv", sep="\t", index_label="gene")
+    analysis = {"method": "kendall", "expression": "expression.tsv", "chunks": 3}
+    write_config(tmp_path, {"net": analysis})
+    return table
+
+
+def test_a_package_of_at_most_200_lines() -> None:
+    files = [path for path in PACKAGE.rglob("*") if path.suffix in (".py", ".yaml", ".toml")]
+    assert sum(len(path.read_text().splitlines()) for path in files) <= 200
+
+
+def test_commands_and_documentation_know_the_method(
+    with_kendall: dict[str, str], data: pd.DataFrame, tmp_path: Path
+) -> None:
+    assert "kendall: Kendall's rank correlation tau-a" in pairtile(with_kendall, "init").stdout
+    assert "min_tau: 0.5" in pairtile(with_kendall, "init", "kendall").stdout
+    expression = str(tmp_path / "expression.tsv")
+    write_config(tmp_path, {"net": {"method": "kendall", "expression": expression, "chunks": 3}})
+    checked = pairtile(with_kendall, "check", str(tmp_path / "config.yaml"))
+    assert checked.returncode == 0, checked.stderr
+    assert "780 pairs in 6 tiles, 3 chunks" in checked.stdout
+    code = "from pairtile.config.page import readme_text; print(readme_text())"
+    page = subprocess.check_output([sys.executable, "-c", code], env=with_kendall, text=True)
+    assert "## `method: kendall`" in page
+    assert "| `0.5` | Pairs whose tau is at least this" in page
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"min_tau": 2},
+            "analyses.net.min_tau: found 2; expected a number of at least 0 and at most 1",
+        ),
+        ({"min_tua": 0.5}, "did you mean min_tau"),
+        ({"method": "kendal"}, "did you mean kendall"),
+    ],
+)
+def test_its_configuration_is_checked_with_the_same_care(
+    with_kendall: dict[str, str], tmp_path: Path, changes: dict[str, object], message: str
+) -> None:
+    analysis = {"method": "kendall", "expression": "e.tsv"} | changes
+    config = write_config(tmp_path, {"net": analysis})
+    checked = pairtile(with_kendall, "check", str(config))
+    assert checked.returncode != 0
+    assert message in checked.stderr
+    assert "Traceback" not in checked.stderr
+
+
+@pytest.mark.workflow
+def test_it_runs_in_chunks_is_killed_goes_on_and_is_reported(
+    with_kendall: dict[str, str], data: pd.DataFrame, tmp_path: Path
+) -> None:
+    out = tmp_path / "results" / "net"
+    started = subprocess.Popen(
+        command(tmp_path, "--cores", "1"),
+        cwd=ROOT,
+        env=with_kendall,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    while not list(out.glob("chunks/tiles-*.parquet")):
+        assert started.poll() is None
+        time.sleep(0.02)
+    os.killpg(started.pid, signal.SIGKILL)
+    started.wait()
+    finished = {path: path.stat().st_mtime_ns for path in out.glob("chunks/tiles-*.parquet")}
+    assert 0 < len(finished) < 3
+
+    again = run(tmp_path)
+    assert again.code == 0, again.text
+    assert {path: path.stat().st_mtime_ns for path in finished} == finished
+
+    network = pd.read_csv(out / "network.tsv", sep="\t")
+    expected = {
+        (a, b): kendalltau(data.loc[a], data.loc[b]).statistic
+        for n, a in enumerate(data.index)
+        for b in data.index[n + 1 :]
+    }
+    expected = {pair: tau for pair, tau in expected.items() if abs(tau) >= 0.5}
+    found = dict(
+        zip(zip(network["source"], network["target"], strict=True), network["tau"], strict=True)
+    )
+    assert found.keys() == expected.keys()
+    assert len(found) >= GENES
+    np.testing.assert_allclose([found[pair] for pair in expected], list(expected.values()))
+    assert networkx.read_graphml(out / "network.graphml").number_of_edges() == len(expected)
+
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["counts"]["pairs_scored"] == GENES * (GENES - 1) // 2
+    assert (out / "figures" / "tau_of_edges.svg").is_file()
+    page = lxml.html.parse(out / "report.html")
+    assert "Kendall's tau" in page.xpath("string(//header)")
+    assert page.xpath("//*[@id='figures']//img[contains(@alt, 'Histogram of tau')]")
+    assert "at least 0.5, of either sign" in page.xpath("string(//*[@id='methods'])")
+    assert run(tmp_path).done_before
+
+
+def test_a_method_that_cannot_be_loaded_is_named(installed: Path, tmp_path: Path) -> None:
+    info = tmp_path / "broken-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Name: broken\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[pairtile.methods]\nbroken = not_there:METHOD\n")
+    user = environment() | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT / "workflow")])}
+    done = pairtile(user, "init")
+    assert done.returncode != 0
+    assert "entry point broken = not_there:METHOD" in done.stderr
+    assert "Traceback" not in done.stderr

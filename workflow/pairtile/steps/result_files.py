@@ -1,0 +1,126 @@
+"""The files of one analysis: what its rules make and ask for.
+
+Kept out of the rules so that it can be read and tested as Python; the rules turn wildcards into
+calls of these methods. Parts that only the plan can tell take ``plan.json`` as it was read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pairtile.config.models import Analysis
+
+EXPORT_SUFFIX = {"adjacency": "npz", "regulon": "regulon.tsv"}
+"""Formats whose file is not ``network.FORMAT``: the suffix says what the file is."""
+
+EXPORT_FORMAT = {suffix: name for name, suffix in EXPORT_SUFFIX.items()}
+
+Plan = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class ResultFiles:
+    """Paths below ``folder`` (``results/NAME``) of the analysis that ``config`` describes."""
+
+    folder: str
+    config: Analysis
+
+    def wanted(self) -> list[str]:
+        """What a run makes of the analysis."""
+        names = ["items.parquet", "pairs.parquet", "network.parquet", "summary.json", "report.html"]
+        return [*self._paths(names), *self.evaluation(), *self.tables(), *self.exports()]
+
+    def exports(self) -> list[str]:
+        """The network in the formats that are asked for."""
+        suffixes = (EXPORT_SUFFIX.get(name, name) for name in self.config.export)
+        return self._paths(f"network.{suffix}" for suffix in suffixes)
+
+    def tables(self) -> list[str]:
+        """The tables of the method's own that are asked for."""
+        return self._paths(self.config.result_tables())
+
+    def evaluation(self) -> list[str]:
+        """The comparison with a gold standard, where there is one."""
+        return self._if(getattr(self.config, "gold_standard", None), "evaluation.json")
+
+    def input_check(self) -> list[str]:
+        """The record of ``check_inputs``, where later steps read something.
+
+        The summary asks for it, as it is the one that needs no plan to know; nothing else does, so
+        that another gold standard makes none of the results between again.
+        """
+        return self._if(self.config.inputs_to_check(), "steps/check_inputs.json")
+
+    def network_data(self) -> list[str]:
+        """What network and tables alone need, where the analysis has it."""
+        return self._if(self.config.needs_network_data, "network_data.npz")
+
+    def report_state(self) -> list[str]:
+        """The state, where the page shows what it holds."""
+        return self._if(self.config.report_needs_state, "state")
+
+    def report_pairs(self) -> list[str]:
+        """The merged table, where the page shows what it holds."""
+        return self._if(self.config.report_needs_pairs, "pairs.parquet")
+
+    def chunks(self, plan: Plan, stage: str) -> list[str]:
+        """Every chunk file of a stage (``scan`` or ``chunks``)."""
+        return self._paths(
+            f"{stage}/tiles-{chunk['first_tile']:06d}-{chunk['last_tile']:06d}.parquet"
+            for chunk in plan["chunks"]
+        )
+
+    def scan(self, plan: Plan) -> list[str]:
+        """Sums of the first pass, where the analysis has one."""
+        return self._if(plan["scan"], "scan.npz")
+
+    def null(self, plan: Plan) -> list[str]:
+        """The null distribution, where the method has one (an older plan does not say: it has)."""
+        return self._if(plan.get("null", True), "null.npz")
+
+    def bootstraps(self, plan: Plan) -> list[str]:
+        """Edges of bootstrap networks, a file for each job."""
+        jobs = plan["bootstraps"]
+        return self._paths(f"bootstraps/{j['first']:05d}-{j['last']:05d}.parquet" for j in jobs)
+
+    def records(self, plan: Plan) -> list[str]:
+        """Records of the steps that the analysis has, in their order."""
+        steps = {
+            "prepare": True,
+            "network_data": self.network_data(),
+            "plan": True,
+            "null": self.null(plan),
+            "merge_scan": plan["scan"],
+            "merge": True,
+            "network": True,
+            "evaluate": self.evaluation(),
+            "tables": self.tables(),
+        }
+        return self._paths(f"steps/{step}.json" for step, there in steps.items() if there)
+
+    def _paths(self, names: Iterable[str]) -> list[str]:
+        return [f"{self.folder}/{name}" for name in names]
+
+    def _if(self, there: Any, name: str) -> list[str]:
+        return [f"{self.folder}/{name}"] if there else []
+
+
+def table_rules(analyses: Mapping[str, Analysis]) -> dict[str, tuple[tuple[str, ...], str]]:
+    """Rule name -> the tables that it writes, and a pattern of the names of its analyses.
+
+    One rule for each method with tables of its own, and more where analyses of one method ask for
+    different ones: a rule's outputs are fixed, so that no wildcard could stand for them.
+    """
+    groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for name, config in analyses.items():
+        if tables := config.result_tables():
+            groups.setdefault((config.method, tables), []).append(re.escape(name))
+    rules: dict[str, tuple[tuple[str, ...], str]] = {}
+    for (method, tables), names in groups.items():
+        number = sum(other.startswith(f"tables_{method}") for other in rules)
+        rule = f"tables_{method}" + (f"_{number + 1}" if number else "")
+        rules[rule] = (tables, "|".join(names))
+    return rules
