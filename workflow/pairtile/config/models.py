@@ -13,21 +13,6 @@ class ConfigModel(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
 
-    def __getitem__(self, key: str) -> Any:
-        return getattr(self, key)
-
-    def __contains__(self, key: str) -> bool:
-        return key in self.__dict__
-
-    def get(self, key: str, default: Any = None) -> Any:
-        return getattr(self, key, default)
-
-    def keys(self) -> list[str]:
-        return list(self.__dict__)
-
-    def items(self) -> list[tuple[str, Any]]:
-        return list(self.__dict__.items())
-
 
 class Fault(NamedTuple):
     """A key whose value does not do, what would, and words to suggest."""

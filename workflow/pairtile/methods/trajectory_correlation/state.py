@@ -234,7 +234,7 @@ def _describe(
         prepared.notes.append(f"Theiler window: {shown} frames (auto: twice the correlation time).")
     if 0 < estimator.surrogates < FEW_SURROGATES:
         prepared.warnings.append(
-            f"The p-values rest on {estimator['surrogates']} surrogates; {FEW_SURROGATES} or more "
+            f"The p-values rest on {estimator.surrogates} surrogates; {FEW_SURROGATES} or more "
             "say how far the null scatters."
         )
 
