@@ -51,7 +51,7 @@ def prepared(
 
 
 def prepare(section: dict[str, Any]) -> PreparedSequences:
-    return prepare_sequences(load_config({"analyses": {"a": section}}).resolved("a"))
+    return prepare_sequences(load_config({"analyses": {"a": section}}).analyses["a"])
 
 
 def rows(hits: list[dict[str, Any]]) -> pa.Table:

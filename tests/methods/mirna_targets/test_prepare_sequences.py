@@ -36,7 +36,7 @@ def prepare(
     if "restrict" in section:
         (folder / "pairs.tsv").write_text(section["restrict"])
         section["restrict"] = str(folder / "pairs.tsv")
-    return prepare_sequences(load_config({"analyses": {"a": section}}).resolved("a"))
+    return prepare_sequences(load_config({"analyses": {"a": section}}).analyses["a"])
 
 
 def texts(prepared: PreparedSequences, kind: str) -> list[str]:
@@ -203,7 +203,7 @@ def test_every_item_finds_its_letters_in_the_real_data(shared: Path) -> None:
         "mirnas": str(folder / "human_mature_mirna.fa"),
         "transcripts": str(folder / "human_chr22_transcripts.fa.gz"),
     }
-    prepared = prepare_sequences(load_config({"analyses": {"a": section}}).resolved("a"))
+    prepared = prepare_sequences(load_config({"analyses": {"a": section}}).analyses["a"])
     assert prepared.counts["mirnas_kept"] == 1921
     assert prepared.counts["transcripts_kept"] == 918
     assert prepared.counts["pairs"] == 1921 * 918

@@ -99,7 +99,7 @@ class MirandaTextConfig(ConfigModel):
 
 
 class ExtraColumnsConfig(ConfigModel):
-    """Columns of the hits' tables that ViennaRNA computes. They decide nothing about
+    """Columns of the hits' tables that newer tools tell, from ViennaRNA. They decide nothing about
     which sites are hits, and they cost time for each hit."""
 
     duplex_energy: Annotated[bool, Switch()] = Field(

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from pairtile.methods.mirna_targets.scoring import CODES, OTHER
 
+HITS_AT_A_TIME = 256
+
 FLANK = 30  # letters looked at on either side of a site
 
 SEED_CLASSES = ("none", "offset 6mer", "6mer", "7mer-A1", "7mer-m8", "8mer")
@@ -72,45 +74,50 @@ def hit_sites(mirnas, transcripts, spans, queries, references, sites):  # type: 
     queries, references   ``Texts``: miRNA line of each alignment, 3' to 5', and the transcript line
                           below it, 5' to 3', of the same lengths
     """
-    for hit in prange(spans.mirna.size):
-        _hit_site(hit, mirnas, transcripts, spans, queries, references, sites)
+    n = spans.mirna.size
+    for part in prange(-(-n // HITS_AT_A_TIME)):
+        begin = part * HITS_AT_A_TIME
+        some = (begin, min(begin + HITS_AT_A_TIME, n))
+        _sites_of_some(some, mirnas, transcripts, spans, queries, references, sites)
 
 
 @njit(cache=True, nogil=True)
-def _hit_site(hit, mirnas, transcripts, spans, queries, references, sites):  # type: ignore[no-untyped-def]
-    mirna = _text(mirnas, spans.mirna[hit])
-    transcript = _text(transcripts, spans.transcript[hit])
-    query, reference = _text(queries, hit), _text(references, hit)
-    left = mirna.size - spans.query_end[hit]
-    right = spans.query_begin[hit] - 1
-    first_of_right = query.size - right
-    pads_right = _count_gaps(reference[first_of_right:])
-    end = np.int64(spans.reference_end[hit]) + pads_right
-    sites.site_begin[hit] = spans.reference_begin[hit] + left - _count_gaps(reference[:left])
-    sites.site_end[hit] = end - right
+def _sites_of_some(some, mirnas, transcripts, spans, queries, references, sites):  # type: ignore[no-untyped-def]
+    """The same for hits some[0] .. some[1] - 1."""
+    for hit in range(some[0], some[1]):
+        mirna = _text(mirnas, spans.mirna[hit])
+        transcript = _text(transcripts, spans.transcript[hit])
+        query, reference = _text(queries, hit), _text(references, hit)
+        left = mirna.size - spans.query_end[hit]
+        right = spans.query_begin[hit] - 1
+        first_of_right = query.size - right
+        pads_right = _count_gaps(reference[first_of_right:])
+        end = np.int64(spans.reference_end[hit]) + pads_right
+        sites.site_begin[hit] = spans.reference_begin[hit] + left - _count_gaps(reference[:left])
+        sites.site_end[hit] = end - right
 
-    opposite = np.zeros(9, dtype=np.int64)
-    paired = np.zeros(9, dtype=np.bool_)
-    position = 0
-    for column in range(query.size - 1, -1, -1):
-        tail = column < left or column >= first_of_right
-        here = end + 1  # opposite a gap: as the base before
-        in_reference = tail or reference[column] != _GAP
-        if in_reference:
-            here = end
-            end -= 1
-        if query[column] == _GAP:
-            continue
-        position += 1
-        if position > 8:
-            break
-        opposite[position] = here
-        if in_reference and 1 <= here <= transcript.size:
-            a, b = CODES[mirna[position - 1]], CODES[transcript[here - 1]]
-            paired[position] = a + b == 3 and a < OTHER and b < OTHER
-    sites.seed_class[hit], sites.local_au[hit] = _seed_and_au(
-        opposite, paired, min(position, 8), transcript
-    )
+        opposite = np.zeros(9, dtype=np.int64)
+        paired = np.zeros(9, dtype=np.bool_)
+        position = 0
+        for column in range(query.size - 1, -1, -1):
+            tail = column < left or column >= first_of_right
+            here = end + 1  # opposite a gap: as the base before
+            in_reference = tail or reference[column] != _GAP
+            if in_reference:
+                here = end
+                end -= 1
+            if query[column] == _GAP:
+                continue
+            position += 1
+            if position > 8:
+                break
+            opposite[position] = here
+            if in_reference and 1 <= here <= transcript.size:
+                a, b = CODES[mirna[position - 1]], CODES[transcript[here - 1]]
+                paired[position] = a + b == 3 and a < OTHER and b < OTHER
+        sites.seed_class[hit], sites.local_au[hit] = _seed_and_au(
+            opposite, paired, min(position, 8), transcript
+        )
 
 
 @njit(cache=True, nogil=True)
