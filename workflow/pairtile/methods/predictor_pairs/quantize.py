@@ -1,4 +1,7 @@
-"""From expression values to a few levels: low, high; or low, middle, high; or four of them."""
+"""From expression values to a few levels: low, high; or low, middle, high; or four of them.
+
+The one-dimensional k-means is ours: exact and without random starts, which no library here offers.
+"""
 
 from __future__ import annotations
 

@@ -231,7 +231,8 @@ def _add_third(predictors, a, b, target, exclude, scoring, lists, scratch):  # t
 
     Returns the least key, NO_KEY where no set is admissible.
     """
-    cells, counts, candidate = scratch.cells, scratch.counts, scratch.candidate
+    cells, counts, of_target = scratch.cells, scratch.counts, scratch.of_target
+    candidate, grown, is_offered = scratch.candidate, scratch.grown, scratch.is_offered
     least = NO_KEY
     for third in range(predictors.shape[0]):
         if third in (a, b, exclude):
@@ -239,12 +240,12 @@ def _add_third(predictors, a, b, target, exclude, scoring, lists, scratch):  # t
         position = _grow(a, b, third, candidate)
         if _count_with_third(cells, predictors, third, position, counts) < scoring.min_samples:
             continue
-        mce = mean_conditional_entropy(counts, scoring, scratch.of_target)
+        mce = mean_conditional_entropy(counts, scoring, of_target)
         key = key_of(mce)
         if key < least:
             least = key
-            _grow(a, b, third, scratch.grown)
-        if not scratch.is_offered[third]:
+            _grow(a, b, third, grown)
+        if not is_offered[third]:
             offer(target, lists, key, candidate, mce)
     return least
 

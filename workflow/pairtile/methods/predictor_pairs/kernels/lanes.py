@@ -202,20 +202,23 @@ def score_counted(n_hits, cells, targets, scoring, lanes, counts):  # type: igno
     """
     n_cells = cells.shape[0] * cells.shape[1]
     of_cells, of_target = counts[:n_cells], counts[n_cells]
+    planes, indices, scores = targets.planes, lanes.indices, lanes.scores
     for i in range(n_hits):
-        count_in_cells(cells, targets.planes, lanes.indices[i], of_cells)
-        lanes.scores[i] = mean_conditional_entropy(of_cells, scoring, of_target)
+        count_in_cells(cells, planes, indices[i], of_cells)
+        scores[i] = mean_conditional_entropy(of_cells, scoring, of_target)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def offer_hits(n_hits, candidate, n_cells, targets, lanes, lists):  # type: ignore[no-untyped-def]
     """Offer one set with its scores to the lists of its hits, and lower their limits."""
+    # An array taken out of a tuple is reference-counted: once here, not once for each hit.
     keys, sets, ties, filled = lists.keys, lists.sets, lists.ties, lists.filled
     exclude, max_key = targets.exclude, targets.max_key
+    indices, scores, limits = lanes.indices, lanes.scores, lanes.limits
     end = keys.shape[1] - 1
     for i in range(n_hits):
-        t = lanes.indices[i]
-        mce = lanes.scores[i]
+        t = indices[i]
+        mce = scores[i]
         key = key_of(mce)
         excluded = key > max_key[t]
         for j in range(candidate.shape[0]):
@@ -228,4 +231,4 @@ def offer_hits(n_hits, candidate, n_cells, targets, lanes, lists):  # type: igno
         offer(t, lists, key, candidate, mce)
         if filled[t] > end and keys[t, end] < max_key[t]:
             max_key[t] = keys[t, end]
-            lanes.limits[t] = lanes.limit_scale * limit_bits(max_key[t], n_cells)
+            limits[t] = lanes.limit_scale * limit_bits(max_key[t], n_cells)

@@ -216,7 +216,8 @@ def search_pairs(  # type: ignore[no-untyped-def]
     candidate = np.empty(2, np.int32)
     counts = np.empty((n_cells + 1, n_levels), np.int64)
     unseen_weight = scoring.alpha if scoring.penalty == NO_OBS else 0.0
-    coefficients = tables.coefficients
+    coefficients, hits, indices = tables.coefficients, lanes.hits, lanes.indices
+    looked_up = tables.entropies.shape[0] > 0
 
     for block in range(first_begin, first_end, FIRST_BLOCK):
         block_end = min(block + FIRST_BLOCK, first_end)
@@ -242,10 +243,10 @@ def search_pairs(  # type: ignore[no-untyped-def]
                     n_hits = screen_ternary(pair_counts, here, sizes, coefficients, fixed, lanes)
                 if n_hits == 0:
                     continue
-                collect_hits(lanes.hits, lanes.indices)
+                collect_hits(hits, indices)
                 candidate[0] = first
                 candidate[1] = second
-                if tables.entropies.shape[0] > 0:
+                if looked_up:
                     score_looked_up(n_hits, pair_counts, here, sizes, tables, unseen_weight, lanes)
                 else:
                     score_counted(n_hits, cells, targets, scoring, lanes, counts)
@@ -309,17 +310,18 @@ def search_sets(  # type: ignore[no-untyped-def]
     sizes = np.empty(n_cells, np.int64)
     candidate = np.empty(c, np.int32)
     counts = np.empty((n_cells + 1, n_levels), np.int64)
+    coefficients, hits, indices = tables.coefficients, lanes.hits, lanes.indices
 
     going = first_begin < first_end and first_set(candidate, first_begin, n_predictors)
     while going:
         fill_cells(predictors, candidate, cells, sizes)
         if targets.complete:
             fixed = fixed_parts(sizes, scoring)
-            n_hits = screen_complete(cells, sizes, tables.coefficients, fixed, lanes, work)
+            n_hits = screen_complete(cells, sizes, coefficients, fixed, lanes, work)
         else:
             n_hits = screen_missing(cells, sizes, scoring, lanes, work)
         if n_hits > 0:
-            collect_hits(lanes.hits, lanes.indices)
+            collect_hits(hits, indices)
             score_counted(n_hits, cells, targets, scoring, lanes, counts)
             offer_hits(n_hits, candidate, n_cells, targets, lanes, lists)
         going = next_set(candidate, n_predictors, first_end)
