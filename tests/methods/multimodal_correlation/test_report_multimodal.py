@@ -357,7 +357,7 @@ def test_a_missing_table_is_named_and_a_missing_state_costs_the_scatter_plots(co
 
 def test_tables_of_an_earlier_run_are_not_shown(copy: Path) -> None:
     changed(copy, parameters__annotations=None, parameters__modules=False)
-    found = read_results(copy).modes
+    found = read_results(copy).cached(mode_results)
     assert found is not None
     assert found.networks.empty
     assert found.modules.empty
