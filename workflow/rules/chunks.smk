@@ -14,6 +14,7 @@ checkpoint plan:
         **asks(data_memory(1), data_seconds(20e6)),
     params:
         analysis=analysis_for("plan"),
+        settings=settings_for("plan"),
         version=VERSION,
         backend=CONFIG.backend,
         seed=CONFIG.seed,
@@ -39,6 +40,7 @@ rule null:
         **asks(tiles_memory, tiles_seconds, gpu=gpus, least=60),
     params:
         analysis=analysis_for("score"),
+        settings=settings_for("score"),
     message:
         "{wildcards.analysis}: null distribution"
     script:
@@ -65,6 +67,7 @@ rule chunk:
         **asks(tiles_memory, tiles_seconds, gpu=gpus),
     params:
         analysis=analysis_for("score"),
+        settings=settings_for("score"),
     message:
         "{wildcards.analysis}: {wildcards.stage} {wildcards.chunk}"
     script:
@@ -87,6 +90,7 @@ rule merge_scan:
         **asks(merge_memory, data_seconds(20e6), least=30),
     params:
         analysis=analysis_for("score"),
+        settings=settings_for("score"),
         stage="scan",
         in_storage=DEFAULT_STORAGE,
     message:
@@ -113,6 +117,7 @@ rule merge:
         **asks(merge_memory, data_seconds(20e6), least=30),
     params:
         analysis=analysis_for("score"),
+        settings=settings_for("score"),
         stage="chunks",
         in_storage=DEFAULT_STORAGE,
     message:

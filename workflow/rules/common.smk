@@ -98,6 +98,12 @@ def analysis_for(step):
     return lambda wildcards: CONFIG.analyses[wildcards.analysis].for_step(step)
 
 
+def settings_for(step):
+    """A params function: ``analysis_for`` as text. Snakemake notes only parameters of built-in
+    types, and runs a job again when a noted one changed."""
+    return lambda wildcards: repr(CONFIG.analyses[wildcards.analysis].for_step(step))
+
+
 def preparation_seed(wildcards):
     """The seed, where preparation draws with it; else another seed would prepare again."""
     return CONFIG.seed if CONFIG.analyses[wildcards.analysis].draws_in_prepare else 0

@@ -14,6 +14,7 @@ rule bootstrap:
         **asks(tiles_memory, bootstrap_seconds, least=30, gpu=gpus),
     params:
         analysis=analysis_for("network"),
+        settings=settings_for("network"),
     message:
         "{wildcards.analysis}: bootstraps {wildcards.first} to {wildcards.last}"
     script:
@@ -47,6 +48,7 @@ rule network:
         **asks(network_memory, data_seconds(1e6), least=60, gpu=network_gpus),
     params:
         analysis=analysis_for("network"),
+        settings=settings_for("network"),
     message:
         "{wildcards.analysis}: significance, DPI, network"
     script:
@@ -73,6 +75,7 @@ rule evaluate:
         **asks(data_memory(10), data_seconds(1e6), least=30),
     params:
         analysis=analysis_for("evaluate"),
+        settings=settings_for("evaluate"),
     message:
         "{wildcards.analysis}: compare with the gold standard"
     script:

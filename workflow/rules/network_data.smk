@@ -19,6 +19,7 @@ rule network_data:
         **asks(data_memory(8), data_seconds(10e6), least=60),
     params:
         analysis=analysis_for("network_data"),
+        settings=settings_for("network_data"),
         version=VERSION,
     message:
         "{wildcards.analysis}: read what the network needs"

@@ -16,6 +16,7 @@ rule prepare:
         **asks(data_memory(8), data_seconds(10e6), least=60),
     params:
         analysis=analysis_for("prepare"),
+        settings=settings_for("prepare"),
         seed=preparation_seed,
         version=VERSION,
     message:
@@ -43,6 +44,7 @@ rule check_inputs:
         **asks(data_memory(8), data_seconds(10e6), least=30),
     params:
         analysis=lambda wildcards: CONFIG.analyses[wildcards.analysis].inputs_to_check(),
+        settings=lambda wildcards: repr(CONFIG.analyses[wildcards.analysis].inputs_to_check()),
     message:
         "{wildcards.analysis}: look through what later steps read"
     script:

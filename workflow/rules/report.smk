@@ -13,6 +13,7 @@ rule summary:
         **asks(data_memory(10), data_seconds(1e6)),
     params:
         analysis=lambda wildcards: CONFIG.analyses[wildcards.analysis],
+        settings=lambda wildcards: repr(CONFIG.analyses[wildcards.analysis]),
         seed=CONFIG.seed,
     message:
         "{wildcards.analysis}: summary"

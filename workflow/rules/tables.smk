@@ -30,6 +30,7 @@ for TABLE_RULE, (TABLES, ANALYSES) in table_rules(CONFIG.analyses).items():
             **asks(data_memory(10), data_seconds(1e6), least=60),
         params:
             analysis=analysis_for("tables"),
+            settings=settings_for("tables"),
         message:
             "{wildcards.analysis}: write the tables"
         script:
