@@ -24,6 +24,9 @@ both_backends = pytest.mark.parametrize(
     "backend", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 )
 
+# The reference takes a tenth of a second and more for each string.
+some_or_all = pytest.mark.parametrize("n", [12, pytest.param(40, marks=pytest.mark.complete)])
+
 LINKER = "XXXXXXX"
 
 
@@ -201,18 +204,20 @@ def test_awkward_strings_fold_as_the_reference_says(backend):
 
 
 @both_backends
+@some_or_all
 @pytest.mark.parametrize("letters", ["ACGU", "GC", "GGGCCCAU", "ACGUTacgutNX-K"])
-def test_random_strings_fold_as_the_reference_says(backend, letters):
+def test_random_strings_fold_as_the_reference_says(backend, letters, n):
     tables = turner_1999()
-    strings = random_strings(11, 40, 0, 60, letters)
+    strings = random_strings(11, n, 0, 60, letters)
     energies = DuplexEnergy(choose(backend)).fold(strings)
     assert hundredths(energies) == [fold(text, tables) for text in strings]
 
 
 @both_backends
-def test_duplexes_fold_as_the_reference_says(backend):
+@some_or_all
+def test_duplexes_fold_as_the_reference_says(backend, n):
     tables = turner_1999()
-    strings = duplexes(5, 40)
+    strings = duplexes(5, n)
     energies = DuplexEnergy(choose(backend)).fold(strings)
     assert hundredths(energies) == [fold(text, tables) for text in strings]
 

@@ -216,6 +216,7 @@ def test_awkward_names_stay_text_everywhere(tmp_path: Path) -> None:
     assert "$x_1$" in svg
 
 
+@pytest.mark.complete
 def test_half_a_million_pairs_make_a_small_page(tmp_path: Path) -> None:
     folder = write_mirna_results(
         tmp_path / "demo", n_mirnas=1000, n_transcripts=1000, n_pairs=500_000
