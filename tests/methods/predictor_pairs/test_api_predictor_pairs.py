@@ -53,7 +53,7 @@ def by_the_workflow(
     analysis = Analysis(folder, section, seed=5).pairs().network()
     out = analysis.out
     tables(
-        analysis.section,
+        analysis.model,
         out / "plan.json",
         out / "state",
         out / "items.parquet",

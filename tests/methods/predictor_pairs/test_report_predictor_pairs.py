@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pairtile.errors import StoreError
+from pairtile.methods.predictor_pairs.report_results import predictor_results
 from pairtile.methods.predictor_pairs.report_sections import MAX_ROWS, shown_sets
 from pairtile.report.results import read_results
 from pairtile.runtime.files import read_json, write_json
@@ -220,7 +221,7 @@ def test_a_genome_wide_search_makes_a_page_under_five_megabytes(demo: Path, tmp_
     rows = page.xpath("//*[@id='predictors-table']/tbody/tr")
     assert len(rows) == len(genes) <= MAX_ROWS
     assert "Up to 1 pair for each of 5,188 targets" in part(page, "predictors")
-    assert shown_sets(read_results(out).predictors.sets)["rank"].max() == 1
+    assert shown_sets(read_results(out).cached(predictor_results).sets)["rank"].max() == 1
 
 
 def test_same_input_gives_the_same_bytes(demo: Path) -> None:
