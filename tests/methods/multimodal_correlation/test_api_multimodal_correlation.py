@@ -19,7 +19,6 @@ from pairtile import (
     rmt_threshold,
 )
 from pairtile.methods.multimodal_correlation.figures import pair_scatter
-from pairtile.steps.tables import tables
 from planted_modes import planted, section
 from scipy import stats
 from workflow_runs import Analysis
@@ -48,22 +47,7 @@ def analysis(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table.to_csv(folder / "expression.tsv", sep="\t", index_label="gene")
     annotations.to_csv(folder / "samples.tsv", sep="\t")
     asked = section(annotations="samples.tsv", chunks=2)
-    analysis = Analysis(folder, asked).pairs().network()
-    out = analysis.out
-    tables(
-        analysis.section,
-        out / "plan.json",
-        out / "state",
-        out / "items.parquet",
-        analysis.null_file,
-        out / "pairs.parquet",
-        out / "chunks.npz",
-        out / "network.parquet",
-        out / "scores.npz",
-        out,
-        analysis.record("tables"),
-    )
-    return out
+    return Analysis(folder, asked).pairs().network().tables().out
 
 
 def read(path: Path) -> pd.DataFrame:

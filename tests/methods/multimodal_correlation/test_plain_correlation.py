@@ -366,7 +366,6 @@ def test_settings_without_outliers_differ_from_kinc(shared):
     """The golden strings of samples would tell if outliers were left in."""
     values = expression(shared / "golden/multimodal/inputs/rice300.emx.txt")
     expected = golden(shared, "rice300.none_spearman.cmx.txt.gz")
-    wanted = asked("spearman", min_samples=25, outliers_before=True)
-    without = modes_of(values, dataclasses.replace(wanted, outliers_before=False))
+    without = modes_of(values, asked("spearman", min_samples=25, outliers_before=False))
     n = [expected.get((x, y), (0,))[0] for x, y in zip(without.column, without.row, strict=True)]
     assert (without.n_samples > n).mean() > 0.5
