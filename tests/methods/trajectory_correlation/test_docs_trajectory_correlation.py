@@ -117,6 +117,7 @@ def slow(frames: int, variables: int, time: float, seed: int) -> np.ndarray:
     return lfilter([np.sqrt(1 - phi * phi)], [1, -phi], noise, axis=0)[500:]
 
 
+@pytest.mark.complete
 def test_unrelated_slow_motions_look_correlated_until_time_is_heeded() -> None:
     xyz = slow(1000, 12, 20.0, seed=1)
     upper = np.triu_indices(12, 1)
@@ -139,6 +140,7 @@ def test_unrelated_slow_motions_look_correlated_until_time_is_heeded() -> None:
     assert larger == 6
 
 
+@pytest.mark.complete
 def test_displacements_lose_most_of_what_positions_share() -> None:
     random = np.random.default_rng(0)
     xyz = random.normal(size=(2000, 2, 3))
@@ -201,6 +203,7 @@ def test_repeated_frames_lift_what_nearest_neighbours_find() -> None:
     np.testing.assert_allclose(nats, [-0.02, 1.2, 4.3], atol=0.05)
 
 
+@pytest.mark.complete
 def test_adenylate_kinase_is_what_the_page_says() -> None:
     data = pytest.importorskip("MDAnalysisTests.datafiles")
     found = trajectory_correlation(
