@@ -81,7 +81,7 @@ def test_commands_and_documentation_know_the_method(
     checked = pairtile(with_kendall, "check", str(tmp_path / "config.yaml"))
     assert checked.returncode == 0, checked.stderr
     assert "780 pairs in 6 tiles, 3 chunks" in checked.stdout
-    code = "from pairtile.config.page import readme_text; print(readme_text())"
+    code = "from pairtile.config.describe import readme_text; print(readme_text())"
     page = subprocess.check_output([sys.executable, "-c", code], env=with_kendall, text=True)
     assert "## `method: kendall`" in page
     assert "| `0.5` | Pairs whose tau is at least this" in page

@@ -44,7 +44,9 @@ rule check_inputs:
         **asks(data_memory(8), data_seconds(10e6), least=30),
     params:
         analysis=lambda wildcards: CONFIG.analyses[wildcards.analysis].inputs_to_check(),
-        settings=lambda wildcards: repr(CONFIG.analyses[wildcards.analysis].inputs_to_check()),
+        settings=lambda wildcards: repr(
+            CONFIG.analyses[wildcards.analysis].inputs_to_check()
+        ),
     message:
         "{wildcards.analysis}: look through what later steps read"
     script:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field
 
-from pairtile.config.values import Choice, Form, Text, Whole, listed, refusal
+from pairtile.config.values import Choice, Expected, Integer, Text, listed, refusal
 
 ExportFormat = Literal[
     "tsv", "parquet", "graphml", "gexf", "sif", "cx2", "adjacency", "h5ad", "regulon", "html"
@@ -25,12 +25,12 @@ def _each_once(formats: Any) -> Any:
 ExportList = Annotated[
     tuple[Annotated[ExportFormat, Choice()], ...],
     BeforeValidator(_each_once, json_schema_input_type=list[Annotated[ExportFormat, Choice()]]),
-    Form(f"a list of {listed(get_args(ExportFormat))}"),
+    Expected(f"a list of {listed(get_args(ExportFormat))}"),
 ]
 
 
 OptionalPath = Annotated[str | None, Text("a path", optional=True)]
-Chunks = Annotated[Literal["auto"] | int, Whole(1, 100_000, word="auto")]
+Chunks = Annotated[Literal["auto"] | int, Integer(1, 100_000, word="auto")]
 
 
 def gold_standard_field(more: str = "") -> Any:

@@ -250,6 +250,3 @@ def model_or_false_form(section: type[BaseModel]) -> str:
 
 
 # Old names, until nothing imports them.
-Whole = Integer
-Switch = Boolean
-Form = Expected

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from pairtile.config.models import Analysis, ConfigModel
 from pairtile.config.network import Chunks, ExportList, OptionalPath, chunks_field, export_field
-from pairtile.config.values import Choice, Number, Switch, Text, Whole
+from pairtile.config.values import Boolean, Choice, Integer, Number, Text
 
 TABLES = ("hits.tsv", "hits.parquet", "hits.bed", "hits.gff3", "targets.tsv", "miranda.txt")
 """Result files of this method beside the network."""
@@ -58,21 +58,21 @@ class AlignmentConfig(ConfigModel):
             "may have any length, and long transcripts take longer."
         ),
     )
-    strict: Annotated[bool, Switch()] = Field(
+    strict: Annotated[bool, Boolean()] = Field(
         default=False,
         description=(
             "Demand a perfect seed: miRNA positions 2 to 8 all paired by A-U or G-C, without a "
             "gap (miRanda's `-strict`). That is seed class 8mer or 7mer-m8."
         ),
     )
-    energies: Annotated[bool, Switch()] = Field(
+    energies: Annotated[bool, Boolean()] = Field(
         default=True,
         description=(
             "Compute the free energy of each hit's duplex. `false`: it decides nothing, is empty "
             "in tables, and stands as 0 in `miranda.txt` (miRanda's `-noenergy`); quicker."
         ),
     )
-    trim: Annotated[int | None, Whole(1, MAX_TRIM, optional=True)] = Field(
+    trim: Annotated[int | None, Integer(1, MAX_TRIM, optional=True)] = Field(
         default=None,
         description=(
             "Use only so many letters from the start of each transcript (miRanda's `-trim`). "
@@ -85,14 +85,14 @@ class MirandaTextConfig(ConfigModel):
     """The form of `miranda.txt`, the text that miRanda 3.3a prints, byte for byte (without its
     banner and list of settings)."""
 
-    quiet: Annotated[bool, Switch()] = Field(
+    quiet: Annotated[bool, Boolean()] = Field(
         default=True,
         description=(
             "Write pairs with hits only, as miRanda does with `-quiet`. `false`: a few lines for "
             "each pair scanned (large: one miRNA and one transcript without a hit take 200 bytes)."
         ),
     )
-    keyval: Annotated[bool, Switch()] = Field(
+    keyval: Annotated[bool, Boolean()] = Field(
         default=False,
         description="Write hits in the form key and value, as miRanda does with `-keyval`.",
     )
@@ -102,14 +102,14 @@ class ExtraColumnsConfig(ConfigModel):
     """Columns of the hits' tables that newer tools tell, from ViennaRNA. They decide nothing about
     which sites are hits, and they cost time for each hit."""
 
-    duplex_energy: Annotated[bool, Switch()] = Field(
+    duplex_energy: Annotated[bool, Boolean()] = Field(
         default=False,
         description=(
             "Add the duplex energy by ViennaRNA's current model (RNAduplex: Turner 2004 at 37 °C, "
             "kcal/mol) beside that of miRanda. About 0.3 ms a hit, on one core."
         ),
     )
-    accessibility: Annotated[bool, Switch()] = Field(
+    accessibility: Annotated[bool, Boolean()] = Field(
         default=False,
         description=(
             "Add the probability that the whole aligned site is free of base pairs within its "

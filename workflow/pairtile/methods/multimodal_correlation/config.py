@@ -18,12 +18,12 @@ from pairtile.config.network import (
 )
 from pairtile.config.preprocess import ExpressionAnalysis
 from pairtile.config.values import (
+    Boolean,
     Choice,
-    Form,
+    Expected,
+    Integer,
     Number,
-    Switch,
     Text,
-    Whole,
     listed,
     model_or_false,
     model_or_false_form,
@@ -60,14 +60,14 @@ class MixtureEstimatorConfig(ConfigModel):
             "of the values."
         ),
     )
-    min_clusters: Annotated[int, Whole(1, MAX_CLUSTERS)] = Field(
+    min_clusters: Annotated[int, Integer(1, MAX_CLUSTERS)] = Field(
         default=1,
         description=(
             "Least number of modes to try. 2 and more split every pair, whether or not the data "
             "ask for it."
         ),
     )
-    max_clusters: Annotated[int, Whole(1, MAX_CLUSTERS)] = Field(
+    max_clusters: Annotated[int, Integer(1, MAX_CLUSTERS)] = Field(
         default=5,
         description=(
             "Largest number of modes to try. Each one more makes the search longer; with few "
@@ -81,7 +81,7 @@ class MixtureEstimatorConfig(ConfigModel):
             "apart. `bic`: also modes that overlap. `aic`: splits most, often too much."
         ),
     )
-    min_samples: Annotated[int, Whole(3, 1_000_000)] = Field(
+    min_samples: Annotated[int, Integer(3, 1_000_000)] = Field(
         default=30,
         description=(
             "Least number of samples in a mode, outliers taken away, and of a pair's samples "
@@ -110,20 +110,20 @@ class MixtureEstimatorConfig(ConfigModel):
         default=None,
         description="Leave out samples in which either gene is above this. null: no limit.",
     )
-    outliers_before: Annotated[bool, Switch()] = Field(
+    outliers_before: Annotated[bool, Boolean()] = Field(
         default=True,
         description=(
             "Leave out a pair's outliers before it is split: values of either gene more than 1.5 "
             "interquartile ranges beyond its quartiles."
         ),
     )
-    outliers_after: Annotated[bool, Switch()] = Field(
+    outliers_after: Annotated[bool, Boolean()] = Field(
         default=True,
         description=(
             "Leave out outliers of each mode by the same rule, where the pair has more than one."
         ),
     )
-    restarts: Annotated[int, Whole(1, 100)] = Field(
+    restarts: Annotated[int, Integer(1, 100)] = Field(
         default=3,
         description=(
             "Random starts of each mixture; the best is taken. More find the best split more "
@@ -213,7 +213,7 @@ class ThresholdConfig(ConfigModel):
             "under `compatibility: kinc`."
         ),
     )
-    min_eigenvalues: Annotated[int | None, Whole(50, 100_000, optional=True)] = Field(
+    min_eigenvalues: Annotated[int | None, Integer(50, 100_000, optional=True)] = Field(
         default=None,
         description=(
             "Of `rmt`: the test is made where the matrix has at least so many distinct "
@@ -224,7 +224,7 @@ class ThresholdConfig(ConfigModel):
         default=None,
         description="Of `power_law`: least R² of the straight line on log-log axes; null: 0.8.",
     )
-    min_genes: Annotated[int | None, Whole(10, 100_000, optional=True)] = Field(
+    min_genes: Annotated[int | None, Integer(10, 100_000, optional=True)] = Field(
         default=None,
         description="Of `power_law`: the fit is made where at least so many genes have an edge; "
         "null: 50.",
@@ -295,7 +295,7 @@ class PowerConfig(ConfigModel):
 PowerOrFalse = Annotated[
     Annotated[PowerConfig, Tag("<powerconfig>")] | Annotated[Literal[False], Tag("<false>")],
     model_or_false(PowerConfig),
-    Form(model_or_false_form(PowerConfig)),
+    Expected(model_or_false_form(PowerConfig)),
 ]
 
 
@@ -317,7 +317,7 @@ def _labels(levels: Any) -> Any:
 Labels = Annotated[
     tuple[Annotated[str, Text("a label")], ...] | None,
     BeforeValidator(_labels, json_schema_input_type=list[str | int | float] | None),
-    Form(_LEVELS_FORM),
+    Expected(_LEVELS_FORM),
 ]
 
 
@@ -384,7 +384,7 @@ ConditionList = Annotated[
         _entries,
         json_schema_input_type=list[Annotated[str, Text("a name")] | ConditionConfig] | None,
     ),
-    Form(_CONDITIONS_FORM),
+    Expected(_CONDITIONS_FORM),
 ]
 
 
@@ -424,7 +424,7 @@ class ModulesConfig(ConfigModel):
 ModulesOrFalse = Annotated[
     Annotated[ModulesConfig, Tag("<modulesconfig>")] | Annotated[Literal[False], Tag("<false>")],
     model_or_false(ModulesConfig),
-    Form(model_or_false_form(ModulesConfig)),
+    Expected(model_or_false_form(ModulesConfig)),
 ]
 
 
@@ -483,7 +483,7 @@ class MultimodalCorrelationConfig(ExpressionAnalysis):
     modules: ModulesOrFalse = Field(
         default=ModulesConfig(), description="Groups of genes in the network; `false` turns it off."
     )
-    kinc_text: Annotated[bool, Switch()] = Field(
+    kinc_text: Annotated[bool, Boolean()] = Field(
         default=True,
         description=(
             "Write the network also as the three texts of KINC (`kinc.txt`, `kinc_tidy.txt`, "

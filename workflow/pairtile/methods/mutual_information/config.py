@@ -29,9 +29,9 @@ from pairtile.config.preprocess import ExpressionAnalysis
 from pairtile.config.values import (
     EXPECTED,
     Choice,
-    Form,
+    Expected,
+    Integer,
     Number,
-    Whole,
     listed,
     model_or_false,
     model_or_false_form,
@@ -53,7 +53,7 @@ SUBSAMPLE_FRACTION = 0.632
 class SplineEstimatorConfig(ConfigModel):
     """The B-spline estimator of mutual information (Daub et al. 2004)."""
 
-    bins: Annotated[int, Whole(1, 64)] = Field(
+    bins: Annotated[int, Integer(1, 64)] = Field(
         default=10,
         description=(
             "Bins into which each gene's values are spread. Mutual information is at most "
@@ -61,7 +61,7 @@ class SplineEstimatorConfig(ConfigModel):
             "gave better networks. Many bins on few samples raise the score of every pair alike."
         ),
     )
-    order: Annotated[int, Whole(1, 64, high_text="bins")] = Field(
+    order: Annotated[int, Integer(1, 64, high_text="bins")] = Field(
         default=3,
         description=(
             "Spline order: over how many neighbouring bins one value is spread. 1: each value "
@@ -109,7 +109,7 @@ class PermutationNullConfig(ConfigModel):
     """The null distribution: what the scores of unrelated genes look like."""
 
     permutations: Annotated[
-        Literal["auto"] | int, Whole(100, 1_000_000_000, word="auto", exponent=True)
+        Literal["auto"] | int, Integer(100, 1_000_000_000, word="auto", exponent=True)
     ] = Field(
         default="auto",
         description=(
@@ -263,7 +263,7 @@ class KeepScore(KeepRule):
 class KeepTopEdges(KeepRule):
     """Keep the best so many."""
 
-    top_edges: Annotated[int, Whole(1, 1_000_000_000, exponent=True)] = Field(
+    top_edges: Annotated[int, Integer(1, 1_000_000_000, exponent=True)] = Field(
         description="Keep this many edges, those with the highest `score`."
     )
 
@@ -320,7 +320,7 @@ Keep = Annotated[
         custom_error_message="{expected}",
         custom_error_context={"expected": _KEEP_FORMS, "choices": " ".join([*_KEEP_KEYS, "all"])},
     ),
-    Form(_KEEP_FORMS),
+    Expected(_KEEP_FORMS),
 ]
 
 
@@ -356,7 +356,7 @@ class DpiConfig(ConfigModel):
 DpiOrFalse = Annotated[
     Annotated[DpiConfig, Tag("<dpiconfig>")] | Annotated[Literal[False], Tag("<false>")],
     model_or_false(DpiConfig),
-    Form(model_or_false_form(DpiConfig)),
+    Expected(model_or_false_form(DpiConfig)),
 ]
 
 
@@ -364,7 +364,7 @@ class BootstrapsConfig(ConfigModel):
     """Consensus over networks made from resampled data, as ARACNe-AP does: an edge's support is the
     number of networks that hold it, and only edges with more support than chance are kept."""
 
-    number: Annotated[int, Whole(0, MAX_BOOTSTRAPS)] = Field(
+    number: Annotated[int, Integer(0, MAX_BOOTSTRAPS)] = Field(
         default=0,
         description="How many resampled networks; 0 for none: one network from all samples.",
     )
@@ -427,9 +427,9 @@ BootstrapsOrNumber = Annotated[
     BootstrapsConfig,
     BeforeValidator(
         _number_of_bootstraps,
-        json_schema_input_type=Annotated[int, Whole(0, MAX_BOOTSTRAPS)] | BootstrapsConfig,
+        json_schema_input_type=Annotated[int, Integer(0, MAX_BOOTSTRAPS)] | BootstrapsConfig,
     ),
-    Form(_BOOTSTRAPS_FORMS),
+    Expected(_BOOTSTRAPS_FORMS),
 ]
 
 

@@ -26,7 +26,16 @@ from pairtile.config.network import (
     gold_standard_field,
 )
 from pairtile.config.preprocess import TableAnalysis
-from pairtile.config.values import EXPECTED, Choice, Form, Number, Switch, Whole, listed, refusal
+from pairtile.config.values import (
+    EXPECTED,
+    Boolean,
+    Choice,
+    Expected,
+    Integer,
+    Number,
+    listed,
+    refusal,
+)
 
 Rule = Literal["mean_split", "extreme_split", "quantile", "kmeans", "thresholds"]
 
@@ -62,7 +71,7 @@ def _increasing(thresholds: Any) -> Any:
 Thresholds = Annotated[
     tuple[Annotated[float, Number()], ...] | None,
     BeforeValidator(_increasing, json_schema_input_type=list[Annotated[float, Number()]] | None),
-    Form(_THRESHOLDS_FORM),
+    Expected(_THRESHOLDS_FORM),
 ]
 
 
@@ -71,7 +80,7 @@ class QuantizeConfig(ConfigModel):
     all its observed samples. A gene that never changes has level 0 everywhere; a missing value
     stays missing."""
 
-    levels: Annotated[Literal["auto"] | int, Whole(MIN_LEVELS, MAX_LEVELS, word="auto")] = Field(
+    levels: Annotated[Literal["auto"] | int, Integer(MIN_LEVELS, MAX_LEVELS, word="auto")] = Field(
         default="auto",
         description=(
             "How many levels. `auto`: 3 for an expression table (with `rule: thresholds` one more "
@@ -164,18 +173,18 @@ class PredictorEstimatorConfig(ConfigModel):
             "was seen once: the probability of the level that was seen; the others share the rest."
         ),
     )
-    cardinality: Annotated[int, Whole(1, 3)] = Field(
+    cardinality: Annotated[int, Integer(1, 3)] = Field(
         default=2,
         description=(
             "Predictors in a set. 1: single predictors. 2: pairs; every pair with every target. "
             "3: threes, see `search`; they need many samples (27 combinations of 3 levels)."
         ),
     )
-    top: Annotated[int, Whole(1, 1000)] = Field(
+    top: Annotated[int, Integer(1, 1000)] = Field(
         default=10,
         description="How many sets to report for each target, best first.",
     )
-    self: Annotated[bool, Switch()] = Field(
+    self: Annotated[bool, Boolean()] = Field(
         default=False,
         description=(
             "Whether a target may be among its own predictors (its level one step earlier, with "
@@ -209,7 +218,7 @@ class PredictorNullConfig(ConfigModel):
         ),
     )
     permutations: Annotated[
-        Literal["auto"] | int, Whole(0, 100_000, word="auto", exponent=True)
+        Literal["auto"] | int, Integer(0, 100_000, word="auto", exponent=True)
     ] = Field(
         default="auto",
         description=(
@@ -282,7 +291,7 @@ KeepSets = Annotated[
         custom_error_message="{expected}",
         custom_error_context={"expected": _KEEP_FORMS, "choices": "best p_value fdr"},
     ),
-    Form(_KEEP_FORMS),
+    Expected(_KEEP_FORMS),
 ]
 
 
@@ -314,7 +323,7 @@ class PredictorPairsConfig(TableAnalysis):
     quantize: QuantizeConfig = Field(
         default=QuantizeConfig(), description="How expression values become levels."
     )
-    lag: Annotated[int, Whole(0, 1000)] = Field(
+    lag: Annotated[int, Integer(0, 1000)] = Field(
         default=1,
         description=(
             "Time steps from predictor to target. 1: predictors in one sample, the target in the "

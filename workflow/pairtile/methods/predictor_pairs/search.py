@@ -16,7 +16,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.config.values import Whole
+from pairtile.config.values import Integer
 from pairtile.cpu.bit_planes import bit_planes
 from pairtile.gpu.device import Device, threads
 from pairtile.methods.predictor_pairs.best_sets import (
@@ -54,8 +54,8 @@ MAX_SAMPLES = 1 << 22
 class SearchSettings(PredictorEstimatorConfig):
     """What is searched, and how sets are scored: the section ``estimator``, for levels at hand."""
 
-    levels: Annotated[int, Whole(MIN_LEVELS, MAX_LEVELS)]
-    min_samples: Annotated[int, Whole(1, 1_000_000)] = 1
+    levels: Annotated[int, Integer(MIN_LEVELS, MAX_LEVELS)]
+    min_samples: Annotated[int, Integer(1, 1_000_000)] = 1
     """Sets with fewer samples, all their levels present, are not admissible."""
 
     @property

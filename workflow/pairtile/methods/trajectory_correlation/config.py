@@ -9,7 +9,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from pairtile.config.models import Analysis, Fault
 from pairtile.config.network import Chunks, ExportList, OptionalPath, chunks_field, export_field
-from pairtile.config.values import Choice, Switch, Text, Whole, listed, refusal
+from pairtile.config.values import Boolean, Choice, Integer, Text, listed, refusal
 from pairtile.methods.trajectory_correlation.config_sections import (
     CommunityList,
     ContactsOrFalse,
@@ -165,7 +165,7 @@ class TrajectoryCorrelationConfig(Analysis):
             "correlation), by their names in `items.parquet`. Best with `contacts`."
         ),
     )
-    suboptimal_paths: Annotated[int, Whole(1, 10_000)] = Field(
+    suboptimal_paths: Annotated[int, Integer(1, 10_000)] = Field(
         default=20, description="How many paths to report for each of `paths`, shortest first."
     )
     compare: Annotated[str | None, Text("the name of another analysis", optional=True)] = Field(
@@ -175,11 +175,11 @@ class TrajectoryCorrelationConfig(Analysis):
             "in its other state: adds the difference, this one minus that. null: none."
         ),
     )
-    draw_strongest: Annotated[int, Whole(0, 10_000)] = Field(
+    draw_strongest: Annotated[int, Integer(0, 10_000)] = Field(
         default=50,
         description="How many of the strongest edges the PyMOL and VMD scripts draw.",
     )
-    g_correlation_text: Annotated[bool, Switch()] = Field(
+    g_correlation_text: Annotated[bool, Boolean()] = Field(
         default=False,
         description="Write the matrix of correlations also as the text that g_correlation writes.",
     )

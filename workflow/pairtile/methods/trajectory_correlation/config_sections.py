@@ -21,13 +21,13 @@ from pydantic_core import CoreSchema, core_schema
 from pairtile.config.models import ConfigModel
 from pairtile.config.values import (
     EXPECTED,
+    Boolean,
     Choice,
-    Form,
+    Expected,
+    Integer,
     Number,
-    Switch,
     Text,
     Value,
-    Whole,
     listed,
     model_or_false,
     model_or_false_form,
@@ -56,7 +56,7 @@ class SelectionOrFalse(Value):
 
 
 @dataclass(frozen=True)
-class FrameNumber(Whole):
+class FrameNumber(Integer):
     """A frame; negative counts from the end. ``optional``: null means the end."""
 
     def allowed(self, annotation: Any) -> str:
@@ -133,25 +133,27 @@ def _domains(value: Any) -> Any:
 TrajectoryList = Annotated[
     tuple[str | tuple[str, ...], ...],
     BeforeValidator(_runs, json_schema_input_type=str | list[str | list[str]]),
-    Form(_RUNS),
+    Expected(_RUNS),
 ]
 FileList = Annotated[
-    tuple[str, ...], BeforeValidator(_files, json_schema_input_type=str | list[str]), Form(_FILES)
+    tuple[str, ...],
+    BeforeValidator(_files, json_schema_input_type=str | list[str]),
+    Expected(_FILES),
 ]
 DihedralList = Annotated[
     tuple[DihedralName, ...],
     BeforeValidator(_dihedrals, json_schema_input_type=list[DihedralName]),
-    Form(f"a list of {', '.join(DIHEDRALS)}"),
+    Expected(f"a list of {', '.join(DIHEDRALS)}"),
 ]
 DistanceMap = Annotated[
     dict[str, tuple[str, str]],
     BeforeValidator(_distances, json_schema_input_type=dict[str, tuple[str, str]]),
-    Form("a mapping of NAME: [selection, selection]"),
+    Expected("a mapping of NAME: [selection, selection]"),
 ]
 DomainMap = Annotated[
     dict[str, str],
     BeforeValidator(_domains, json_schema_input_type=dict[str, str]),
-    Form("a mapping of NAME: selection"),
+    Expected("a mapping of NAME: selection"),
 ]
 
 
@@ -174,7 +176,7 @@ class FramesConfig(ConfigModel):
     stop: Annotated[int | None, FrameNumber(-_MAX_FRAME, _MAX_FRAME, optional=True)] = Field(
         default=None, description="The frame before which to stop; null: go to the end."
     )
-    step: Annotated[int, Whole(1, 1_000_000)] = Field(
+    step: Annotated[int, Integer(1, 1_000_000)] = Field(
         default=1, description="Use every so many frames. Nearby frames add little; they cost time."
     )
 
@@ -188,7 +190,7 @@ class SeriesTableConfig(ConfigModel):
     """How tables of time series are read: text with one frame a line (tabs, commas or blanks;
     `.gz`; GROMACS `.xvg`; PLUMED `COLVAR`), or NumPy `.npy`."""
 
-    dimensions: Annotated[int, Whole(1, 3)] = Field(
+    dimensions: Annotated[int, Integer(1, 3)] = Field(
         default=1,
         description=(
             "Columns of a variable: 1, or 2 or 3 columns in a row that belong together, such as x, "
@@ -252,14 +254,14 @@ class MotionEstimatorConfig(ConfigModel):
             "at 360 degrees."
         ),
     )
-    neighbours: Annotated[int, Whole(1, 64)] = Field(
+    neighbours: Annotated[int, Integer(1, 64)] = Field(
         default=6,
         description=(
             "Of `ksg`: which nearest neighbour measures the density. Fewer follow finer detail "
             "and scatter more. Usual: 3 to 7."
         ),
     )
-    variant: Annotated[int, Whole(1, 2)] = Field(
+    variant: Annotated[int, Integer(1, 2)] = Field(
         default=1,
         description="Of `ksg`: the first or the second estimator of Kraskov et al.",
     )
@@ -278,7 +280,7 @@ class MotionEstimatorConfig(ConfigModel):
             "deviation (`std`; no longer independent of how the system is turned)."
         ),
     )
-    theiler: Annotated[Literal["auto"] | int, Whole(0, 1_000_000, word="auto")] = Field(
+    theiler: Annotated[Literal["auto"] | int, Integer(0, 1_000_000, word="auto")] = Field(
         default="auto",
         description=(
             "Of `ksg`: frames nearer in time than this are no neighbours, because successive "
@@ -286,18 +288,18 @@ class MotionEstimatorConfig(ConfigModel):
             "correlation time. 0: all frames count."
         ),
     )
-    corrected: Annotated[bool, Switch()] = Field(
+    corrected: Annotated[bool, Boolean()] = Field(
         default=False,
         description=(
             "Of `gaussian`: take away the bias of few frames (exact for independent frames): "
             "about 0.05 nats for two atoms and 100 frames."
         ),
     )
-    bins: Annotated[Literal["auto"] | int, Whole(2, 64, word="auto")] = Field(
+    bins: Annotated[Literal["auto"] | int, Integer(2, 64, word="auto")] = Field(
         default="auto",
         description="Of `bspline` and `dihedral`: bins of a variable. `auto`: 10, for angles 12.",
     )
-    order: Annotated[int, Whole(1, 10, high_text="bins")] = Field(
+    order: Annotated[int, Integer(1, 10, high_text="bins")] = Field(
         default=3,
         description="Of `bspline` and `dihedral`: spline order. 1: plain histogram; 3: usual.",
     )
@@ -308,7 +310,7 @@ class MotionEstimatorConfig(ConfigModel):
             "outliers do no harm, or are taken as they are, from the least to the greatest."
         ),
     )
-    surrogates: Annotated[int, Whole(0, 10_000)] = Field(
+    surrogates: Annotated[int, Integer(0, 10_000)] = Field(
         default=20,
         description=(
             "How many times one motion of each pair is shifted in time (the end comes back in at "
@@ -424,7 +426,7 @@ class KeepMotionCorrelationConfig(KeepMotionConfig):
 class KeepMotionTopEdgesConfig(KeepMotionConfig):
     """Keep the best so many."""
 
-    top_edges: Annotated[int, Whole(1, 1_000_000_000, exponent=True)] = Field(
+    top_edges: Annotated[int, Integer(1, 1_000_000_000, exponent=True)] = Field(
         description="Keep this many pairs, those of the strongest correlation."
     )
 
@@ -464,7 +466,7 @@ KeepMotion = Annotated[
             "choices": " ".join(["auto", *_KEEP_KEYS, "all"]),
         },
     ),
-    Form(_KEEP_FORMS),
+    Expected(_KEEP_FORMS),
 ]
 
 
@@ -484,7 +486,7 @@ class ContactsConfig(ConfigModel):
 ContactsOrFalse = Annotated[
     Annotated[ContactsConfig, Tag("<contactsconfig>")] | Annotated[Literal[False], Tag("<false>")],
     model_or_false(ContactsConfig),
-    Form(model_or_false_form(ContactsConfig)),
+    Expected(model_or_false_form(ContactsConfig)),
 ]
 
 CommunityMethod = Literal["leiden", "girvan_newman"]
@@ -501,7 +503,7 @@ def _methods(value: Any) -> Any:
 CommunityList = Annotated[
     tuple[Annotated[CommunityMethod, Choice()], ...],
     BeforeValidator(_methods, json_schema_input_type=list[Annotated[CommunityMethod, Choice()]]),
-    Form("a list of leiden and girvan_newman, or [] for none"),
+    Expected("a list of leiden and girvan_newman, or [] for none"),
 ]
 
 
@@ -521,5 +523,5 @@ def _ends(value: Any) -> Any:
 PathEnds = Annotated[
     tuple[tuple[str, str], ...],
     BeforeValidator(_ends, json_schema_input_type=list[tuple[str, str]]),
-    Form("a list of [from, to], two names of residues each"),
+    Expected("a list of [from, to], two names of residues each"),
 ]
