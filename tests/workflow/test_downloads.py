@@ -38,7 +38,7 @@ def sha256(content: bytes) -> str:
 
 
 RIGHT = sha256(CONTENT)
-WRONG = "sha256:" + "0" * 64
+WRONG = sha256(b"another file")
 
 
 @dataclass

@@ -27,7 +27,7 @@ given = SimpleNamespace(
     threads=1, log=[str(here / "job.log")], resources=SimpleNamespace(), output=[str(target)]
 )
 with job(given):
-    from pairtile import tiles
+    from pairtile.engine import tiles
     from small_analyses import ANALYSES, cut_small
     from workflow_runs import Analysis
     cut_small()

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pairtile.api.settings import analysis_config
 from pairtile.method import get_method
 from pairtile.runtime import host_memory
 from pairtile.runtime.host_memory import free_host_bytes
@@ -140,17 +141,18 @@ def test_there_are_no_requests_before_there_is_a_plan_and_new_ones_with_a_new_pl
 
 
 def test_memory_grows_with_the_state_the_tile_and_the_threads() -> None:
-    method = get_method("mutual_information").estimator_class
+    method = get_method("mutual_information")
 
     def asked(genes: int, samples: int, backend: str = "cpu", threads: int = 1, **more: Any) -> int:
-        section = {
-            "estimator": {"bins": more.get("bins", 10), "order": 3},
-            "null": {"permutations": more.get("permutations", "auto")},
-            "keep": {"p_value": 1e-5},
-        }
+        config = analysis_config(
+            method.config_model,
+            estimator={"bins": more.get("bins", 10), "order": 3},
+            null={"permutations": more.get("permutations", "auto")},
+            keep={"p_value": 1e-5},
+        )
         z = np.broadcast_to(np.zeros(1), (genes, samples))
         state = {"z": z, "entropy_bits": np.ones(genes), "regulators": np.zeros(0, np.int32)}
-        return method.memory_bytes(section, state, backend, threads)
+        return method.estimator_class.memory_bytes(config, state, backend, threads)
 
     assert asked(100, 100) < 2 * GIB
     assert asked(20_000, 1000) > asked(10_000, 1000) + 3 * 8 * 10_000 * 1000

@@ -188,14 +188,14 @@ def test_no_source_reads_pickles_or_runs_text(path: Path) -> None:
         if name in {"np.save", "np.savez", "np.savez_compressed", "np.lib.format.write_array"}:
             assert keywords.get("allow_pickle") == "False", ast.unparse(call)
         if name == "yaml.load":
-            assert keywords.get("Loader") == "Loader"  # yaml_file's own, made of SafeLoader
+            assert keywords.get("Loader") == "Loader"  # the module's own, made of SafeLoader
         assert name not in {"yaml.unsafe_load", "yaml.full_load", "yaml.load_all"}
 
 
 def test_the_one_loader_of_yaml_is_a_safe_one() -> None:
     users = [path.name for path in SOURCES if "yaml.load" in path.read_text(encoding="utf-8")]
-    assert users == ["yaml_file.py"]
-    text = (ROOT / "workflow/pairtile/config/yaml_file.py").read_text(encoding="utf-8")
+    assert users == ["load.py"]
+    text = (ROOT / "workflow/pairtile/config/load.py").read_text(encoding="utf-8")
     assert "class Loader(yaml.SafeLoader):" in text
 
 

@@ -25,6 +25,7 @@ from .methods.multimodal_correlation.api import (
 from .methods.multimodal_correlation.api import rmt_threshold as rmt_threshold
 from .methods.multimodal_correlation.thresholds import Threshold as Threshold
 from .methods.multimodal_correlation.thresholds import correlation_power as correlation_power
+from .methods.mutual_information.api import PermutationNull as PermutationNull
 from .methods.mutual_information.api import mutual_information as mutual_information
 from .methods.mutual_information.api import permutation_null as permutation_null
 from .methods.mutual_information.api_network import clr as clr

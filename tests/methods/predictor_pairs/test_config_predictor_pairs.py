@@ -95,7 +95,7 @@ def test_defaults_in_the_schema_are_those_that_load() -> None:
 
 
 def test_the_key_self_is_self_everywhere() -> None:
-    keys = json_schema()["$defs"]["PredictorSearch"]["properties"]
+    keys = json_schema()["$defs"]["PredictorEstimatorConfig"]["properties"]
     assert keys["self"]["default"] is False
     assert resolved(estimator={"self": True})["estimator"]["self"] is True
     assert config(estimator={"self": True}).analyses["net"].estimator.self is True
@@ -135,10 +135,10 @@ def test_input_files_are_all_that_the_section_names() -> None:
 
 def test_preparation_does_not_run_again_for_what_it_does_not_use() -> None:
     section = config().analyses["net"]
-    prepared = set(section.for_step("prepare"))
+    prepared = set(vars(section.for_step("prepare")))
     assert prepared.isdisjoint({"keep", "gold_standard", "chunks", "export"})
     assert {"expression", "levels", "quantize", "lag", "series", "targets"} <= prepared
-    assert "keep" in section.for_step("network")
+    assert "keep" in vars(section.for_step("network"))
 
 
 BAD_KEYS: list[tuple[dict[str, Any], str]] = [

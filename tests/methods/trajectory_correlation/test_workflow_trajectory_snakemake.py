@@ -67,7 +67,7 @@ def test_other_contacts_read_the_frames_again_and_score_nothing(tmp_path: Path) 
     write_config(tmp_path, {"net": adenylate_kinase(**small, contacts=strict)})
     first = run(tmp_path)
     assert first.code == 0, first.text
-    assert "contacts" in first.rules
+    assert "network_data" in first.rules
     out = tmp_path / "results/net"
     assert run(tmp_path, "-n").done_before
     scored = [out / name for name in ("items.parquet", "state/state.json", "pairs.parquet")]
@@ -79,18 +79,18 @@ def test_other_contacts_read_the_frames_again_and_score_nothing(tmp_path: Path) 
     write_config(tmp_path, {"net": adenylate_kinase(**small, contacts=loose)})
     second = run(tmp_path)
     assert second.code == 0, second.text
-    assert second.rules == follow | {"contacts"}
+    assert second.rules == follow | {"network_data"}
     assert {path: path.stat().st_mtime_ns for path in scored} == before
     assert (out / "network.tsv").read_bytes() != edges
     fresh = tmp_path / "fresh"
     expected = Analysis(fresh, adenylate_kinase(**small, contacts=loose)).all().out
     tables = ("matrices.npz", "residues.tsv", "communities.tsv", "structure.pdb", "structure.pml")
-    for name in ("contacts.npz", "pairs.parquet", "network.tsv", "network.parquet", *tables):
+    for name in ("network_data.npz", "pairs.parquet", "network.tsv", "network.parquet", *tables):
         assert (out / name).read_bytes() == (expected / name).read_bytes(), name
     summary = read_json(out / "summary.json")
     assert summary["counts"]["contacts"] == summary["counts"]["pairs_candidates"]
     assert summary["counts"] == read_json(expected / "summary.json")["counts"]
-    assert summary["steps"]["contacts"]["seconds"] > 0
+    assert summary["steps"]["network_data"]["seconds"] > 0
 
     write_config(tmp_path, {"net": adenylate_kinase(**small)})
     assert run(tmp_path, "-n").rules == follow
@@ -110,7 +110,7 @@ def test_positions_that_contacts_cannot_use_end_the_run_before_the_scores(tmp_pa
     out = tmp_path / "results/net"
     assert (out / "items.parquet").exists()
     assert not (out / "plan.json").exists()
-    assert not (out / "contacts.npz").exists()
+    assert not (out / "network_data.npz").exists()
     assert not temporary_files(out)
 
 
@@ -124,7 +124,7 @@ def test_a_lost_chunk_is_computed_again_and_nothing_else(tmp_path: Path) -> None
     write_config(tmp_path, {"net": changes})
     first = run(tmp_path)
     assert first.code == 0, first.text
-    assert "contacts" not in first.rules
+    assert "network_data" not in first.rules
     out = tmp_path / "results/net"
     chunks = sorted((out / "chunks").glob("*.parquet"))
     assert len(chunks) == 3
