@@ -28,11 +28,13 @@ given = SimpleNamespace(
 )
 with job(given):
     from pairtile.engine import tiles
+    from pairtile.method import get_method
     from small_analyses import ANALYSES, cut_small
     from workflow_runs import Analysis
     cut_small()
     tiles.TILE_EDGE = {edge}
     analysis = Analysis(here, ANALYSES[{name!r}][1])
+    get_method(analysis.model.method).estimator_class  # imported before its memory is counted
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used, resource.RLIM_INFINITY))
     ballast = []  # what the process already has, but does not use, is no room
