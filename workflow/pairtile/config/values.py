@@ -247,6 +247,3 @@ def model_or_false(section: type[BaseModel]) -> Discriminator:
 def model_or_false_form(section: type[BaseModel]) -> str:
     """What is allowed, in words."""
     return f"false, or a mapping with keys {listed(tuple(section.model_fields), 'and')}"
-
-
-# Old names, until nothing imports them.

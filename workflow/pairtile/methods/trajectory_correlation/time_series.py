@@ -345,7 +345,7 @@ class SeriesFile:
     ------
     StoreError
         If the disk has no room for it: asked for at once, for a full disk would otherwise end the
-        process without a word.
+        process without a message.
     """
 
     def __init__(self, path: Path, shape: tuple[int, int, int], dtype: np.dtype) -> None:
