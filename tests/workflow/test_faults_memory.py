@@ -35,6 +35,9 @@ with job(given):
     tiles.TILE_EDGE = {edge}
     analysis = Analysis(here, ANALYSES[{name!r}][1])
     get_method(analysis.model.method).estimator_class  # imported before its memory is counted
+    if {compute_first}:  # nothing is left to import or to compile
+        analysis.compute("chunks", [{chunk!r}])
+        target.unlink()
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used, resource.RLIM_INFINITY))
     ballast = []  # what the process already has, but does not use, is no room
@@ -55,11 +58,19 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(place, name, edge)
 
 
-def with_room(folder: Path, name: str, chunk: str, room: int) -> tuple[int, str]:
+def with_room(
+    folder: Path, name: str, chunk: str, room: int, compute_first: bool
+) -> tuple[int, str]:
     """Compute a chunk in a process that may take so many bytes more; its code, its words."""
     path = [str(ROOT / "workflow"), str(ROOT / "tests/support")]
     code = LIMITED.format(
-        path=path, folder=str(folder), name=name, chunk=chunk, room=room, edge=tiles.TILE_EDGE
+        path=path,
+        folder=str(folder),
+        name=name,
+        chunk=chunk,
+        room=room,
+        edge=tiles.TILE_EDGE,
+        compute_first=compute_first,
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=250, check=False
@@ -67,7 +78,9 @@ def with_room(folder: Path, name: str, chunk: str, room: int) -> tuple[int, str]
     return done.returncode, done.stderr
 
 
-def try_rooms(tmp_path: Path, name: str, rooms: list[int]) -> tuple[int, int]:
+def try_rooms(
+    tmp_path: Path, name: str, rooms: list[int], compute_first: bool = False
+) -> tuple[int, int]:
     """Returns how many rooms were too small, and how often that was said in our own words."""
     write, section = ANALYSES[name]
     write(tmp_path)
@@ -78,7 +91,7 @@ def try_rooms(tmp_path: Path, name: str, rooms: list[int]) -> tuple[int, int]:
     failures = named = 0
     for room in rooms:
         target.unlink()
-        code, said = with_room(tmp_path, name, chunk, room)
+        code, said = with_room(tmp_path, name, chunk, room, compute_first)
         if code == 0:
             analysis.merge()
             assert (analysis.out / "pairs.parquet").read_bytes() == expected
@@ -99,11 +112,11 @@ def try_rooms(tmp_path: Path, name: str, rooms: list[int]) -> tuple[int, int]:
 def test_a_chunk_without_memory_says_so_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tiles, "TILE_EDGE", 512)  # its scores alone take twice the room
+    monkeypatch.setattr(tiles, "TILE_EDGE", 2048)  # its scores alone take twice the room
     section = ANALYSES["mutual_information"][1]
-    large = (lambda folder: write_data(folder, genes=600, samples=40), section)
+    large = (lambda folder: write_data(folder, genes=2048, samples=20), section)
     monkeypatch.setitem(ANALYSES, "mutual_information", large)
-    assert try_rooms(tmp_path, "mutual_information", [MIB]) == (1, 1)
+    assert try_rooms(tmp_path, "mutual_information", [16 * MIB], compute_first=True) == (1, 1)
 
 
 @pytest.mark.faults
