@@ -27,7 +27,9 @@ DEFAULTS: dict[str, Any] = {
         "normalize": "none",
         "min_samples": 20,
         "drop_constant": False,
+        "regress_out": [],
     },
+    "samples": dict.fromkeys(("annotations", "series", "time", "batch", "replicate")),
     "regulators": None,
     "gold_standard": None,
     "estimator": {

@@ -13,7 +13,7 @@ ExportFormat = Literal[
 ]
 
 
-def _each_once(formats: Any) -> Any:
+def each_once(formats: Any) -> Any:
     if not isinstance(formats, list | tuple):
         raise refusal("a list of formats, such as [tsv, graphml]")
     repeated = [name for n, name in enumerate(formats) if name in formats[:n]]
@@ -24,7 +24,7 @@ def _each_once(formats: Any) -> Any:
 
 ExportList = Annotated[
     tuple[Annotated[ExportFormat, Choice()], ...],
-    BeforeValidator(_each_once, json_schema_input_type=list[Annotated[ExportFormat, Choice()]]),
+    BeforeValidator(each_once, json_schema_input_type=list[Annotated[ExportFormat, Choice()]]),
     Expected(f"a list of {listed(get_args(ExportFormat))}"),
 ]
 

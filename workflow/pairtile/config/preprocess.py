@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from pairtile.config.models import Analysis, ConfigModel
-from pairtile.config.values import Boolean, Choice, Integer, Number, Text, refusal
+from pairtile.config.network import each_once
+from pairtile.config.samples import OptionalSamples, SamplesConfig
+from pairtile.config.values import Boolean, Choice, Expected, Integer, Number, Text, refusal
 
 Normalization = Literal["none", "quantile", "cpm", "median_ratio", "zscore"]
 Orientation = Literal["genes_in_rows", "samples_in_rows"]
+
+Columns = Annotated[
+    tuple[Annotated[str, Text("the name of a column")], ...],
+    BeforeValidator(
+        each_once, json_schema_input_type=list[Annotated[str, Text("the name of a column")]]
+    ),
+    Expected("a list of columns of samples.annotations"),
+]
 
 
 class Preprocess(ConfigModel):
@@ -63,6 +73,14 @@ class Preprocess(ConfigModel):
             "with every gene and are counted in `summary.json`. `true` leaves them out."
         ),
     )
+    regress_out: Columns = Field(
+        default=(),
+        description=(
+            "Columns of `samples.annotations` (batch, sex, age) whose additive effects are removed "
+            "from every gene by least squares, after log2 and normalisation: labels as groups, "
+            "numbers as straight lines. Each gene keeps its mean."
+        ),
+    )
 
 
 class TableAnalysis(Analysis):
@@ -87,6 +105,13 @@ class TableAnalysis(Analysis):
             "matrix `X`. Only for `.h5ad` files."
         ),
     )
+    samples: OptionalSamples = Field(
+        default=SamplesConfig(),
+        description=(
+            "What is known of the samples: time courses, batches, technical replicates; null: "
+            "each sample stands for itself."
+        ),
+    )
     preprocess: Preprocess = Field(
         default=Preprocess(),
         description="How expression values are cleaned before genes are paired.",
@@ -98,6 +123,18 @@ class TableAnalysis(Analysis):
     def table_path(self) -> str | None:
         """The table that ``orientation`` and ``layer`` speak of."""
         return self.expression
+
+    def input_files(self) -> dict[str, str]:
+        found = super().input_files()
+        if self.samples.annotations is not None:
+            found["samples.annotations"] = self.samples.annotations
+        return found
+
+    @model_validator(mode="after")
+    def _regress_out_has_a_table(self) -> Self:
+        if self.preprocess.regress_out and self.samples.annotations is None:
+            raise refusal("no columns, or a table under samples.annotations", key="preprocess")
+        return self
 
     @model_validator(mode="after")
     def _layer_fits_the_format(self) -> Self:

@@ -19,6 +19,7 @@ from pairtile.preprocess.normalize import (
     quantile_normalize,
     zscore,
 )
+from pairtile.preprocess.samples import SampleDesign, remove_effects
 from pairtile.preprocess.statistics import row_statistics
 
 MIN_GENES = 2
@@ -47,7 +48,10 @@ class Prepared:
 
 
 def prepare_expression(
-    expression: Expression, settings: Preprocess | None = None, overwrite: bool = False
+    expression: Expression,
+    settings: Preprocess | None = None,
+    overwrite: bool = False,
+    design: SampleDesign | None = None,
 ) -> Prepared:
     """Prepare a table as the configuration's `preprocess` section asks.
 
@@ -57,7 +61,8 @@ def prepare_expression(
     In this order: ``cpm`` or ``median_ratio`` on the raw values of all genes; log2, with zeros to
     missing unless a pseudocount is added; genes observed in fewer than ``min_samples`` samples
     dropped; ``quantile`` or ``zscore`` on what is left; constant genes dropped if asked for
-    (those that are constant before or after that normalisation).
+    (those that are constant before or after that normalisation); the effects of the covariates of
+    ``design`` removed (``regress_out``).
 
     ``log2: auto`` applies the logarithm where GEO2R's rule says that values are raw
     (``logarithm.measure_scale``) and none is negative. ``cpm`` and ``median_ratio`` need raw
@@ -94,16 +99,24 @@ def prepare_expression(
     account.record(np.arange(n_genes), row_statistics(values))
     account.drop(np.flatnonzero(account.n_observed < chosen.min_samples), TOO_FEW)
     values = _normalize_log(values, chosen, account)
+    if design is not None and design.covariates.size:
+        remove_effects(values, design.covariates)
+        columns = ", ".join(chosen.regress_out)
+        account.notes.append(f"Additive effects were removed from every gene: {columns}.")
     kept = np.flatnonzero(account.reason == "")
     _check_left(kept.size, expression, chosen, account)
     _warn_of_samples(values, expression, account)
     genes = [expression.genes[k] for k in kept]
+    counts = _counts(values, account, n_samples)
+    if design is not None:
+        counts |= design.counts
+        account.notes[:0] = design.notes
     return Prepared(
         values=values,
         genes=genes,
         samples=list(expression.samples),
         items=items_table(expression.genes, account),
-        counts=_counts(values, account, n_samples),
+        counts=counts,
         warnings=account.warnings,
         notes=[*expression.notes, *account.notes],
         parameters={**chosen.model_dump(), "log2": log2, "log2_requested": chosen.log2},

@@ -31,7 +31,6 @@ from pairtile.engine.estimator import (
 from pairtile.engine.selection import Selection
 from pairtile.engine.tiles import TILE_EDGE, PairSpace, Tile
 from pairtile.errors import InputError
-from pairtile.io.expression import read_expression
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
 from pairtile.methods.multimodal_correlation.mixtures import (
     Modes,
@@ -45,6 +44,7 @@ from pairtile.methods.multimodal_correlation.network import (
 from pairtile.methods.multimodal_correlation.plain_correlation import PlainCorrelation
 from pairtile.methods.multimodal_correlation.tables import write_tables
 from pairtile.preprocess.expression import Prepared, prepare_expression
+from pairtile.preprocess.samples import read_arranged
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,11 +82,11 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
     def prepare(
         cls, config: MultimodalCorrelationConfig, seed: int, scratch: Path | None = None
     ) -> PreparedInput:
-        expression = read_expression(config.expression, config.orientation, config.layer)
-        prepared = prepare_expression(expression, config.preprocess, overwrite=True)
+        expression, design = read_arranged(config)
+        prepared = prepare_expression(expression, config.preprocess, True, design)
         return PreparedInput(
             prepared.items,
-            state_of(prepared),
+            state_of(prepared) | design.state,
             dict(prepared.counts),
             list(prepared.notes),
             list(prepared.warnings),

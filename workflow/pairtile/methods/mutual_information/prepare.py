@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.engine.estimator import PreparedInput
-from pairtile.io.expression import read_expression
 from pairtile.io.regulators import match_regulators, read_regulators
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.null import entropy_classes
 from pairtile.preprocess.expression import prepare_expression
+from pairtile.preprocess.samples import read_arranged
 from pairtile.splines.scorer import SplineSettings
 from pairtile.splines.values import marginal_entropies, scaled
 
@@ -23,8 +23,8 @@ def spline_state(config: MutualInformationConfig) -> PreparedInput:
     The arrays of the state are those of ``MutualInformation``. Raises InputError as
     ``read_expression``, ``prepare_expression`` and ``read_regulators`` do.
     """
-    expression = read_expression(config.expression, config.orientation, config.layer)
-    prepared = prepare_expression(expression, config.preprocess, overwrite=True)
+    expression, design = read_arranged(config)
+    prepared = prepare_expression(expression, config.preprocess, True, design)
     notes = list(prepared.notes)
     warnings = list(prepared.warnings)
     counts = dict(prepared.counts)
@@ -52,6 +52,7 @@ def spline_state(config: MutualInformationConfig) -> PreparedInput:
             "transform: rank makes them alike where ties are few."
         )
     state: dict[str, NDArray[Any]] = {"z": z, "entropy_bits": entropy, "regulators": regulators}
+    state |= design.state
     parameters = {"preprocess": prepared.parameters}
     return PreparedInput(items, state, counts, notes, warnings, parameters)
 

@@ -196,7 +196,8 @@ def predictor_pairs(
     given = PredictorInput(
         expression_or_levels(table, expression, config.quantize),
         series_of_samples(series, table),
-        **listed,
+        regulators=listed["regulators"],
+        targets=listed["targets"],
     )
     prepared = prepare_predictor_input(config, given)
     ready = search_input(config, prepared, int(seed))

@@ -427,6 +427,15 @@ class PredictorPairsConfig(TableAnalysis):
         return self
 
     @model_validator(mode="after")
+    def _samples_stated_once(self) -> Self:
+        if self.samples.annotations is not None:
+            if self.levels is not None:
+                raise refusal("null beside levels (name their series under series)", key="samples")
+            if self.series is not None and self.samples.series is not None:
+                raise refusal("null beside samples.series (one of them, not both)", key="series")
+        return self
+
+    @model_validator(mode="after")
     def _keep_has_p_values(self) -> Self:
         if self.keep != "best" and self.null.permutations == 0:
             raise refusal("best under null.permutations: 0 (no p-values)", key="keep")

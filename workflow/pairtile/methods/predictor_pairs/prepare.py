@@ -19,7 +19,6 @@ from pairtile.methods.predictor_pairs.read_input import (
     MISSING_LEVEL,
     Levels,
     PredictorInput,
-    Series,
     read_predictor_input,
 )
 from pairtile.preprocess.expression import Prepared, prepare_expression
@@ -107,9 +106,9 @@ def prepare_predictor_input(
     ConfigError
         For settings that are not allowed.
     """
-    prepared, levels, n_levels = _levels(config, given.table)
+    prepared, levels, n_levels = _levels(config, given)
     account = _Account(prepared)
-    series = _series(config, prepared, given.series, account)
+    series = _series(config, prepared, given, account)
     found = _transitions(config, series, account)
     predictors = account.chosen("regulators", given.regulators, config.regulators)
     targets = account.chosen("targets", given.targets, config.targets)
@@ -140,13 +139,14 @@ def prepare_predictor_input(
 
 
 def _levels(
-    config: PredictorPairsConfig, table: Expression | Prepared | Levels
+    config: PredictorPairsConfig, given: PredictorInput
 ) -> tuple[Prepared, NDArray[np.int8], int]:
     """The kept genes' values, and their levels."""
+    table = given.table
     if not isinstance(table, Levels):
         prepared = table
         if isinstance(prepared, Expression):
-            prepared = prepare_expression(prepared, config.preprocess)
+            prepared = prepare_expression(prepared, config.preprocess, design=given.design)
         return (
             prepared,
             quantize(prepared.values, config.quantize),
@@ -174,11 +174,14 @@ def _filter_levels(table: Levels, preprocess: Preprocess) -> Prepared:
 
 
 def _series(
-    config: PredictorPairsConfig, prepared: Prepared, series: Series | None, account: _Account
+    config: PredictorPairsConfig, prepared: Prepared, given: PredictorInput, account: _Account
 ) -> NDArray[np.int32]:
     """The time series of each sample."""
-    n_samples = len(prepared.samples)
+    n_samples, series = len(prepared.samples), given.series
     if series is None:
+        if given.design is not None and given.design.series.size:
+            account.counts["series"] = given.design.counts["sample_series"]
+            return given.design.series
         if config.lag:
             account.notes.append(
                 f"The {n_samples} samples are taken for one time series, in the table's order."

@@ -17,6 +17,7 @@ from pairtile.io.text_file import open_rows
 from pairtile.io.text_table import find_delimiter
 from pairtile.methods.predictor_pairs.config import MAX_LEVELS, PredictorPairsConfig
 from pairtile.preprocess.expression import Prepared
+from pairtile.preprocess.samples import SampleDesign, read_arranged
 
 MISSING_LEVEL = -1
 _TEXT_SUFFIXES = (".tsv", ".tab", ".csv", ".txt")
@@ -194,21 +195,24 @@ class PredictorInput:
     """What an analysis is made from: a table, and what is said about its samples and genes.
 
     ``table``: expression values, raw or prepared already, or levels. ``series``: the time series of
-    its samples, None for one. ``regulators``, ``targets``: names, None for every gene.
+    its samples, None for one. ``regulators``, ``targets``: names, None for every gene. ``design``:
+    what the section ``samples`` states.
     """
 
     table: Expression | Prepared | Levels
     series: Series | None = None
     regulators: list[str] | None = None
     targets: list[str] | None = None
+    design: SampleDesign | None = None
 
 
 def read_predictor_input(config: PredictorPairsConfig) -> PredictorInput:
     """Read the files that a section names."""
     orientation, layer = config.orientation, config.layer
     table: Expression | Levels
+    design = None
     if config.levels is None:
-        table = read_expression(config.table, orientation, layer)
+        table, design = read_arranged(config)
     else:
         n_levels = None if config.quantize.levels == "auto" else config.quantize.levels
         table = read_levels(config.levels, orientation, layer, n_levels)
@@ -217,4 +221,5 @@ def read_predictor_input(config: PredictorPairsConfig) -> PredictorInput:
         None if config.series is None else read_series(config.series, table.samples),
         None if config.regulators is None else read_regulators(config.regulators, "regulator"),
         None if config.targets is None else read_regulators(config.targets, "target"),
+        design,
     )

@@ -1,0 +1,93 @@
+"""The section ``samples``: replicates averaged, time courses in order, effects removed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pairtile.config.samples import SamplesConfig
+from pairtile.errors import InputError
+from pairtile.io.expression import Expression
+from pairtile.preprocess.samples import arrange_samples, remove_effects
+
+TABLE = """sample\tcourse\thour\tplate\tspecimen
+s1\tA\t10\tp\ta10
+s2\tA\t2\tp\ta2
+s3\tB\t1\tq\tb1
+s4\tA\t2\tp\ta2
+s5\tB\t0\tq\t
+s6\tB\t3\tq\t
+"""
+
+
+def annotations(tmp_path: Path, **columns: str) -> SamplesConfig:
+    path = tmp_path / "samples.tsv"
+    path.write_text(TABLE)
+    return SamplesConfig(annotations=str(path), **columns)
+
+
+def expression() -> Expression:
+    values = np.array([[1.0, 2.0, 3.0, 6.0, 5.0, 6.0], [np.nan, np.nan, 3.0, 4.0, 5.0, np.nan]])
+    return Expression(values, ["x", "y"], [f"s{k}" for k in range(1, 7)])
+
+
+def test_nothing_stated_changes_nothing() -> None:
+    given = expression()
+    found, design = arrange_samples(given, SamplesConfig())
+    assert found is given
+    assert design.state == {}
+
+
+def test_replicates_are_averaged_and_courses_put_in_order(tmp_path: Path) -> None:
+    config = annotations(tmp_path, series="course", time="hour", batch="plate")
+    config = config.model_copy(update={"replicate": "specimen"})
+    found, design = arrange_samples(expression(), config)
+    assert found.samples == ["s2", "s1", "s5", "s3", "s6"]  # within A and B by hour; s4 is in s2
+    np.testing.assert_array_equal(found.values[0], [4.0, 1.0, 5.0, 3.0, 6.0])
+    np.testing.assert_array_equal(found.values[1], [4.0, np.nan, 5.0, 3.0, np.nan])
+    assert design.state["sample_series"].tolist() == [0, 0, 1, 1, 1]
+    assert design.state["sample_batch"].tolist() == [0, 0, 1, 1, 1]
+    assert design.counts == {"samples_averaged": 1, "sample_series": 2, "sample_batch": 2}
+
+
+def test_replicates_of_two_courses_are_refused(tmp_path: Path) -> None:
+    config = annotations(tmp_path, series="specimen", replicate="course")
+    with pytest.raises(InputError, match="an empty cell"):
+        arrange_samples(expression(), config)
+    config = annotations(tmp_path, time="hour", replicate="course")
+    with pytest.raises(InputError, match=r"line 3, column 'hour': found '2' for a replicate .*'A'"):
+        arrange_samples(expression(), config)
+
+
+def test_wrong_columns_are_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no column 'plates'"):
+        arrange_samples(expression(), annotations(tmp_path, batch="plates"))
+    with pytest.raises(InputError, match=r"line 2, column 'plate': found 'p'; expected a number"):
+        arrange_samples(expression(), annotations(tmp_path, time="plate"))
+    with pytest.raises(InputError, match="no column 'sex'"):
+        arrange_samples(expression(), annotations(tmp_path), ("sex",))
+
+
+def test_effects_of_labels_and_numbers_are_removed(tmp_path: Path) -> None:
+    _, design = arrange_samples(expression(), annotations(tmp_path), ("plate", "hour"))
+    covariates = design.covariates
+    assert covariates.shape == (6, 2)
+    random = np.random.default_rng(4)
+    noise = random.normal(size=(40, 6))
+    values = 7.0 + noise + random.normal(size=(40, 2)) @ covariates.T
+    values[0, 2] = np.nan
+    values[1] = 3.0  # constant
+    values[2] = covariates[:, 0]  # explained wholly
+    mean = np.nanmean(values, axis=1)
+    found = values.copy()
+    remove_effects(found, covariates)
+    np.testing.assert_allclose(np.nanmean(found, axis=1), mean)
+    assert np.isnan(found[0]).tolist() == np.isnan(values[0]).tolist()
+    assert np.ptp(found[1]) == 0.0
+    assert np.ptp(found[2]) == 0.0
+    for row in (0, 5):
+        seen = ~np.isnan(values[row])
+        design_matrix = np.column_stack([np.ones(seen.sum()), covariates[seen]])
+        fit = design_matrix @ np.linalg.lstsq(design_matrix, values[row, seen], rcond=None)[0]
+        np.testing.assert_allclose(found[row, seen] - mean[row], values[row, seen] - fit)

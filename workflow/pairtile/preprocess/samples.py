@@ -1,0 +1,222 @@
+"""What the samples of a table are to each other: time courses, batches, technical replicates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pairtile.config.preprocess import TableAnalysis
+from pairtile.config.samples import SamplesConfig
+from pairtile.errors import InputError
+from pairtile.io.annotations import AnnotationTable, quoted, read_annotation_table
+from pairtile.io.expression import Expression, read_expression
+
+
+@dataclass(frozen=True)
+class SampleDesign:
+    """How the samples of a table hang together.
+
+    series, batch : int32 (samples,), numbers from 0 in order of first appearance; empty where the
+    configuration states none. Samples of one series stand in the order of time.
+    covariates : float64 (samples, columns), the columns of ``preprocess.regress_out`` as a design
+    matrix without intercept; no columns where none is asked for.
+    """
+
+    series: NDArray[np.int32]
+    batch: NDArray[np.int32]
+    covariates: NDArray[np.float64]
+    notes: list[str] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def unknown(cls) -> SampleDesign:
+        """Nothing is stated: each sample stands for itself."""
+        none = np.empty(0, dtype=np.int32)
+        return cls(none, none, np.empty((0, 0)))
+
+    @property
+    def state(self) -> dict[str, NDArray[Any]]:
+        """What null distributions need, as arrays of a state; none for what is not stated."""
+        arrays = {"sample_series": self.series, "sample_batch": self.batch}
+        return {name: codes for name, codes in arrays.items() if codes.size}
+
+
+def arrange_samples(
+    expression: Expression, config: SamplesConfig, regress_out: tuple[str, ...] = ()
+) -> tuple[Expression, SampleDesign]:
+    """Average technical replicates and put samples in the order of time, as ``config`` states.
+
+    A mean takes the name and the annotations of its first sample; values missing in some of its
+    samples are left out of it. Without anything stated the table is returned as it is.
+
+    Parameters
+    ----------
+    expression
+        Shape (genes, samples), raw values.
+    config
+        The section ``samples``.
+    regress_out
+        Columns whose additive effects are to be removed later (``preprocess.regress_out``).
+
+    Raises
+    ------
+    InputError
+        As ``read_annotation_table``; a column that the table lacks; an empty cell of a series, a
+        batch or a column to regress out; a time that is no number; replicates of one specimen
+        that are of different series, times or batches.
+    """
+    n_samples = len(expression.samples)
+    if config.annotations is None:
+        return expression, SampleDesign.unknown()
+    table = read_annotation_table(config.annotations, expression.samples)
+    cells = {key: _column(table, column) for key, column in config.columns.items()}
+    for key in cells.keys() - {"replicate"}:
+        _check_filled(table, config.columns[key], cells[key])
+    expression, first = _average_replicates(expression, table, config, cells)
+    design = replace(SampleDesign.unknown(), notes=list(table.notes))
+    if first.size < n_samples:
+        design.counts["samples_averaged"] = n_samples - first.size
+        design.notes.append(
+            f"{n_samples} samples of {first.size} specimens ({config.replicate}): technical "
+            "replicates were averaged."
+        )
+    series, batch = (_codes(cells.get(key), first) for key in ("series", "batch"))
+    if "time" in cells:
+        time = _numbers(table, config.columns["time"], cells["time"])[first]
+        series = series if series.size else np.zeros(first.size, dtype=np.int32)
+        order = np.lexsort((time, series))
+        first = first[order]
+        series, batch = series[order], batch[order] if batch.size else batch
+        names = [expression.samples[k] for k in order]
+        expression = replace(
+            expression, values=np.ascontiguousarray(expression.values[:, order]), samples=names
+        )
+    for key, codes in (("series", series), ("batch", batch)):
+        if codes.size:
+            design.counts[f"sample_{key}"] = int(codes.max()) + 1
+    covariates = _design_matrix(table, regress_out, first)
+    return expression, replace(design, series=series, batch=batch, covariates=covariates)
+
+
+def read_arranged(config: TableAnalysis) -> tuple[Expression, SampleDesign]:
+    """The expression table of an analysis, its samples arranged as its configuration states."""
+    expression = read_expression(config.table_path() or "", config.orientation, config.layer)
+    return arrange_samples(expression, config.samples, config.preprocess.regress_out)
+
+
+def _column(table: AnnotationTable, name: str) -> list[str]:
+    if name not in table.columns:
+        expected = f"one of {quoted(list(table.columns))}"
+        raise InputError.at(table.path, "header", f"no column {name!r}", expected)
+    return table.columns[name]
+
+
+def _check_filled(table: AnnotationTable, column: str, cells: list[str]) -> None:
+    if "" in cells:
+        at = cells.index("")
+        place = f"line {table.lines[at]}, column {column!r}, sample {table.samples[at]!r}"
+        raise InputError.at(table.path, place, "an empty cell", "a value for every sample")
+
+
+def _numbers(table: AnnotationTable, column: str, cells: list[str]) -> NDArray[np.float64]:
+    numbers = pd.to_numeric(pd.Series(cells), errors="coerce").to_numpy(dtype=np.float64)
+    wrong = np.flatnonzero(~np.isfinite(numbers))
+    if wrong.size:
+        place = f"line {table.lines[wrong[0]]}, column {column!r}"
+        raise InputError.at(table.path, place, repr(cells[wrong[0]]), "a number")
+    return numbers
+
+
+def _average_replicates(
+    expression: Expression,
+    table: AnnotationTable,
+    config: SamplesConfig,
+    cells: dict[str, list[str]],
+) -> tuple[Expression, NDArray[np.int64]]:
+    """The table with a column for each specimen, and the first sample of each."""
+    n_samples = len(expression.samples)
+    if "replicate" not in cells:
+        return expression, np.arange(n_samples)
+    # A sample without a label is a specimen of its own: no label equals its number.
+    labels: list[Any] = [label or k for k, label in enumerate(cells["replicate"])]
+    specimen, found = pd.factorize(np.array(labels, dtype=object))
+    first = np.unique(specimen, return_index=True)[1]
+    for key in cells.keys() - {"replicate"}:
+        of_first = np.array(cells[key], dtype=object)
+        differs = np.flatnonzero(of_first != of_first[first][specimen])
+        if differs.size:
+            at = differs[0]
+            place = f"line {table.lines[at]}, column {config.columns[key]!r}"
+            other = cells[key][first[specimen[at]]]
+            raise InputError.at(
+                table.path,
+                place,
+                f"{cells[key][at]!r} for a replicate of specimen {found[specimen[at]]!r}",
+                f"{other!r}, as its first replicate has",
+            )
+    if len(found) == n_samples:
+        return expression, first
+    values = np.empty((len(expression.values), len(found)))
+    for number in range(len(found)):
+        members = expression.values[:, specimen == number]
+        observed = ~np.isnan(members)
+        with np.errstate(invalid="ignore"):
+            sums = np.where(observed, members, 0.0).sum(axis=1)
+            values[:, number] = sums / observed.sum(axis=1)
+    names = [expression.samples[k] for k in first]
+    return replace(expression, values=values, samples=names), first
+
+
+def _codes(cells: list[str] | None, kept: NDArray[np.int64]) -> NDArray[np.int32]:
+    if cells is None:
+        return np.empty(0, dtype=np.int32)
+    codes = pd.factorize(np.array(cells, dtype=object)[kept])[0]
+    return np.asarray(codes, dtype=np.int32)
+
+
+def _design_matrix(
+    table: AnnotationTable, columns: tuple[str, ...], kept: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Numbers as they are, labels as indicators of all but the first."""
+    parts = [np.empty((kept.size, 0))]
+    for name in columns:
+        cells = _column(table, name)
+        _check_filled(table, name, cells)
+        here = pd.Series(cells).iloc[kept]
+        numbers = pd.to_numeric(here, errors="coerce")
+        if numbers.notna().all():
+            parts.append(numbers.to_numpy(dtype=np.float64)[:, None])
+        else:
+            parts.append(pd.get_dummies(here, drop_first=True).to_numpy(dtype=np.float64))
+    return np.concatenate(parts, axis=1)
+
+
+def remove_effects(values: NDArray[np.float64], covariates: NDArray[np.float64]) -> None:
+    """Subtract from each row, in place, its least-squares fit on the covariates; its mean stays.
+
+    values : float64 (genes, samples), NaN where missing: fitted on the observed samples.
+    """
+    missing = np.isnan(values)
+    whole = ~missing.any(axis=1)
+    values[whole] = _without_effects(values[whole], covariates)
+    for row in np.flatnonzero(~whole & ~missing.all(axis=1)):
+        observed = ~missing[row]
+        values[row, observed] = _without_effects(values[row, observed], covariates[observed])
+
+
+def _without_effects(
+    values: NDArray[np.float64], covariates: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    mean = values.mean(axis=-1, keepdims=True)
+    centred = values - mean
+    basis, size, _ = np.linalg.svd(covariates - covariates.mean(axis=0), full_matrices=False)
+    basis = basis[:, size > 1e-10 * size.max(initial=0.0)]  # what other columns imply adds nothing
+    residual = centred - (centred @ basis) @ basis.T
+    # What the covariates explain wholly is constant, not the rounding that is left of it.
+    norm = np.linalg.norm(centred, axis=-1, keepdims=True)
+    explained = np.linalg.norm(residual, axis=-1, keepdims=True) <= 1e-9 * norm
+    return np.asarray(mean + np.where(explained, 0.0, residual))
