@@ -40,7 +40,7 @@ DEFAULTS: dict[str, Any] = {
         "precision": "auto",
     },
     "score": "mi",
-    "null": {"permutations": "auto"},
+    "null": {"kind": "auto", "permutations": "auto"},
     "keep": {"p_value": 1e-5},
     "dpi": {"tolerance": 0.0, "rule": "relative"},
     "bootstraps": {
@@ -144,7 +144,10 @@ def test_log2_takes_every_yaml_spelling_of_true_and_false(word: str, value: Any)
 
 def test_the_key_null_may_be_bare_or_quoted() -> None:
     for key in ("null", "'null'"):
-        assert from_yaml(f"{key}: {{permutations: 500}}")["null"] == {"permutations": 500}
+        assert from_yaml(f"{key}: {{permutations: 500}}")["null"] == {
+            "kind": "auto",
+            "permutations": 500,
+        }
 
 
 @pytest.mark.parametrize(

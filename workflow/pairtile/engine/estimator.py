@@ -249,6 +249,10 @@ class Estimator(ABC, Generic[A]):
         """Arrays that describe the null distribution; for methods that say ``has_null``."""
         return {}
 
+    def null_account(self) -> tuple[list[str], list[str]]:
+        """Notes and warnings on the null distribution, for the log and the summary."""
+        return [], []
+
     def selection(self, null: State) -> Selection:
         """Which rows chunks write, from the section and the null (empty where there is none)."""
         return Selection(everything=True)

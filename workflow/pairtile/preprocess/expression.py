@@ -119,7 +119,7 @@ def prepare_expression(
         counts=counts,
         warnings=account.warnings,
         notes=[*expression.notes, *account.notes],
-        parameters={**chosen.model_dump(), "log2": log2, "log2_requested": chosen.log2},
+        parameters={**chosen.model_dump(mode="json"), "log2": log2, "log2_requested": chosen.log2},
     )
 
 

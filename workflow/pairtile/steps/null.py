@@ -21,6 +21,11 @@ def null(config: Analysis, plan_file: Path, state: Path, out: Path, record: Path
         opened = plan.open_estimator(config, state)
         arrays = opened.null(plan.seed)
         write_arrays(out, arrays)
+        notes, warnings = opened.null_account()
+        for note in notes:
+            step.note(note)
+        for warning in warnings:
+            step.warn(warning)
         step.device = opened.device.name
         step.peak_gpu_memory_bytes = opened.device.peak_bytes()
         if "lengths" in arrays:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,10 @@ from pairtile.engine.tiles import PairSpace
 from pairtile.gpu.device import Device, choose
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.null import Null
+from pairtile.methods.mutual_information.null_design import dependence_arrays
 from pairtile.methods.mutual_information.prepare import spline_settings
 from pairtile.methods.mutual_information.score import MutualInformation
+from pairtile.preprocess.samples import SampleDesign
 from pairtile.splines.scorer import BsplineScorer, SplineSettings, Weights
 from pairtile.splines.values import marginal_entropies, scaled
 
@@ -172,6 +174,9 @@ def permutation_null(
     expression: Any,
     *,
     permutations: int = 1_000_000,
+    null: str = "auto",
+    series: ArrayLike | None = None,
+    batch: ArrayLike | None = None,
     seed: int = 1,
     bins: int = 10,
     order: int = 3,
@@ -185,16 +190,24 @@ def permutation_null(
 ) -> PermutationNull:
     """Score pairs of permuted genes: the null distribution of ``mutual_information``.
 
-    Genes drawn at random have their samples permuted independently and are scored against each
-    other like any pair. Draws are keyed on the seed alone, so they are the same on any machine.
-    Genes whose marginal entropies differ widely (raw values with outliers, ties) are put in up to
-    four classes, and each pair of classes gets draws of its own.
+    Genes drawn at random have their samples permuted independently (or shifted, see ``null``) and
+    are scored against each other like any pair. Draws are keyed on the seed alone, so they are the
+    same on any machine. Genes whose marginal entropies differ widely (raw values with outliers,
+    ties), or whose numbers of observed samples or autocorrelations do, are put in classes, and
+    each pair of classes gets draws of its own.
 
     Parameters
     ----------
     permutations : int, 100 to 1e9
         Draws for each pair of classes (rounded up to a square). A p-value needs 10 / p of them;
         smaller ones are extrapolated.
+    null : {"auto", "permutation", "circular_shift", "blocks"}
+        What is done to the samples: permuted; shifted along in their order, for time courses;
+        permuted within their batch. ``auto``: by what ``series`` or ``batch`` states, else shifted
+        where neighbours are more alike than in any of 999 random orders, else permuted.
+    series, batch : array-like [shape: (samples,)], optional
+        Labels of the time course or the batch of each sample; samples of one series stand in the
+        order of time.
     seed : int
     expression, bins, order, knots, transform, precision, min_samples, orientation, layer, backend
         As for :func:`mutual_information`: give both the same.
@@ -233,22 +246,24 @@ def permutation_null(
             "precision": precision,
         },
         preprocess={"min_samples": min_samples},
-        null={"permutations": permutations},
+        null={"kind": null, "permutations": permutations},
+        samples=stated_samples(series, batch),
         seed=seed,
         backend=backend,
     )
     table = as_table(expression, orientation=orientation, layer=layer)
     check_samples(table, min_samples)
-    opened = open_analysis(table.values, np.empty(0), config, choose(backend))
-    null = Null.from_arrays(opened.null(int(seed)))
-    if not all(s.size for s in null.statistic):
+    design = sample_design(table.n_samples, series, batch)
+    opened = open_analysis(table.values, np.empty(0), config, choose(backend), design)
+    drawn = Null.from_arrays(opened.null(int(seed)))
+    if not all(s.size for s in drawn.statistic):
         raise ValueError(
             f"expression: found no two genes with {min_samples} samples in common (min_samples) "
             "among those drawn; expected fewer missing values, or lower min_samples"
         )
     observed = ~np.isnan(table.values)
     return PermutationNull(
-        null, table.labels, table.n_samples, None if observed.all() else observed
+        drawn, table.labels, table.n_samples, None if observed.all() else observed
     )
 
 
@@ -417,11 +432,12 @@ def open_analysis(
     regulators: NDArray[Any],
     config: MutualInformationConfig,
     device: Device,
+    design: SampleDesign | None = None,
 ) -> MutualInformation:
     """An estimator on ``values``, float64 (genes, samples), NaN where missing.
 
     ``regulators``: gene numbers, empty for every gene with every gene. ``config``: complete, as
-    ``analysis_config`` gives it.
+    ``analysis_config`` gives it. ``design``: what is known of the samples.
     """
     settings = spline_settings(config, "float64")
     z = scaled_genes(values, settings, config.estimator.transform)
@@ -430,8 +446,35 @@ def open_analysis(
         "entropy_bits": marginal_entropies(z, settings),
         "regulators": np.unique(np.asarray(regulators, dtype=np.int32)),
     }
+    if design is not None:
+        state |= design.state
+    state |= dependence_arrays(z, state.get("sample_series"))[1]
     precision = MutualInformation.resolve_precision(config, device.backend)
     return MutualInformation(config, state, device, precision)
+
+
+def stated_samples(series: Any, batch: Any) -> dict[str, str]:
+    """The section ``samples`` of a call with these labels."""
+    given = {"series": series, "batch": batch}
+    columns = {key: key for key, labels in given.items() if labels is not None}
+    return {"annotations": "in memory", **columns} if columns else {}
+
+
+def sample_design(n_samples: int, series: Any, batch: Any) -> SampleDesign:
+    """Labels in memory as what the section ``samples`` makes of a table's."""
+    codes = []
+    for name, labels in (("series", series), ("batch", batch)):
+        found = np.empty(0, dtype=object) if labels is None else np.asarray(labels)
+        if labels is not None and found.shape != (n_samples,):
+            raise ValueError(
+                f"{name}: found shape {found.shape}; expected a label for each of {n_samples} "
+                "samples"
+            )
+        numbers = pd.factorize(found)[0].astype(np.int32)
+        if (numbers < 0).any():
+            raise ValueError(f"{name}: found a missing label; expected one for each sample")
+        codes.append(numbers)
+    return replace(SampleDesign.unknown(), series=codes[0], batch=codes[1])
 
 
 def scaled_genes(

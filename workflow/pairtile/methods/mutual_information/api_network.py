@@ -19,7 +19,12 @@ from pairtile.api.table import as_table
 from pairtile.engine.in_memory import network_in_memory
 from pairtile.engine.network import Network
 from pairtile.gpu.device import choose
-from pairtile.methods.mutual_information.api import as_given, open_analysis
+from pairtile.methods.mutual_information.api import (
+    as_given,
+    open_analysis,
+    sample_design,
+    stated_samples,
+)
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.context_scores import RoleMoments
 from pairtile.methods.mutual_information.dpi import data_processing_inequality as surviving_edges
@@ -50,6 +55,9 @@ def infer_network(
     transform: str = "rank",
     precision: str = "auto",
     permutations: int | str = "auto",
+    null: str = "auto",
+    series: ArrayLike | None = None,
+    batch: ArrayLike | None = None,
     seed: int = 1,
     orientation: str = "genes_in_rows",
     layer: str | None = None,
@@ -86,6 +94,8 @@ def infer_network(
         As for :func:`mutual_information`.
     permutations : int or "auto"
         Draws of the null; ``auto``: as many as ``keep`` needs.
+    null, series, batch
+        As for :func:`permutation_null`.
     seed : int
         Of the null.
     key_added : str, optional
@@ -140,7 +150,8 @@ def infer_network(
             "transform": transform,
             "precision": precision,
         },
-        "null": {"permutations": permutations},
+        "null": {"kind": null, "permutations": permutations},
+        "samples": stated_samples(series, batch),
     }
     if isinstance(expression, Prepared):
         if preprocess is not None:
@@ -154,7 +165,8 @@ def infer_network(
     if regulators is not None:
         listed = regulator_rows(regulators, table.labels, named=table.genes is not None)
     prepared, kept = prepared_genes(expression, table, config.preprocess)
-    opened = open_analysis(prepared.values, _among(listed, kept), config, choose(backend))
+    design = sample_design(prepared.values.shape[1], series, batch)
+    opened = open_analysis(prepared.values, _among(listed, kept), config, choose(backend), design)
     tiles = opened.space(opened.state).tiles()
     result = network_in_memory(opened, tiles, int(seed))
     edges = _with_labels(result.edges, table.labels[kept])
@@ -177,11 +189,14 @@ def _attributes(
     opened: MutualInformation, prepared: Prepared, result: Network, seed: int
 ) -> dict[Hashable | None, Any]:
     """How a network came about, in plain types: ``attrs`` of its table."""
+    notes, found = opened.null_account()
+    for warning in found:
+        warnings.warn(warning, stacklevel=3)
     return {
         "directed": result.directed,
         "counts": {**prepared.counts, **result.counts},
         "threshold_bits": result.threshold_value,
-        "notes": list(prepared.notes),
+        "notes": [*prepared.notes, *notes],
         "device": opened.device.name,
         "settings": {
             **opened.config.model_dump(mode="json", include=set(SETTINGS)),

@@ -105,16 +105,28 @@ class SplineEstimatorConfig(ConfigModel):
         return order
 
 
-class PermutationNullConfig(ConfigModel):
+class NullConfig(ConfigModel):
     """The null distribution: what the scores of unrelated genes look like."""
 
+    kind: Annotated[Literal["auto", "permutation", "circular_shift", "blocks"], Choice()] = Field(
+        default="auto",
+        description=(
+            "What is done to the samples of a gene. `permutation`: every sample changes places "
+            "with any other; right where samples are independent. `circular_shift`: samples are "
+            "moved along in their order, each series (`samples.series`) within itself; right for "
+            "time courses, in which neighbours are alike. `blocks`: samples are permuted within "
+            "their batch (`samples.batch`). `auto`: shifts where series or times are stated, else "
+            "blocks where batches are, else shifts where neighbours in the table are more alike "
+            "than in any of 999 random orders, else permutation; `summary.json` says which and why."
+        ),
+    )
     permutations: Annotated[
         Literal["auto"] | int, Integer(100, 1_000_000_000, word="auto", exponent=True)
     ] = Field(
         default="auto",
         description=(
-            "Scores drawn between genes of which one is shuffled. A p-value needs at least 10 / p "
-            "of them; where there are fewer, it is extrapolated from the tail and marked "
+            "Scores drawn between genes whose samples are exchanged. A p-value needs at least "
+            "10 / p of them; where there are fewer, it is extrapolated from the tail and marked "
             "(`p_method: extrapolated`). `auto` draws as many as `keep` needs, up to 1e8."
         ),
     )
@@ -470,8 +482,8 @@ class MutualInformationConfig(ExpressionAnalysis):
             "information whatever stands here."
         ),
     )
-    null: PermutationNullConfig = Field(
-        default=PermutationNullConfig(),
+    null: NullConfig = Field(
+        default=NullConfig(),
         description="The null distribution, for p- and q-values.",
     )
     keep: Keep = Field(
@@ -503,6 +515,12 @@ class MutualInformationConfig(ExpressionAnalysis):
     )
     chunks: Chunks = chunks_field(more=" A few thousand jobs are as many as Snakemake likes.")
     export: ExportList = export_field()
+
+    @model_validator(mode="after")
+    def _blocks_are_stated(self) -> Self:
+        if self.null.kind == "blocks" and self.samples.batch is None:
+            raise refusal("another kind, or a column under samples.batch", key="null/kind")
+        return self
 
     @property
     def n_bootstraps(self) -> int:

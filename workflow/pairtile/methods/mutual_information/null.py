@@ -1,15 +1,17 @@
-"""Permutation null: how large a score is when two genes have nothing to do with each other.
+"""Null distribution: how large a score is when two genes have nothing to do with each other.
 
-Draws: both genes of a pair have their samples permuted independently, and the pair is scored like
-any other. A permuted genes against b permuted genes give a x b draws; two draws that share a gene
-are independent given that gene's values, so the empirical distribution is as sharp as with
-a x b separate draws. Permutations are keyed on (seed, class, number), never on order or thread.
+Draws: both genes of a pair have their samples permuted independently (within batches where these
+are stated, shifted along in time courses: ``null_design``), and the pair is scored like any other.
+A permuted genes against b permuted genes give a x b draws; two draws that share a gene are
+independent given that gene's values, so the empirical distribution is as sharp as with a x b
+separate draws. Permutations are keyed on (seed, class, number), never on order or thread.
 
 The test statistic is n_samples * MI, whose null distribution hardly depends on the number of
 samples observed in both genes (asymptotically 2 ln2 n MI is chi-square, Kullback 1959).
 
-Genes whose marginal entropies differ widely (raw values with outliers, many ties) have different
-nulls: they are put in entropy classes, and each pair of classes gets a null of its own.
+Genes whose marginal entropies (raw values with outliers, many ties), numbers of observed samples or
+autocorrelations differ widely have different nulls: they are put in classes, and each pair of
+classes gets a null of its own.
 """
 
 from __future__ import annotations
@@ -24,7 +26,12 @@ from numpy.typing import NDArray
 
 from pairtile.engine.tiles import TILE_EDGE
 from pairtile.methods.mutual_information.config import KeepRule
-from pairtile.methods.mutual_information.kernels.permuted_rows import Resampling, permuted_rows
+from pairtile.methods.mutual_information.kernels.permuted_rows import (
+    Exchange,
+    Resampling,
+    permuted_rows,
+)
+from pairtile.methods.mutual_information.null_design import NullDesign
 from pairtile.splines.scorer import BsplineScorer
 
 RESOLVED = 10
@@ -33,26 +40,8 @@ RESOLVED = 10
 TAIL_SHARE = 0.01
 """Share of the null to which the log-linear tail is fitted."""
 
-ENTROPY_SPREAD_BITS = 0.1
-"""Genes whose entropies (5th to 95th percentile) lie within this share one null."""
-
-MAX_CLASSES = 4
-
 STATISTIC_BYTES = 12
 """Of each draw of a null: the statistic itself, joined with the others, and sorted."""
-
-
-def entropy_classes(entropy_bits: NDArray[np.float64]) -> NDArray[np.int8]:
-    """Null class of each gene: one class, or up to four of about equal size by entropy."""
-    varied = entropy_bits[entropy_bits > 0.0]
-    classes = np.zeros(entropy_bits.shape, dtype=np.int8)
-    if varied.size == 0:
-        return classes
-    low, high = np.percentile(varied, [5, 95])
-    if high - low <= ENTROPY_SPREAD_BITS:
-        return classes
-    limits = np.unique(np.quantile(varied, np.arange(1, MAX_CLASSES) / MAX_CLASSES))
-    return np.searchsorted(limits, entropy_bits, side="right").astype(np.int8)
 
 
 def permutations_needed(permutations: int | str, keep: KeepRule, n_pairs: int) -> int:
@@ -64,7 +53,7 @@ def permutations_needed(permutations: int | str, keep: KeepRule, n_pairs: int) -
 
 def drawn_bytes(draws: int, samples: int, nulls: int, of_value: int) -> int:
     """Host memory that a null takes while it is drawn: permuted rows and columns, ``of_value``
-    bytes for each value of the columns' weights, and the statistics of ``nulls`` pairs of entropy
+    bytes for each value of the columns' weights, and the statistics of ``nulls`` pairs of gene
     classes."""
     side = math.isqrt(draws) + 1
     return (16 + of_value) * samples * side + (STATISTIC_BYTES + 4 * (nulls - 1)) * draws
@@ -205,24 +194,34 @@ def _fit_tail(null: NDArray[np.float32]) -> Tail:
     return Tail(anchor, log_anchor, slope)
 
 
+class NullGenes(NamedTuple):
+    """The genes that a null draws from.
+
+    z : float64 (genes, samples), scaled values, NaN where missing. varied : bool (genes,); constant
+    genes are not drawn. classes : int8 (genes,), those that share a null.
+    """
+
+    z: NDArray[np.float64]
+    varied: NDArray[np.bool_]
+    classes: NDArray[np.int8]
+
+
 def draw_null(
     scorer: BsplineScorer,
-    z: NDArray[np.float64],
-    entropy_bits: NDArray[np.float64],
+    genes: NullGenes,
+    design: NullDesign,
     *,
     draws: int,
     seed: int,
     min_samples: int,
     resampling: Resampling | None = None,
 ) -> dict[str, NDArray[Any]]:
-    """At least ``draws`` null statistics (n_samples * MI) for each pair of entropy classes.
+    """At least ``draws`` null statistics (n_samples * MI) for each pair of classes of genes.
 
     Parameters
     ----------
-    z : float64, shape (genes, samples)
-        Scaled values, NaN where missing.
-    entropy_bits : float64, shape (genes,)
-        Marginal entropies, which make the classes. Constant genes (0) are not drawn.
+    design
+        Which samples are exchanged. Where they are shifted, a gene is not paired with itself.
     min_samples
         Draws with fewer samples observed in both genes are void.
     resampling
@@ -233,19 +232,20 @@ def draw_null(
     -------
     The arrays of a ``Null``.
     """
-    classes = entropy_classes(entropy_bits)
+    z, varied, classes = genes
     side = int(np.ceil(np.sqrt(draws)))
-    varied = entropy_bits > 0.0
+    exchange = Exchange.within(design.groups, design.shifted)
 
-    def permuted(of_class: int, which: int, number: int) -> NDArray[np.float64]:
+    def permuted(of_class: int, which: int, number: int) -> DrawnRows:
         pool = np.flatnonzero(varied & (classes == of_class))
         if pool.size == 0:  # constant genes only: every MI is 0
             samples = z.shape[1] if resampling is None else resampling.samples.size
-            return np.zeros((1, samples))
+            return DrawnRows(np.zeros((1, samples)), None)
         key, counter = [seed, 1], [0, 0, which, number]
         random = np.random.Generator(np.random.Philox(key=key, counter=counter))
-        genes = random.choice(pool, size=side)
-        return permuted_rows(z, genes, seed, which, number, resampling)
+        drawn = random.choice(pool, size=side)
+        rows = permuted_rows(z, drawn, seed, which, number, exchange, resampling)
+        return DrawnRows(rows, drawn if design.shifted.any() and pool.size > 1 else None)
 
     statistics = [
         _statistics(scorer, permuted(a, 0, number), permuted(b, 1, number), min_samples)
@@ -254,30 +254,38 @@ def draw_null(
     return Null(statistics, classes).arrays()
 
 
+class DrawnRows(NamedTuple):
+    """Rows of one side of a null: float64 (draws, samples), and the gene of each where a gene must
+    not meet itself."""
+
+    values: NDArray[np.float64]
+    genes: NDArray[np.int64] | None
+
+
 def _statistics(
-    scorer: BsplineScorer,
-    rows: NDArray[np.float64],
-    columns: NDArray[np.float64],
-    min_samples: int,
+    scorer: BsplineScorer, rows: DrawnRows, columns: DrawnRows, min_samples: int
 ) -> NDArray[np.float32]:
     """Statistics of every row with every column, ascending."""
     device = scorer.device
+    n_rows, n_columns, n_all = len(rows.values), len(columns.values), rows.values.shape[1]
     # Sorting needs the draws three times; where the GPU has no room, the host does it.
-    drawn_bytes = np.dtype(np.float32).itemsize * len(rows) * len(columns)
+    drawn_bytes = np.dtype(np.float32).itemsize * n_rows * n_columns
     there = device.backend == "cpu" or 3 * drawn_bytes < 0.25 * device.free_bytes()
     xp = device.xp if there else np
-    column_weights = [
-        scorer.weights(columns[c : c + TILE_EDGE]) for c in range(0, len(columns), TILE_EDGE)
-    ]
+    blocks = [slice(c, c + TILE_EDGE) for c in range(0, n_columns, TILE_EDGE)]
+    column_weights = [scorer.weights(columns.values[block]) for block in blocks]
     parts = []
-    for r in range(0, len(rows), TILE_EDGE):
-        row_weights = scorer.weights(rows[r : r + TILE_EDGE])
-        for weights in column_weights:
+    for r in range(0, n_rows, TILE_EDGE):
+        here = slice(r, r + TILE_EDGE)
+        row_weights = scorer.weights(rows.values[here])
+        for weights, block in zip(column_weights, blocks, strict=True):
             bits, n_samples = scorer.scores(row_weights, weights)
-            if n_samples is None:
-                found = (bits * rows.shape[1]).ravel()
-            else:
-                found = (bits * n_samples)[n_samples >= min_samples]
-            found = found.astype(np.float32)
+            found = bits * (n_all if n_samples is None else n_samples)
+            counted = None if n_samples is None else n_samples >= min_samples
+            if rows.genes is not None and columns.genes is not None:
+                other = rows.genes[here, None] != columns.genes[None, block]
+                other = device.xp.asarray(other)
+                counted = other if counted is None else counted & other
+            found = (found.ravel() if counted is None else found[counted]).astype(np.float32)
             parts.append(found if there else device.to_host(found))
     return np.asarray(device.to_host(xp.sort(xp.concatenate(parts))))

@@ -7,14 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.config.preprocess import ExpressionAnalysis
 from pairtile.engine.estimator import PreparedInput
 from pairtile.io.regulators import match_regulators, read_regulators
 from pairtile.methods.mutual_information.config import MutualInformationConfig
-from pairtile.methods.mutual_information.null import entropy_classes
+from pairtile.methods.mutual_information.null_design import dependence_arrays, entropy_classes
 from pairtile.preprocess.expression import prepare_expression
 from pairtile.preprocess.samples import read_arranged
 from pairtile.splines.scorer import SplineSettings
 from pairtile.splines.values import marginal_entropies, scaled
+from pairtile.statistics.dependence import Dependence
+
+NEAR_COPIES_SHARE = 0.1
+"""Of all samples; fewer are not worth a warning."""
 
 
 def spline_state(config: MutualInformationConfig) -> PreparedInput:
@@ -53,8 +58,31 @@ def spline_state(config: MutualInformationConfig) -> PreparedInput:
         )
     state: dict[str, NDArray[Any]] = {"z": z, "entropy_bits": entropy, "regulators": regulators}
     state |= design.state
+    dependence, measured = dependence_arrays(z, design.state.get("sample_series"))
+    state |= measured
+    warnings += dependence_warnings(dependence, config)
     parameters = {"preprocess": prepared.parameters}
     return PreparedInput(items, state, counts, notes, warnings, parameters)
+
+
+def dependence_warnings(found: Dependence, config: ExpressionAnalysis) -> list[str]:
+    """What stands in the table of samples that depend on each other, and is not stated."""
+    warnings = []
+    if found.near_copies > NEAR_COPIES_SHARE * found.n_samples and not config.samples.replicate:
+        warnings.append(
+            f"{found.near_copies} of {found.n_samples} samples have near copies (few others that "
+            "are far closer to them than all the rest), as technical replicates have: counted as "
+            "independent samples they make p-values too small. samples.replicate averages them."
+        )
+    stated = config.samples.batch or config.preprocess.regress_out
+    if found.groups[0] and not stated:
+        warnings.append(
+            f"The first principal component splits the samples into groups of {found.groups[0]} "
+            f"and {found.groups[1]}: a difference between batches or conditions makes genes "
+            "agree that have nothing else in common. samples.batch keeps it out of p-values, "
+            "preprocess.regress_out removes it."
+        )
+    return warnings
 
 
 def spline_settings(config: MutualInformationConfig, precision: str) -> SplineSettings:

@@ -32,11 +32,16 @@ from pairtile.methods.mutual_information.network import (
 )
 from pairtile.methods.mutual_information.null import (
     Null,
+    NullGenes,
     class_pairs,
     draw_null,
     drawn_bytes,
-    entropy_classes,
     permutations_needed,
+)
+from pairtile.methods.mutual_information.null_design import (
+    null_classes,
+    null_design,
+    order_warning,
 )
 from pairtile.methods.mutual_information.prepare import spline_settings, spline_state
 from pairtile.methods.mutual_information.tiles import (
@@ -75,7 +80,8 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         if state["regulators"].size:
             self.is_regulator = np.zeros(self.genes, dtype=bool)
             self.is_regulator[state["regulators"]] = True
-        self.classes = entropy_classes(state["entropy_bits"])
+        self.null_design = null_design(config.null.kind, state)
+        self.classes = null_classes(state, self.null_design)
         # Of a bootstrap: the values it was drawn from, and how.
         self._original: NDArray[np.float64] | None = None
         self._resampling: Resampling | None = None
@@ -117,7 +123,8 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         genes, samples = (int(n) for n in state["z"].shape)
         pairs = max(1, cls.space(state).rows * cls.space(state).columns)
         draws = permutations_needed(config.null.permutations, config.keep, pairs)
-        nulls = len(class_pairs(int(entropy_classes(state["entropy_bits"]).max(initial=0)) + 1))
+        classes = null_classes(state, null_design(config.null.kind, state))
+        nulls = len(class_pairs(int(classes.max(initial=0)) + 1))
         if backend == "cuda":
             blocks = super().tile_memory_bytes(config, state, backend, rows, columns)
             return blocks + drawn_bytes(draws, samples, nulls, 0)
@@ -158,15 +165,21 @@ class MutualInformation(Estimator[MutualInformationConfig]):
     def null(self, seed: int) -> dict[str, NDArray[Any]]:
         config = self.config
         draws = permutations_needed(config.null.permutations, config.keep, self.n_pairs())
+        z = np.asarray(self.state["z"]) if self._original is None else self._original
         return draw_null(
             self.scorer,
-            np.asarray(self.state["z"]) if self._original is None else self._original,
-            self.state["entropy_bits"],
+            NullGenes(z, self.state["entropy_bits"] > 0.0, self.classes),
+            self.null_design,
             draws=draws,
             seed=seed,
             min_samples=config.preprocess.min_samples,
             resampling=self._resampling,
         )
+
+    def null_account(self) -> tuple[list[str], list[str]]:
+        kind, reason = self.null_design.kind, self.null_design.reason
+        warning = order_warning(self.config.null.kind, self.state)
+        return [f"Null: {kind} ({reason})."], [] if warning is None else [warning]
 
     def _statistic(self, bits: Any, n_samples: Any) -> tuple[Any, Any]:
         """n_samples * MI, and which pairs have enough samples (None: all)."""
@@ -307,6 +320,7 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         }
         replicate = MutualInformation(self.config, state, self.device, self.precision)
         replicate._original, replicate._resampling = original, resampling
+        replicate.null_design = self.null_design
         return replicate
 
     # --- network --------------------------------------------------------------------------------

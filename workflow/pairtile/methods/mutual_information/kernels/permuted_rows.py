@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit, prange
@@ -32,15 +33,42 @@ class Resampling:
         return out
 
 
+class Exchange(NamedTuple):
+    """Which samples are exchanged: those of a group with each other.
+
+    by_group : int64 (samples,), samples sorted by group, in their order within each. start : int64
+    (groups + 1,), where each group begins in it. group : int32 (samples,), of each sample.
+    shifted : bool (groups,), whether a group is shifted along its order, else it is permuted.
+    """
+
+    by_group: NDArray[np.int64]
+    start: NDArray[np.int64]
+    group: NDArray[np.int32]
+    shifted: NDArray[np.bool_]
+
+    @classmethod
+    def within(cls, group: NDArray[np.int32], shifted: NDArray[np.bool_]) -> Exchange:
+        """From the group of each sample, numbered from 0."""
+        sizes = np.bincount(group, minlength=shifted.size)
+        start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return cls(np.argsort(group, kind="stable"), start, group, shifted)
+
+
 def permuted_rows(
     values: NDArray[np.float64],
     genes: NDArray[np.int64],
     seed: int,
     side: int,
     pair_class: int,
+    exchange: Exchange,
     resampling: Resampling | None = None,
 ) -> NDArray[np.float64]:
-    """One permuted copy of each row in ``genes``, which may name a row more than once.
+    """One permuted or shifted copy of each row in ``genes``, which may name a row more than once.
+
+    A permutation exchanges observed values only: missing ones stay where they are, so that two
+    genes share as many samples as they do in the data. A group that is shifted moves whole, by up
+    to a quarter of its length on side 0 and by a half to three quarters on side 1: rows of the two
+    sides are never closer to each other than a quarter of it.
 
     Draw number d of a (side, class) always gets the same permutation: it is keyed on (seed, class,
     side, d) through the counter of a Philox generator.
@@ -49,6 +77,8 @@ def permuted_rows(
     ----------
     values : float64 (genes, samples), NaN where missing.
     genes : int64 (draws,)
+    exchange
+        Which samples may take each other's places.
     resampling
         Of a bootstrap: which samples it takes of each permuted row, and how they are scaled then.
 
@@ -61,7 +91,7 @@ def permuted_rows(
     out = np.empty((genes.size, samples.size))
     key = np.array([seed, 0x6E756C6C], dtype=np.uint64)  # "null": apart from other uses of the seed
     counter = np.array([0, 0, side, pair_class], dtype=np.uint64)
-    _permute_and_resample(values, genes, key, counter, samples, order, out)
+    _permute_and_resample(values, genes, (key, counter), exchange, samples, order, out)
     if resampling is not None:
         scale_rows(out, False, resampling.top, out)
     return out
@@ -79,20 +109,47 @@ def _resample(values, samples, order, out):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, parallel=True)
 def _permute_and_resample(  # type: ignore[no-untyped-def]
-    values, genes, key, counter, samples, order, out
+    values, genes, key_and_counter, exchange, samples, order, out
 ):
+    key, counter = key_and_counter
     for draw in prange(genes.size):
         gene = genes[draw]
         here = counter.copy()
         here[1] = draw
-        picked = np.empty(values.shape[1], dtype=np.int64)
-        permute(key, here, picked)
-        picked = picked[samples]
+        permuted = np.empty(values.shape[1], dtype=np.int64)
+        permute(key, here, permuted)
+        picked = _exchanged(values[gene], permuted, exchange, counter[2] == 1)[samples]
         if order.size:
             _picked_ranks(values[gene], order[gene], picked, out[draw])
         else:
             for k in range(picked.size):
                 out[draw, k] = values[gene, picked[k]]
+
+
+@njit(cache=True)
+def _exchanged(row, permuted, exchange, second_side):  # type: ignore[no-untyped-def]
+    """Which sample's value each sample takes, from a random order of all samples."""
+    by_group, start, group, shifted = exchange
+    picked = np.arange(row.size)
+    place = start[:-1].copy()  # of the next sample of each group that takes a value
+    for sample in permuted:
+        g = group[sample]
+        if shifted[g] or np.isnan(row[sample]):
+            continue
+        while np.isnan(row[by_group[place[g]]]):
+            place[g] += 1
+        picked[by_group[place[g]]] = sample
+        place[g] += 1
+    for g in range(shifted.size):
+        if not shifted[g]:
+            continue
+        begin, size = start[g], start[g + 1] - start[g]
+        # A number from the random order: below the number of samples, so its remainder is even
+        # but for a part in (samples / quarter).
+        shift = permuted[begin] % (size // 4 + 1) + (size // 2 if second_side else 0)
+        for k in range(size):
+            picked[by_group[begin + k]] = by_group[begin + (k + shift) % size]
+    return picked
 
 
 @njit(cache=True)

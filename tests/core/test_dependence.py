@@ -1,0 +1,88 @@
+"""Samples that depend on each other are found; samples that do not are left in peace."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from pairtile.statistics.dependence import Dependence, lag_one, measure_dependence
+
+GENES, SAMPLES = 200, 90
+
+
+def replicated(copies: int, share: float, shuffled: bool) -> NDArray[np.float64]:
+    """Specimens measured ``copies`` times; ``share`` of the variance is the specimen's."""
+    random = np.random.default_rng(copies)
+    specimens = random.normal(size=(GENES, SAMPLES // copies))
+    noise = random.normal(size=(GENES, SAMPLES))
+    values = np.sqrt(share) * np.repeat(specimens, copies, axis=1) + np.sqrt(1 - share) * noise
+    return values[:, random.permutation(SAMPLES)] if shuffled else values
+
+
+def batches(distance: float) -> NDArray[np.float64]:
+    random = np.random.default_rng(9)
+    side = random.permutation(np.repeat([0.0, 1.0], [SAMPLES - 30, 30]))
+    shift = distance * random.choice([-1, 1], size=(GENES, 1))
+    return random.normal(size=(GENES, SAMPLES)) + shift * side
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("form", ["independent", "skewed", "one factor", "modules", "missing"])
+def test_independent_samples_are_left_in_peace(form: str, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    values = random.normal(size=(GENES, SAMPLES))
+    if form == "skewed":
+        values = np.exp(values)
+    if form == "one factor":
+        values += random.normal(size=(GENES, 1)) * random.normal(size=SAMPLES)
+    if form == "modules":
+        values += 2 * np.repeat(random.normal(size=(20, SAMPLES)), GENES // 20, axis=0)
+    if form == "missing":
+        values[random.random(values.shape) < 0.3] = np.nan
+    found = measure_dependence(values)
+    assert not found.ordered
+    assert found.near_copies < 0.1 * SAMPLES
+    assert found.groups == (0, 0)
+
+
+def test_time_courses_are_found_in_their_order_only() -> None:
+    random = np.random.default_rng(0)
+    values = np.cumsum(random.normal(size=(GENES, SAMPLES)), axis=1)
+    assert measure_dependence(values).ordered
+    assert not measure_dependence(values[:, random.permutation(SAMPLES)]).ordered
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.parametrize("copies", [2, 3])
+def test_replicates_are_found_in_any_order(copies: int, shuffled: bool) -> None:
+    found = measure_dependence(replicated(copies, 0.8, shuffled))
+    assert found.near_copies > 0.9 * SAMPLES
+    assert found.ordered is not shuffled
+
+
+def test_batches_are_found() -> None:
+    assert measure_dependence(batches(2.0)).groups == (30, SAMPLES - 30)
+    assert measure_dependence(batches(0.0)).groups == (0, 0)
+
+
+def test_lag_one_is_the_textbook_s_within_series() -> None:
+    random = np.random.default_rng(1)
+    values = random.normal(size=(3, 12))
+    values[2] = 5.0
+    series = np.repeat([0, 1], 6).astype(np.int32)
+    found = lag_one(values, series)
+    for row in range(2):
+        x = (values[row] - values[row].mean()) / values[row].std()
+        pairs = [x[t] * x[t + 1] for t in range(11) if t != 5]
+        assert found[row] == pytest.approx(np.mean(pairs))
+    assert found[2] == 0.0
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (2, 3), (5, 7)])
+def test_tables_too_small_to_say_anything(shape: tuple[int, int]) -> None:
+    values = np.zeros(shape)
+    values[0, 0] = np.nan
+    found = measure_dependence(values)
+    assert isinstance(found, Dependence)
+    assert not found.ordered
+    assert found.groups == (0, 0)

@@ -1,0 +1,199 @@
+"""Which samples a null exchanges: error rates on dependent samples, and the choice of ``auto``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from pairtile import infer_network, mutual_information, permutation_null
+from pairtile.methods.mutual_information.kernels.permuted_rows import Exchange, permuted_rows
+from pairtile.methods.mutual_information.null_design import (
+    entropy_classes,
+    null_classes,
+    null_design,
+    order_warning,
+)
+
+
+def autoregressive(genes: int, samples: int, phi: Any, seed: int = 0) -> NDArray[np.float64]:
+    """Independent AR(1) series of variance 1."""
+    values = np.random.default_rng(seed).normal(size=(genes, samples))
+    kept = np.broadcast_to(phi, (genes,))
+    for t in range(1, samples):
+        values[:, t] = kept * values[:, t - 1] + np.sqrt(1 - kept**2) * values[:, t]
+    return values
+
+
+def share_below(values: NDArray[np.float64], p: float = 0.05, **settings: Any) -> float:
+    """Share of pairs with a p-value of at most ``p``."""
+    null = permutation_null(values, permutations=40_000, **settings)
+    found = null.p_value(mutual_information(values))[np.triu_indices(len(values), 1)]
+    return float(np.mean(found <= p))
+
+
+BATCH = np.repeat([0.0, 1.0], 50)
+GENES = 120
+
+
+def batches() -> NDArray[np.float64]:
+    random = np.random.default_rng(5)
+    return random.normal(size=(GENES, 100)) + 2 * BATCH * random.choice([-1, 1], size=(GENES, 1))
+
+
+def test_permutation_is_exact_on_independent_samples_and_not_on_slow_ones() -> None:
+    independent = np.random.default_rng(1).normal(size=(GENES, 100))
+    assert 0.04 < share_below(independent) < 0.06
+    assert share_below(autoregressive(GENES, 100, 0.8), null="permutation") > 0.4
+
+
+@pytest.mark.parametrize("phi", [0.8, 0.9])
+def test_auto_holds_its_level_on_slow_samples(phi: float) -> None:
+    assert share_below(autoregressive(GENES, 100, phi)) < 0.07
+
+
+def test_genes_of_unlike_autocorrelation_get_nulls_of_their_own() -> None:
+    phi = np.where(np.arange(GENES) % 2, 0.95, 0.0)
+    values = autoregressive(GENES, 100, phi)
+    null = permutation_null(values, permutations=40_000)
+    p = null.p_value(mutual_information(values))
+    for rows, columns in ((0, 0), (0, 1), (1, 1)):
+        part = p[rows::2, columns::2]
+        assert np.nanmean(part <= 0.05) < 0.08, (rows, columns)
+
+
+def test_blocks_hold_their_level_where_batches_are_stated() -> None:
+    assert share_below(batches(), null="permutation") > 0.5
+    assert 0.04 < share_below(batches(), batch=BATCH) < 0.06
+
+
+def test_short_series_are_shifted_within_themselves() -> None:
+    parts = [autoregressive(GENES, 5, 0.9, seed) for seed in range(20)]
+    values = np.concatenate(parts, axis=1)
+    series = np.repeat(np.arange(20), 5)
+    assert share_below(values, null="permutation") > 0.4
+    assert share_below(values, series=series) < 0.07
+
+
+@pytest.mark.parametrize("pattern", ["at random", "the same samples"])
+def test_pairs_of_unlike_numbers_of_shared_samples_have_the_same_level(pattern: str) -> None:
+    random = np.random.default_rng(2)
+    values = random.normal(size=(200, 100))
+    half = np.arange(200) % 2 == 1
+    missing = random.random((100, 100)) < 0.5 if pattern == "at random" else np.arange(100) < 40
+    values[half] = np.where(missing, np.nan, values[half])
+    null = permutation_null(values, permutations=100_000)
+    p = null.p_value(mutual_information(values))
+    for rows, columns in ((0, 0), (0, 1), (1, 1)):
+        part = p[rows::2, columns::2]
+        part = part[~np.isnan(part)]
+        assert 0.8 < np.mean(part <= 0.05) / 0.05 < 1.25, (rows, columns)
+
+
+def slow_exchange(
+    row: NDArray[np.float64], order: NDArray[np.int64], exchange: Exchange, side: int
+) -> NDArray[np.float64]:
+    """What ``permuted_rows`` does to a row, from the random order that it draws."""
+    out = row.copy()
+    for group, shifted in enumerate(exchange.shifted):
+        members = np.flatnonzero(exchange.group == group)
+        if shifted:
+            n = members.size
+            shift = order[exchange.start[group]] % (n // 4 + 1) + (n // 2) * side
+            out[members] = np.roll(row[members], -shift)
+        else:
+            observed = members[~np.isnan(row[members])]
+            out[observed] = row[[k for k in order if k in set(observed)]]
+    return out
+
+
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize("kind", ["blocks", "circular_shift"])
+def test_rows_are_exchanged_within_their_groups(kind: str, side: int) -> None:
+    random = np.random.default_rng(3)
+    values = random.normal(size=(6, 41))
+    values[1, ::3] = np.nan
+    values[2] = np.nan
+    values[3] = 7.0
+    group = random.integers(0, 4, 41).astype(np.int32)
+    group[:4] = range(4)
+    shifted = np.array([True, True, False, True]) if kind == "circular_shift" else np.zeros(4, bool)
+    exchange = Exchange.within(group, shifted)
+    genes = random.integers(0, 6, 50)
+    found = permuted_rows(values, genes, 9, side, 2, exchange)
+    key = [np.uint64(9), np.uint64(0x6E756C6C)]
+    for draw, gene in enumerate(genes):
+        bits = np.random.Philox(key=key, counter=[0, draw, side, 2])
+        order = np.random.Generator(bits).permutation(np.arange(41))
+        expected = slow_exchange(values[gene], order, exchange, side)
+        np.testing.assert_array_equal(found[draw], expected)
+
+
+def test_two_sides_are_never_closer_than_a_quarter_of_the_series() -> None:
+    for n in (2, 3, 4, 5, 8, 21, 100):
+        row = np.arange(float(n))[None]
+        exchange = Exchange.within(np.zeros(n, dtype=np.int32), np.ones(1, dtype=bool))
+        genes = np.zeros(200, dtype=np.int64)
+        first = permuted_rows(row, genes, 1, 0, 0, exchange)[:, 0]
+        second = permuted_rows(row, genes, 1, 1, 0, exchange)[:, 0]
+        apart = (second[None] - first[:, None]) % n
+        assert min(apart.min(), (n - apart).min()) >= max(1, n // 4), n
+
+
+def state(values: NDArray[np.float64], **arrays: Any) -> dict[str, NDArray[Any]]:
+    return {"z": values, **arrays}
+
+
+def test_auto_goes_by_what_is_stated_then_by_what_is_measured() -> None:
+    values = np.zeros((3, 6))
+    series, batch = np.array([0, 0, 0, 1, 1, 2], "i4"), np.array([0, 1, 0, 1, 0, 1], "i4")
+    slow, free = np.array([0.5, 0.1]), np.array([0.05, 0.1])
+    both = null_design("auto", state(values, sample_series=series, sample_batch=batch))
+    assert both.kind == "circular_shift"
+    assert both.groups.tolist() == [0, 0, 0, 1, 1, 2]
+    assert both.shifted.tolist() == [True, True, False]  # one sample alone cannot be shifted
+    blocks = null_design("auto", state(values, sample_batch=batch, order_autocorrelation=slow))
+    assert (blocks.kind, blocks.shifted.tolist()) == ("blocks", [False, False])
+    assert null_design("auto", state(values, order_autocorrelation=slow)).kind == "circular_shift"
+    assert null_design("auto", state(values, order_autocorrelation=free)).kind == "permutation"
+    chosen = null_design("permutation", state(values, order_autocorrelation=slow))
+    assert chosen.kind == "permutation"
+
+
+def test_a_permutation_of_slow_samples_is_warned_of() -> None:
+    slow = state(np.zeros((3, 6)), order_autocorrelation=np.array([0.52, 0.1]))
+    warning = order_warning("permutation", slow)
+    assert warning is not None
+    assert "0.52" in warning
+    assert "null.kind" in warning
+    assert order_warning("auto", slow) is None
+
+
+def test_entropy_classes_are_few_and_ordered() -> None:
+    random = np.random.default_rng(0)
+    entropy = np.concatenate([[0.0], random.uniform(1, 3, 400)])
+    classes = entropy_classes(entropy)
+    assert set(classes) == {0, 1, 2, 3}
+    assert (np.diff(classes[np.argsort(entropy)]) >= 0).all()
+    assert (entropy_classes(np.full(50, 3.2)) == 0).all()
+    assert (entropy_classes(np.zeros(3)) == 0).all()
+
+
+def test_several_criteria_make_two_classes_each() -> None:
+    entropy, observed = np.tile([1.0, 3.0], 20), np.repeat([0.4, 1.0], 20)
+    arrays = {"entropy_bits": entropy, "observed": observed}
+    found = null_classes(
+        state(np.zeros((40, 5)), **arrays), null_design("permutation", state(np.zeros((40, 5))))
+    )
+    assert sorted(np.bincount(found).tolist()) == [10, 10, 10, 10]
+
+
+def test_labels_that_do_not_fit_are_refused() -> None:
+    values = np.random.default_rng(0).normal(size=(5, 30))
+    with pytest.raises(ValueError, match=r"series: found shape \(7,\); expected a label for each"):
+        permutation_null(values, series=np.arange(7))
+    with pytest.raises(ValueError, match="batch: found a missing label"):
+        infer_network(values, batch=[None, *range(29)])
+    with pytest.raises(ValueError, match="blocks"):
+        infer_network(values, null="blocks")

@@ -1,0 +1,156 @@
+"""Whether samples depend on each other: order, near copies, and groups that stand apart.
+
+Tests that permute samples take them for independent. What is measured here says where they are
+not, from the values alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST_GENES = 1000
+MOST_SAMPLES = 4000
+"""More are not looked at: evenly spaced genes, the first samples."""
+
+N_ORDERS = 999
+NEAR_CORRELATION = 0.5
+NEAR_GAP = 0.25
+MOST_COPIES = 10
+SPLIT_SHARE = 0.85
+"""Share of the first component's variance that lies between its two groups; for normal values
+0.64, for uniform ones 0.75."""
+
+FIRST_SHARE = 0.1
+"""Least share of all variance that the first component must hold to count."""
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """How the samples of a table depend on each other.
+
+    autocorrelation : float64 (genes,), lag 1, in the order of the table within each series; 0 for
+        a constant gene.
+    mean : of it over genes. chance : the largest mean of ``N_ORDERS`` random orders of the samples
+        (all genes alike, so that their correlations stay): a larger one has p = 1 / 1,000.
+    near_copies : samples with a few others far closer to them than all the rest.
+    groups : sizes of the two groups into which the first component splits the samples; (0, 0)
+        where it does not.
+    n_samples : how many were looked at.
+    """
+
+    autocorrelation: NDArray[np.float64]
+    mean: float
+    chance: float
+    near_copies: int
+    groups: tuple[int, int]
+    n_samples: int
+
+    @property
+    def ordered(self) -> bool:
+        """Whether neighbours are more alike than in any random order."""
+        return self.mean > self.chance
+
+
+def measure_dependence(
+    values: NDArray[np.float64], series: NDArray[np.int32] | None = None, seed: int = 1
+) -> Dependence:
+    """Measure how samples depend on each other.
+
+    Parameters
+    ----------
+    values
+        float64 (genes, samples), NaN where missing.
+    series
+        int32 (samples,): neighbours are neighbours within a series; None: one series.
+    seed
+        Of the random orders.
+    """
+    n_samples = min(values.shape[1], MOST_SAMPLES)
+    series = np.zeros(n_samples, dtype=np.int32) if series is None else series[:n_samples]
+    autocorrelation = lag_one(values[:, :n_samples], series)
+    chosen = np.unique(np.linspace(0, len(values) - 1, min(len(values), MOST_GENES)).astype(int))
+    gram = _similarity(values[chosen, :n_samples])
+    step = np.flatnonzero(series[1:] == series[:-1])
+    mean = _mean_of_neighbours(gram, np.arange(n_samples), step)
+    random = np.random.default_rng([seed, 0x6F72646572])
+    chance = max(
+        (_mean_of_neighbours(gram, random.permutation(n_samples), step) for _ in range(N_ORDERS)),
+        default=0.0,
+    )
+    return Dependence(
+        autocorrelation, mean, chance, _near_copies(gram), _two_groups(gram), n_samples
+    )
+
+
+def lag_one(values: NDArray[np.float64], series: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Lag-1 autocorrelation of each row, within series, missing values taken for the mean."""
+    found = np.empty(len(values))
+    step = np.flatnonzero(series[1:] == series[:-1])
+    for begin in range(0, len(values), 1000):
+        rows = _standardised(values[begin : begin + 1000])
+        products = np.einsum("ij,ij->i", rows[:, step], rows[:, step + 1])
+        found[begin : begin + 1000] = products / max(1, step.size)
+    return found
+
+
+def _standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows of mean 0 and variance 1 over observed samples; 0 where missing or constant."""
+    missing = np.isnan(values)
+    n = np.maximum((~missing).sum(axis=1, keepdims=True), 1)
+    rows = np.where(missing, 0.0, values)
+    rows = np.where(missing, 0.0, rows - rows.sum(axis=1, keepdims=True) / n)
+    sd = np.sqrt((rows**2).sum(axis=1, keepdims=True) / n)
+    return np.asarray(np.divide(rows, sd, out=np.zeros_like(rows), where=sd > 0.0))
+
+
+def _similarity(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Products of samples, mean over genes: (samples, samples)."""
+    rows = _standardised(values)
+    return np.asarray(rows.T @ rows / max(1, len(rows)))
+
+
+def _mean_of_neighbours(
+    gram: NDArray[np.float64], order: NDArray[np.int64], step: NDArray[np.int64]
+) -> float:
+    return float(gram[order[step], order[step + 1]].mean()) if step.size else 0.0
+
+
+def _near_copies(gram: NDArray[np.float64]) -> int:
+    """Samples whose nearest few (at most 10, or a quarter) stand apart from all others by a gap
+    in correlation: technical replicates do, samples of one tissue among many hardly."""
+    n = len(gram)
+    most = min(MOST_COPIES, n // 4)
+    if most < 1:
+        return 0
+    size = np.sqrt(np.maximum(np.diag(gram), 1e-300))
+    correlation = gram / np.outer(size, size)
+    np.fill_diagonal(correlation, -2.0)
+    nearest = -np.sort(-correlation, axis=1)[:, : most + 1]
+    gaps = nearest[:, :-1] - nearest[:, 1:]
+    stands_apart = (nearest[:, :-1] >= NEAR_CORRELATION) & (gaps >= NEAR_GAP)
+    return int(stands_apart.any(axis=1).sum())
+
+
+def _two_groups(gram: NDArray[np.float64]) -> tuple[int, int]:
+    """Sizes of the groups on the first component, where two groups are nearly all of it."""
+    n = len(gram)
+    if n < 8:
+        return 0, 0
+    size, vectors = np.linalg.eigh(gram)
+    total = float(size.sum())
+    if total <= 0.0 or size[-1] < FIRST_SHARE * total:
+        return 0, 0
+    scores = np.sort(vectors[:, -1])
+    scores -= scores.mean()
+    # Between-group sum of squares of every cut of the sorted scores: the best two means.
+    n_low = np.arange(1, n)
+    low = np.cumsum(scores)[:-1]
+    between = low**2 / n_low + low**2 / (n - n_low)
+    cut = int(between.argmax()) + 1
+    smaller = min(cut, n - cut)
+    if between.max() < SPLIT_SHARE * float(scores @ scores) or smaller < 0.1 * n:
+        return 0, 0
+    return smaller, n - smaller
