@@ -16,9 +16,9 @@ from typing import Any
 from pairtile.config import load_config
 from pairtile.runtime.files import read_json
 from pairtile.steps.chunk import chunk
-from pairtile.steps.evaluate import evaluate
-from pairtile.steps.merge import merge
-from pairtile.steps.network import network
+from pairtile.steps.evaluate import EvaluationInputs, evaluate
+from pairtile.steps.merge import MergeInputs, MergeOutputs, merge
+from pairtile.steps.network import MergedFiles, NetworkFiles, network
 from pairtile.steps.null import null
 from pairtile.steps.plan import plan, read_plan
 from pairtile.steps.prepare import prepare
@@ -60,7 +60,7 @@ def aupr(data: str, score: str, estimator: dict[str, Any] | None) -> float:
                     }
                 }
             }
-        ).resolved("q")
+        ).analyses["q"]
         state, plan_file = out / "state", out / "plan.json"
         prepare(section, 1, {}, out / "items.parquet", state, out / "prepare.json")
         plan(section, "cpu", 1, state, plan_file, out / "plan-record.json")
@@ -77,37 +77,28 @@ def aupr(data: str, score: str, estimator: dict[str, Any] | None) -> float:
             second = stage == "chunks"
             merge(
                 section,
-                plan_file,
-                state,
-                out / "null.npz" if second else None,
-                files,
                 stage,
-                out / "pairs.parquet" if second else None,
-                out / f"{stage}.npz",
-                out / f"merge-{stage}.json",
+                MergeInputs(plan_file, state, files, out / "null.npz" if second else None),
+                MergeOutputs(
+                    out / f"{stage}.npz",
+                    out / f"merge-{stage}.json",
+                    out / "pairs.parquet" if second else None,
+                ),
             )
             scan = out / "scan.npz" if planned.scan else None
+        items, pairs = out / "items.parquet", out / "pairs.parquet"
+        made = NetworkFiles(out / "network.parquet", out / "scores.npz")
         network(
             section,
-            plan_file,
-            state,
-            out / "items.parquet",
-            out / "null.npz",
-            out / "pairs.parquet",
-            out / "chunks.npz",
-            scan,
-            [],
-            out / "network.parquet",
-            out / "scores.npz",
+            MergedFiles(
+                *(plan_file, state, items, pairs, out / "chunks.npz", out / "null.npz", scan)
+            ),
+            made,
             out / "network.json",
         )
         evaluate(
             section,
-            state,
-            out / "items.parquet",
-            out / "pairs.parquet",
-            scan,
-            out / "network.parquet",
+            EvaluationInputs(state, items, pairs, *made, scan),
             out / "evaluation.json",
             out / "evaluate.json",
         )

@@ -90,11 +90,12 @@ def measure_plan(genes: int) -> dict[str, Any]:
 PREPARE = """
 import json, sys, time
 from pathlib import Path
+from pairtile.config import load_config
 from pairtile.runtime.host_memory import peak_host_bytes
 from pairtile.steps.prepare import prepare
-section, out = json.loads(sys.argv[1]), Path(sys.argv[2])
+config, out = load_config(json.loads(sys.argv[1])).analyses["bench"], Path(sys.argv[2])
 start = time.perf_counter()
-prepare(section, 0, {"expression": section["expression"]}, out / "items.parquet", out / "state",
+prepare(config, 0, config.input_files(), out / "items.parquet", out / "state",
         out / "prepare.json")
 print(json.dumps({"seconds": time.perf_counter() - start,
                   "peak_bytes": peak_host_bytes()}))
@@ -105,11 +106,8 @@ def measure_prepare(folder: Path, genes: int, samples: int) -> dict[str, Any]:
     """The step ``prepare`` of a text table for mutual information."""
     table = folder / "expression.tsv"
     write_table(table, expression(genes, samples))
-    section = load_config(
-        {"analyses": {"bench": {"method": "mutual_information", "expression": str(table)}}}
-    ).resolved("bench")
-    section["expression"] = str(table)
-    found = measured(PREPARE, json.dumps(section), str(folder / "results"))
+    content = {"analyses": {"bench": {"method": "mutual_information", "expression": str(table)}}}
+    found = measured(PREPARE, json.dumps(content), str(folder / "results"))
     state = sum(path.stat().st_size for path in (folder / "results/state").iterdir())
     values = genes * samples
     return found | {
@@ -141,11 +139,10 @@ def prepared(folder: Path, chunks: int) -> Path:
     section |= {"expression": "expression.tsv", "keep": {"p_value": 1e-3}}
     content = {"backend": "cpu", "analyses": {"bench": section}}
     (folder / "config.yaml").write_text(json.dumps(content))
-    config = load_config(content).resolved("bench")
-    config["expression"] = str(folder / "expression.tsv")
+    config = load_config(content).analyses["bench"]
     out = folder / "results/bench"
     steps = out / "steps"
-    inputs = {"expression": config["expression"]}
+    inputs = {"expression": str(folder / "expression.tsv")}
     prepare(config, 0, inputs, out / "items.parquet", out / "state", steps / "prepare.json")
     with mock.patch.object(tiles, "TILE_EDGE", EDGE):
         plan(config, "cpu", 1, out / "state", out / "plan.json", steps / "plan.json")
@@ -208,15 +205,17 @@ def measure_jobs(folder: Path, chunks: int) -> dict[str, Any]:
 MERGE = """
 import json, sys, time
 from pathlib import Path
+from pairtile.config import load_config
 from pairtile.runtime.host_memory import peak_host_bytes
-from pairtile.steps.merge import merge
+from pairtile.steps.merge import MergeInputs, MergeOutputs, merge
 out = Path(sys.argv[1])
-section = json.loads(sys.argv[2])
+config = load_config(json.loads(sys.argv[2])).analyses["bench"]
 before = peak_host_bytes()
 start = time.perf_counter()
-merge(section, out / "plan.json", out / "state", out / "null.npz",
-      sorted((out / "chunks").iterdir()), "chunks", out / "pairs.parquet", out / "chunks.npz",
-      out / "steps/merge.json")
+chunks = sorted((out / "chunks").iterdir())
+merge(config, "chunks",
+      MergeInputs(out / "plan.json", out / "state", chunks, out / "null.npz"),
+      MergeOutputs(out / "chunks.npz", out / "steps/merge.json", out / "pairs.parquet"))
 seconds = time.perf_counter() - start
 print(json.dumps({"seconds": seconds, "peak_bytes": peak_host_bytes(),
                   "grown_bytes": peak_host_bytes() - before}))
@@ -251,8 +250,7 @@ def measure_merge(folder: Path, chunks: int, rows: int) -> dict[str, Any]:
     start = time.perf_counter()
     assert remove_damaged_before_run(out) == []
     check_seconds = time.perf_counter() - start
-    config = load_config(json.loads((folder / "config.yaml").read_text())).resolved("bench")
-    found = measured(MERGE, str(out), json.dumps(config))
+    found = measured(MERGE, str(out), (folder / "config.yaml").read_text())
     chunk_bytes = sum(path.stat().st_size for path in (out / "chunks").iterdir())
     return found | {
         "seconds_a_chunk": found["seconds"] / chunks,

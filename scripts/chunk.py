@@ -1,6 +1,6 @@
 """Rule chunk: one chunk of tiles, first or second pass (pairtile.steps.chunk)."""
 
-from pairtile.runtime.job import job
+from pairtile.runtime.job import job, optional_path
 
 with job(snakemake):
     from pathlib import Path
@@ -11,8 +11,8 @@ with job(snakemake):
         config=snakemake.params.analysis,
         plan_file=Path(snakemake.input.plan),
         state=Path(snakemake.input.state),
-        null=Path(snakemake.input.null[0]) if snakemake.input.null else None,
-        scan=Path(snakemake.input.scan[0]) if snakemake.input.scan else None,
+        null=optional_path(snakemake.input.null),
+        scan=optional_path(snakemake.input.scan),
         stage=snakemake.wildcards.stage,
         name=snakemake.wildcards.chunk,
         out=Path(snakemake.output.chunk),

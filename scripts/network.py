@@ -1,28 +1,29 @@
 """Rule network: significance, DPI and the final network (pairtile.steps.network)."""
 
-from pairtile.runtime.job import job
+from pairtile.runtime.job import job, optional_path
 
 with job(snakemake):
     from pathlib import Path
 
-    from pairtile.steps.network import network
+    from pairtile.steps.network import MergedFiles, NetworkFiles, network
 
     network(
         config=snakemake.params.analysis,
-        plan_file=Path(snakemake.input.plan),
-        state=Path(snakemake.input.state),
-        items=Path(snakemake.input.items_table),
-        null=Path(snakemake.input.null[0]) if snakemake.input.null else None,
-        pairs=Path(snakemake.input.pairs),
-        summaries=Path(snakemake.input.summaries),
-        scan=Path(snakemake.input.scan[0]) if snakemake.input.scan else None,
-        bootstraps=[Path(path) for path in snakemake.input.bootstraps],
-        out=Path(snakemake.output.network),
-        scores=Path(snakemake.output.scores),
+        merged_files=MergedFiles(
+            plan=Path(snakemake.input.plan),
+            state=Path(snakemake.input.state),
+            items=Path(snakemake.input.items_table),
+            pairs=Path(snakemake.input.pairs),
+            summaries=Path(snakemake.input.summaries),
+            null=optional_path(snakemake.input.null),
+            scan=optional_path(snakemake.input.scan),
+            network_data=optional_path(snakemake.input.network_data),
+            bootstraps=[Path(path) for path in snakemake.input.bootstraps],
+        ),
+        out=NetworkFiles(
+            network=Path(snakemake.output.network), scores=Path(snakemake.output.scores)
+        ),
         record=Path(snakemake.output.record),
-        network_data=Path(snakemake.input.network_data[0])
-        if snakemake.input.network_data
-        else None,
         inputs=snakemake.input.inputs,
         checksums=snakemake.config.get("checksums"),
     )

@@ -16,7 +16,6 @@ from chunk_tables import EDGE, PRINT, SCHEMA, cut, merged, tile_rows, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pairtile.engine.chunk_file import ChunkFile, ChunkHeader, write_chunk
-from pairtile.engine.merging import merge
 from pairtile.errors import StoreError
 
 
@@ -194,7 +193,7 @@ import sys
 sys.path[:0] = {path!r}
 from pairtile.runtime.host_memory import peak_host_bytes
 from chunk_tables import *
-merge({paths!r}, {out!r}, fingerprint=PRINT, band_of_tile=list(range({bands})), sort_by=("i", "j"))
+merged({paths!r}, {out!r}, band_of_tile=list(range({bands})))
 print(peak_host_bytes() >> 20)
 """
 
@@ -269,11 +268,8 @@ def test_columns_of_bytes_are_read_back_and_covered_by_the_checksum(tmp_path):
     chunk.verify(PRINT, [0, 1])
     found = chunk.read_tile(1)["samples"].to_pylist()
     assert found == [row.tobytes() for row in byte_rows(1)["samples"]]
-    merge(
-        [path], tmp_path / "m.parquet", fingerprint=PRINT, band_of_tile=[0, 1], sort_by=("i", "j")
-    )
-    merged = pq.read_table(tmp_path / "m.parquet")["samples"].to_pylist()
-    assert merged[4:] == found
+    merged([path], tmp_path / "m.parquet", band_of_tile=[0, 1])
+    assert pq.read_table(tmp_path / "m.parquet")["samples"].to_pylist()[4:] == found
     digests = []
     for change in (0, 1):
         rows = byte_rows(0)

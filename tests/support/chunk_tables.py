@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pyarrow as pa
 from pairtile.engine.chunk_file import ChunkHeader, write_chunk
-from pairtile.engine.merging import merge
+from pairtile.engine.merging import MergeRules, merge
 
 SCHEMA = pa.schema([("i", pa.int32()), ("j", pa.int32()), ("mi_bits", pa.float64())])
 RANKED = SCHEMA.append(pa.field("passed", pa.bool_())).append(pa.field("rank_score", pa.float64()))
@@ -53,6 +53,5 @@ def cut(lengths):
     return [part for n in lengths if (part := list(itertools.islice(numbers, n)))]
 
 
-def merged(paths, out, **options):
-    options = {"fingerprint": PRINT, "band_of_tile": BANDS, "sort_by": ("i", "j")} | options
-    return merge(paths, out, **options)
+def merged(paths, out, band_of_tile=BANDS, **options):
+    return merge(paths, out, MergeRules(band_of_tile, ("i", "j"), **options), PRINT)

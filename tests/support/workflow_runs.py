@@ -21,10 +21,10 @@ from pairtile.report import write_report
 from pairtile.simulate import Simulation, simulate_kinetic
 from pairtile.steps.bootstrap import bootstrap
 from pairtile.steps.chunk import chunk
-from pairtile.steps.evaluate import evaluate
+from pairtile.steps.evaluate import EvaluationInputs, evaluate
 from pairtile.steps.export import export
-from pairtile.steps.merge import merge
-from pairtile.steps.network import network
+from pairtile.steps.merge import MergeInputs, MergeOutputs, merge
+from pairtile.steps.network import MergedFiles, NetworkFiles, network
 from pairtile.steps.network_data import network_data
 from pairtile.steps.null import null
 from pairtile.steps.plan import Plan, plan, read_plan
@@ -257,14 +257,18 @@ class Analysis:
         second = stage == "chunks"
         merge(
             self.model,
-            self.out / "plan.json",
-            self.out / "state",
-            self.null_file if second else None,
-            self.chunk_files(stage) if files is None else files,
             stage,
-            self.out / "pairs.parquet" if second else None,
-            self.out / f"{stage}.npz",
-            self.record("merge" if second else "merge_scan"),
+            MergeInputs(
+                self.out / "plan.json",
+                self.out / "state",
+                self.chunk_files(stage) if files is None else files,
+                self.null_file if second else None,
+            ),
+            MergeOutputs(
+                self.out / f"{stage}.npz",
+                self.record("merge" if second else "merge_scan"),
+                self.out / "pairs.parquet" if second else None,
+            ),
         )
         return self
 
@@ -279,58 +283,53 @@ class Analysis:
         folder = self.out / "bootstraps"
         return [folder / f"{a:05d}-{b:05d}.parquet" for a, b in self.plan.bootstraps]
 
+    @property
+    def merged_files(self) -> MergedFiles:
+        return MergedFiles(
+            plan=self.out / "plan.json",
+            state=self.out / "state",
+            items=self.out / "items.parquet",
+            pairs=self.out / "pairs.parquet",
+            summaries=self.out / "chunks.npz",
+            null=self.null_file,
+            scan=self.scan,
+            network_data=self.network_data_file,
+            bootstraps=self.bootstrap_files(),
+        )
+
+    @property
+    def network_files(self) -> NetworkFiles:
+        return NetworkFiles(self.out / "network.parquet", self.out / "scores.npz")
+
     def network(self) -> Analysis:
         for (first, last), path in zip(self.plan.bootstraps, self.bootstrap_files(), strict=True):
             if not path.exists():
                 plan_file, state = self.out / "plan.json", self.out / "state"
                 bootstrap(self.model, plan_file, state, first, last, path)
-        network(
-            self.model,
-            self.out / "plan.json",
-            self.out / "state",
-            self.out / "items.parquet",
-            self.null_file,
-            self.out / "pairs.parquet",
-            self.out / "chunks.npz",
-            self.scan,
-            self.bootstrap_files(),
-            self.out / "network.parquet",
-            self.out / "scores.npz",
-            self.record("network"),
-            network_data=self.network_data_file,
-        )
+        network(self.model, self.merged_files, self.network_files, self.record("network"))
         return self
 
     def tables(self) -> Analysis:
         """The method's own tables, where it has some."""
         if self.model.result_tables():
-            tables(
-                self.model,
-                self.out / "plan.json",
-                self.out / "state",
-                self.out / "items.parquet",
-                self.null_file,
-                self.out / "pairs.parquet",
-                self.out / "chunks.npz",
-                self.out / "network.parquet",
-                self.out / "scores.npz",
-                self.out,
-                self.record("tables"),
-                network_data=self.network_data_file,
-            )
+            # As the rule: without scan and bootstraps.
+            merged_files = self.merged_files._replace(scan=None, bootstraps=())
+            record = self.record("tables")
+            tables(self.model, merged_files, self.network_files, self.out, record)
         return self
 
     def evaluate(self) -> Analysis:
         evaluate(
             self.model,
-            self.out / "state",
-            self.out / "items.parquet",
-            self.out / "pairs.parquet",
-            self.scan,
-            self.out / "network.parquet",
+            EvaluationInputs(
+                self.out / "state",
+                self.out / "items.parquet",
+                self.out / "pairs.parquet",
+                *self.network_files,
+                self.scan,
+            ),
             self.out / "evaluation.json",
             self.record("evaluate"),
-            scores=self.out / "scores.npz",
         )
         return self
 

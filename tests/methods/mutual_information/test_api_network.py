@@ -23,14 +23,8 @@ from pairtile import (
     read_regulators,
     simulate_kinetic,
 )
-from pairtile.config import load_config
 from pairtile.methods.mutual_information import dpi
-from pairtile.steps.chunk import chunk
-from pairtile.steps.merge import merge
-from pairtile.steps.network import network
-from pairtile.steps.null import null
-from pairtile.steps.plan import plan, read_plan
-from pairtile.steps.prepare import prepare
+from workflow_runs import Analysis
 
 DEMO = Path(__file__).resolve().parents[3] / "config" / "demo"
 EXPRESSION = DEMO / "expression.tsv.gz"
@@ -40,32 +34,8 @@ REGULATORS = DEMO / "regulators.txt"
 def by_the_workflow(settings: dict[str, Any], seed: int, folder: Path) -> pd.DataFrame:
     """The network table that the workflow's steps make of these settings, in their order."""
     given = {"method": "mutual_information", "expression": str(EXPRESSION), **settings}
-    config = load_config({"seed": seed, "backend": "cpu", "analyses": {"demo": given}})
-    section = config.analyses["demo"]
-    items, state, plan_file = folder / "items.parquet", folder / "state", folder / "plan.json"
-    null_file, record = folder / "null.npz", folder / "record.json"
-    inputs = section.input_files()
-    prepare(section, seed, inputs, items, state, record)
-    plan(section, "cpu", seed, state, plan_file, record)
-    null(section, plan_file, state, null_file, record)
-    scan: Path | None = None
-    pairs, summaries = folder / "pairs.parquet", folder / "summaries.npz"
-    planned = read_plan(plan_file)
-    for stage in ("scan", "chunks") if planned.scan else ("chunks",):
-        files = []
-        for part in planned.chunks:
-            files.append(folder / stage / f"{part.name}.parquet")
-            chunk(section, plan_file, state, null_file, scan, stage, part.name, files[-1])
-        if stage == "scan":
-            scan = folder / "scan.npz"
-            merge(section, plan_file, state, None, files, stage, None, scan, record)
-        else:
-            merge(section, plan_file, state, null_file, files, stage, pairs, summaries, record)
-    out, scores = folder / "network.parquet", folder / "scores.npz"
-    network(
-        section, plan_file, state, items, null_file, pairs, summaries, scan, [], out, scores, record
-    )
-    return pd.read_parquet(out)
+    made = Analysis(folder, given, seed=seed).pairs().network()
+    return pd.read_parquet(made.network_files.network)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from pairtile import (
     prepare_expression,
     simulate_boolean,
 )
-from pairtile.steps.tables import tables
 from workflow_runs import Analysis
 
 ignore_ties = pytest.mark.filterwarnings("ignore:For .* score exactly the same")
@@ -50,21 +49,7 @@ def by_the_workflow(
     for name, text in files.items():
         (folder / name).write_text(text)
     section = {"method": "predictor_pairs", key: "table.tsv", **changes}
-    analysis = Analysis(folder, section, seed=5).pairs().network()
-    out = analysis.out
-    tables(
-        analysis.model,
-        out / "plan.json",
-        out / "state",
-        out / "items.parquet",
-        analysis.null_file,
-        out / "pairs.parquet",
-        out / "chunks.npz",
-        out / "network.parquet",
-        out / "scores.npz",
-        out,
-        analysis.record("tables"),
-    )
+    out = Analysis(folder, section, seed=5).pairs().network().tables().out
     sets = pd.read_csv(
         out / "predictors.tsv",
         sep="\t",

@@ -20,6 +20,24 @@ MERGED_ROW_GROUP = 1 << 20
 
 
 @dataclass(frozen=True)
+class MergeRules:
+    """How the rows of all tiles become one table."""
+
+    band_of_tile: Sequence[int]
+    """For each planned tile, in order, which band of rows it belongs to. Rows of different bands
+    never interleave in ``sort_by`` order, so that one band at a time is held in memory."""
+    sort_by: Sequence[str]
+    """Columns that order the merged table; together unique."""
+    top: int = 0
+    """Keep rows that did not pass by themselves only while among the ``top`` best of all
+    (``rank_score``; equal scores stay together). 0: chunks hold no ``rank_score`` column."""
+    reduce: Callable[[pa.Table], pa.Table] | None = None
+    """Makes the rows of one band, from all its tiles, those of the result."""
+    schema: pa.Schema | None = None
+    """Columns of the merged table where there is no chunk, because there was nothing to score."""
+
+
+@dataclass(frozen=True)
 class MergeResult:
     """What the merge found: rows written, summed summaries, the chunks' records by file name."""
 
@@ -54,14 +72,8 @@ def _bands(files: Sequence[ChunkFile], band_of_tile: Sequence[int]) -> Iterator[
 def merge(
     paths: Sequence[str | os.PathLike[str]],
     out: str | os.PathLike[str] | None,
-    *,
-    fingerprint: str,
-    band_of_tile: Sequence[int],
-    sort_by: Sequence[str],
-    top: int = 0,
-    reduce: Callable[[pa.Table], pa.Table] | None = None,
-    schema: pa.Schema | None = None,
-    verified: bool = False,
+    rules: MergeRules,
+    fingerprint: str | None,
 ) -> MergeResult:
     """Join chunk files into one sorted Parquet file and add up their summaries.
 
@@ -71,20 +83,11 @@ def merge(
         The chunk files, in any order.
     out
         The merged table; None where only summaries are wanted.
-    band_of_tile
-        For each planned tile, in order, which band of rows it belongs to. Rows of different bands
-        never interleave in ``sort_by`` order, so that one band at a time is held in memory.
-    sort_by
-        Columns that order the merged table; together unique.
-    top
-        Keep rows that did not pass by themselves only while among the ``top`` best of all
-        (``rank_score``; equal scores stay together). 0: chunks hold no ``rank_score`` column.
-    reduce
-        Makes the rows of one band, from all its tiles, those of the result.
-    schema
-        Columns of the merged table where there is no chunk, because there was nothing to score.
-    verified
-        The caller has just verified every file; do not read them a second time for it.
+    rules
+        Order and selection of its rows.
+    fingerprint
+        Of the analysis, which every file must carry; None where the caller has just verified them,
+        so that they are not read a second time for it.
 
     Raises
     ------
@@ -94,7 +97,7 @@ def merge(
     files = [ChunkFile(path) for path in paths]
     seen: dict[int, Path] = {}
     for file in files:
-        if not verified:
+        if fingerprint is not None:
             file.verify(fingerprint)
         for number, _ in file.header.tiles:
             if number in seen:
@@ -102,52 +105,43 @@ def merge(
                     file.path, f"tile {number}", f"it also in {seen[number]}", "each tile once"
                 )
             seen[number] = file.path
-    missing = sorted(set(range(len(band_of_tile))) - set(seen))
-    if missing or len(seen) != len(band_of_tile):
+    planned = len(rules.band_of_tile)
+    missing = sorted(set(range(planned)) - set(seen))
+    if missing or len(seen) != planned:
         raise StoreError(
             f"merge: found {len(seen)} tiles in {len(files)} chunk files, "
-            f"missing {missing[:5]}; expected the {len(band_of_tile)} tiles of the plan"
+            f"missing {missing[:5]}; expected the {planned} tiles of the plan"
         )
     summaries: Summaries = {}
     for file in sorted(files, key=lambda f: f.header.tiles[0][0] if f.header.tiles else -1):
         add_summaries(summaries, file.header.summaries)
-    rows = 0
-    if out is not None:
-        cut = _best_cut(files, top) if top else -np.inf
-        rows = _write_merged(files, Path(out), band_of_tile, sort_by, top, cut, reduce, schema)
+    rows = 0 if out is None else _write_merged(files, Path(out), rules)
     records = {file.path.stem: file.header.record for file in files}
     return MergeResult(rows, summaries, records)
 
 
-def _write_merged(
-    files: Sequence[ChunkFile],
-    out: Path,
-    band_of_tile: Sequence[int],
-    sort_by: Sequence[str],
-    top: int,
-    cut: float,
-    reduce: Callable[[pa.Table], pa.Table] | None,
-    schema: pa.Schema | None,
-) -> int:
+def _write_merged(files: Sequence[ChunkFile], out: Path, rules: MergeRules) -> int:
+    schema = rules.schema
     if files:
-        steering = {RANK_SCORE, PASSED} if top else set()
+        steering = {RANK_SCORE, PASSED} if rules.top else set()
         schema = pa.schema([f for f in files[0].schema if f.name not in steering])
     elif schema is None:
         raise ValueError("found no chunk file and no schema; expected one of both")
+    cut = _best_cut(files, rules.top) if rules.top else -np.inf
     rows = 0
     waiting: list[pa.Table] = [schema.empty_table()]
     with (
         atomic_path(out) as temporary,
         pq.ParquetWriter(temporary, schema, compression="zstd") as writer,
     ):
-        for table in _bands(files, band_of_tile):
-            if top:
+        for table in _bands(files, rules.band_of_tile):
+            if rules.top:
                 scores = table[RANK_SCORE].to_numpy()
                 keep = table[PASSED].to_numpy(zero_copy_only=False) | (scores >= cut)
                 table = table.filter(pa.array(keep)).select(schema.names)
-            if reduce is not None:
-                table = reduce(table)
-            keys = [table[name].to_numpy() for name in reversed(sort_by)]
+            if rules.reduce is not None:
+                table = rules.reduce(table)
+            keys = [table[name].to_numpy() for name in reversed(rules.sort_by)]
             table = table.take(pa.array(np.lexsort(keys))).replace_schema_metadata(None)
             rows += table.num_rows
             waiting.append(table)

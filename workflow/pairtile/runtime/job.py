@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -60,6 +60,11 @@ def job(snakemake: Any) -> Iterator[None]:
             sys.exit(1)
         log.exception("a defect of pairtile: please report it with this log")
         raise
+
+
+def optional_path(files: Sequence[str]) -> Path | None:
+    """The file of an input that not every analysis has."""
+    return Path(files[0]) if files else None
 
 
 def no_memory(out: Any, error: MemoryError) -> StoreError:

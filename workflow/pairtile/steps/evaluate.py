@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -20,23 +21,30 @@ from pairtile.runtime.record import recorded
 from pairtile.statistics.evaluation import evaluate as evaluate_ranking
 
 
+class EvaluationInputs(NamedTuple):
+    """The files that are read."""
+
+    state: Path
+    items: Path
+    pairs: Path
+    network: Path
+    scores: Path
+    """What the network step found on the way, for methods that need it again."""
+    scan: Path | None = None
+    """None where the analysis has no first pass."""
+    gold_standard: Path | None = None
+    """Where it lies on this machine; None: where the configuration says."""
+
+
 def evaluate(
     config: Analysis,
-    state: Path,
-    items: Path,
-    pairs: Path,
-    scan: Path | None,
-    network: Path,
+    inputs: EvaluationInputs,
     out: Path,
     record: Path,
-    gold_standard: Path | None = None,
-    scores: Path | None = None,
     checksums: Mapping[str, str] | None = None,
 ) -> None:
     """Write ``evaluation.json``: AUPR and AUROC by the DREAM5 rule, precision, recall, ...
 
-    ``gold_standard``: where it lies on this machine (None: where the configuration says).
-    ``scores``: what the network step found out on the way, for methods that need it again.
     ``checksums``: configured path -> checksum.
 
     Raises
@@ -45,21 +53,21 @@ def evaluate(
         If the gold standard has nothing to say about these genes.
     """
     with recorded("evaluate", record) as step:
-        local = str(gold_standard or config.gold_standard)
+        local = str(inputs.gold_standard or config.gold_standard)
         config, step.details["inputs"] = local_inputs(config, {"gold_standard": local}, checksums)
         # Nothing is computed here but scores of stored pairs: any machine will do.
         opened = get_method(config.method).estimator_class(
-            config, open_state(state), choose("cpu"), "float64"
+            config, open_state(inputs.state), choose("cpu"), "float64"
         )
         merged = Merged(
-            pairs,
+            inputs.pairs,
             {},
             {},
-            None if scan is None else read_arrays(scan),
-            scores={} if scores is None else read_arrays(scores),
+            None if inputs.scan is None else read_arrays(inputs.scan),
+            scores=read_arrays(inputs.scores),
         )
         ranking = opened.ranking(merged)
-        table = pd.read_parquet(items)
+        table = pd.read_parquet(inputs.items)
         table = table[table["kept"]]
         names = table["name"].tolist()
         regulators = table.loc[table["is_regulator"], "name"].tolist() or None
@@ -71,7 +79,7 @@ def evaluate(
                 genes=names,
                 regulators=regulators,
                 directed=ranking.directed,
-                network=pd.read_parquet(network, columns=["source", "target"]),
+                network=pd.read_parquet(inputs.network, columns=["source", "target"]),
             )
         except ValueError as error:
             raise InputError(f"{local}: {error}") from error

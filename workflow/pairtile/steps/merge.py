@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from pairtile.config.models import Analysis
 from pairtile.engine.chunk_file import ChunkFile
+from pairtile.engine.merging import MergeRules
 from pairtile.engine.merging import merge as merge_chunks
 from pairtile.engine.state import open_state
 from pairtile.errors import StoreError
@@ -18,55 +21,62 @@ from pairtile.steps.null import read_null
 from pairtile.steps.plan import read_plan
 
 
+class MergeInputs(NamedTuple):
+    """The files that are read."""
+
+    plan: Path
+    state: Path
+    chunks: Sequence[Path]
+    null: Path | None = None
+    """None where the method has none, and for the stage ``scan``."""
+
+
+class MergeOutputs(NamedTuple):
+    """The files that are written."""
+
+    summaries: Path
+    record: Path
+    pairs: Path | None = None
+    """None for the stage ``scan``, whose chunks hold no rows."""
+
+
 def merge(
     config: Analysis,
-    plan_file: Path,
-    state: Path,
-    null: Path | None,
-    chunks: Sequence[Path],
     stage: str,
-    pairs: Path | None,
-    summaries: Path,
-    record: Path,
+    inputs: MergeInputs,
+    outputs: MergeOutputs,
     in_storage: bool = False,
 ) -> None:
     """Merge the chunk files of a stage: rows into ``pairs``, summed summaries into an .npz.
 
-    ``null``: None where the method has none; stage ``scan`` reads none. A damaged or foreign chunk
-    file is removed, so that the next run computes it again, and the error names it.
-    ``in_storage``: the files are local copies of objects that only the user can remove.
+    A damaged or foreign chunk file is removed, so that the next run computes it again, and the
+    error names it. ``in_storage``: the files are local copies of objects that only the user can
+    remove.
     """
-    with recorded("merge" if stage == "chunks" else "merge_scan", record) as step:
-        plan = read_plan(plan_file)
+    with recorded("merge" if stage == "chunks" else "merge_scan", outputs.record) as step:
+        plan = read_plan(inputs.plan)
         method = get_method(plan.method).estimator_class
-        fingerprint = plan.stage_fingerprint(stage)
-        top, reduce, schema = 0, None, None
+        rules = MergeRules(plan.band_of_tile, method.sort_by)
         if stage == "chunks":
             # The rules only; nothing is computed, so any machine will do.
-            opened = method(config, open_state(state), choose("cpu"), plan.precision)
-            top, reduce = opened.selection(read_null(null)).top, opened.reduce_band
-            schema = opened.schema()
-        damaged = remove_damaged(chunks, fingerprint)
+            opened = method(config, open_state(inputs.state), choose("cpu"), plan.precision)
+            rules = replace(
+                rules,
+                top=opened.selection(read_null(inputs.null)).top,
+                reduce=opened.reduce_band,
+                schema=opened.schema(),
+            )
+        damaged = remove_damaged(inputs.chunks, plan.stage_fingerprint(stage))
         if damaged:
             them = "it" if len(damaged) == 1 else "them"
             remedy = f"removed; run the same command again to compute {them} again"
             if in_storage:
                 remedy = f"remove {them} from the storage, or run again with --forcerun chunk"
             raise StoreError("\n".join([*damaged, remedy]))
-        result = merge_chunks(
-            chunks,
-            pairs,
-            fingerprint=fingerprint,
-            band_of_tile=plan.band_of_tile,
-            sort_by=method.sort_by,
-            top=top,
-            reduce=reduce,
-            schema=schema,
-            verified=True,
-        )
-        write_arrays(summaries, result.summaries)
-        step.count(chunks=len(chunks))
-        if pairs is not None:
+        result = merge_chunks(inputs.chunks, outputs.pairs, rules, fingerprint=None)
+        write_arrays(outputs.summaries, result.summaries)
+        step.count(chunks=len(inputs.chunks))
+        if outputs.pairs is not None:
             step.count(pairs_stored=result.rows)
             scored = {
                 name: int(result.summaries[name].sum())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pairtile.config.models import Analysis
-from pairtile.engine.estimator import Merged
+from pairtile.engine.estimator import Estimator, Merged
 from pairtile.engine.network import Network
 from pairtile.io.input_files import later_inputs, local_inputs
 from pairtile.runtime.files import atomic_path, read_arrays, write_arrays
@@ -20,26 +21,53 @@ from pairtile.steps.null import read_null
 from pairtile.steps.plan import read_plan
 
 
+class MergedFiles(NamedTuple):
+    """What there is of an analysis once its chunks are merged; None for what it does not have."""
+
+    plan: Path
+    state: Path
+    items: Path
+    pairs: Path
+    summaries: Path
+    null: Path | None = None
+    scan: Path | None = None
+    network_data: Path | None = None
+    bootstraps: Sequence[Path] = ()
+
+    def open_estimator(self, config: Analysis, backend: str | None) -> Estimator:
+        """The estimator as planned; ``backend``: another than the planned one."""
+        plan = read_plan(self.plan)
+        return plan.open_estimator(config, self.state, backend, self.network_data)
+
+    def read(self) -> Merged:
+        """What the chunks left; the pairs themselves are read when they are used."""
+        return Merged(
+            self.pairs,
+            read_arrays(self.summaries),
+            read_null(self.null),
+            None if self.scan is None else read_arrays(self.scan),
+            pd.concat(map(pd.read_parquet, self.bootstraps), ignore_index=True)
+            if self.bootstraps
+            else None,
+        )
+
+
+class NetworkFiles(NamedTuple):
+    """What the step writes: edges, and the arrays of ``Estimator.score_histogram``."""
+
+    network: Path
+    scores: Path
+
+
 def network(
     config: Analysis,
-    plan_file: Path,
-    state: Path,
-    items: Path,
-    null: Path | None,
-    pairs: Path,
-    summaries: Path,
-    scan: Path | None,
-    bootstraps: Sequence[Path],
-    out: Path,
-    scores: Path,
+    merged_files: MergedFiles,
+    out: NetworkFiles,
     record: Path,
     inputs: Sequence[str] | None = None,
     checksums: Mapping[str, str] | None = None,
-    network_data: Path | None = None,
 ) -> None:
-    """Judge the merged pairs by the method's rules and write ``network.parquet``.
-
-    ``null``, ``scan``, ``network_data``: None where the analysis has none.
+    """Select edges from the merged pairs by the method's rules and write ``network.parquet``.
 
     With bootstraps, the edges are those of the consensus; their ``p_value`` and ``q_value`` are
     the consensus' and ``support`` counts the bootstrap networks that hold the edge.
@@ -53,8 +81,8 @@ def network(
         if described:
             step.details["inputs"] = described
         backend = "cpu" if config.network_on_cpu else None
-        opened = read_plan(plan_file).open_estimator(config, state, backend, network_data)
-        merged = read_merged(pairs, summaries, null, scan, bootstraps)
+        opened = merged_files.open_estimator(config, backend)
+        merged = merged_files.read()
         result = opened.network(merged)
         step.device = opened.device.name
         step.peak_gpu_memory_bytes = opened.device.peak_bytes()
@@ -65,25 +93,8 @@ def network(
             step.warn(warning)
         step.details["threshold"] = result.threshold
         step.details["directed"] = result.directed
-        write_network(result, pd.read_parquet(items), out)
-        write_arrays(scores, opened.score_histogram(merged, result))
-
-
-def read_merged(
-    pairs: Path,
-    summaries: Path,
-    null: Path | None,
-    scan: Path | None = None,
-    bootstraps: Sequence[Path] = (),
-) -> Merged:
-    """What the chunks of an analysis left, from its files."""
-    return Merged(
-        pairs,
-        read_arrays(summaries),
-        read_null(null),
-        None if scan is None else read_arrays(scan),
-        pd.concat(map(pd.read_parquet, bootstraps), ignore_index=True) if bootstraps else None,
-    )
+        write_network(result, pd.read_parquet(merged_files.items), out.network)
+        write_arrays(out.scores, opened.score_histogram(merged, result))
 
 
 def write_network(result: Network, items: pd.DataFrame, out: Path) -> None:
