@@ -1,14 +1,6 @@
 # What jobs ask a scheduler for: a GPU, memory and minutes (pairtile.runtime.requests).
-from pairtile.runtime.requests import (
-    START_BYTES,
-    aws_memory_mb,
-    data_bytes,
-    file_bytes,
-    mask_bytes,
-    memory_mb,
-    minutes,
-    read_requests,
-)
+from pairtile.runtime import requests
+from pairtile.runtime.requests import read_requests
 
 
 def asks(memory, seconds, least=15, gpu=None):
@@ -19,11 +11,15 @@ def asks(memory, seconds, least=15, gpu=None):
     """
 
     def mem_mb(wildcards, input, attempt, threads):
-        asked = memory_mb(memory(wildcards, input), attempt)
-        return aws_memory_mb(asked, threads) if submits_through("aws-batch") else asked
+        asked = requests.memory_mb(memory(wildcards, input), attempt)
+        return (
+            requests.aws_memory_mb(asked, threads)
+            if submits_through("aws-batch")
+            else asked
+        )
 
     def runtime(wildcards, input, attempt):
-        return minutes(seconds(wildcards, input), attempt, least)
+        return requests.minutes(seconds(wildcards, input), attempt, least)
 
     def googlebatch_memory(wildcards, input, attempt, threads):
         if submits_through("googlebatch"):
@@ -66,82 +62,55 @@ def submits_through(executor):
 
 
 def tiles_memory(wildcards, input):
-    """Of a job that computes tiles."""
-    plan = read_requests(input.plan)
-    return plan.memory_bytes if plan else START_BYTES
+    return requests.tiles_bytes(read_requests(input.plan))
 
 
 def tiles_seconds(wildcards, input):
-    """Of one chunk; of the longest job of its kind for the null, which is as long at most."""
-    plan = read_requests(input.plan)
-    if plan is None:
-        return 0
-    chunk = wildcards.get("chunk")
-    return plan.chunk_seconds(chunk) if chunk else plan.longest_chunk_seconds
+    """Of the rules ``chunk`` and ``null``; the second has no chunk."""
+    return requests.tiles_seconds(read_requests(input.plan), wildcards.get("chunk"))
 
 
 def bootstrap_seconds(wildcards, input):
-    plan = read_requests(input.plan)
     first, last = int(wildcards.first), int(wildcards.last)
-    return plan.bootstrap_seconds(first, last) if plan else 0
+    return requests.bootstrap_seconds(read_requests(input.plan), first, last)
 
 
 def merge_memory(wildcards, input):
-    """One band of tiles, while it is sorted, with what the table's writer holds."""
-    plan = read_requests(input.plan)
-    share = plan.band_share if plan else 1
-    rows = data_bytes(input.chunks) + mask_bytes(input.chunks, whole=True)
-    return 1.5 * START_BYTES + 4 * share * rows
+    return requests.merge_bytes(read_requests(input.plan), input.chunks)
 
 
 def network_memory(wildcards, input):
-    """All stored pairs, or what a tile takes: the null of a network is computed like tiles."""
-    stored = data_bytes(input.pairs) + data_bytes(input.bootstraps)
-    masks = mask_bytes(input.pairs)
-    read = file_bytes(input.state) + file_bytes(paths_named(input, "network_data"))
-    whole = START_BYTES + 3 * read + 20 * stored + 2 * masks
-    return max(tiles_memory(wildcards, input), whole)
+    named = input.pairs, input.bootstraps, input.state, input.network_data
+    return requests.network_bytes(read_requests(input.plan), *named)
 
 
 def data_memory(times):
-    """So many times the unpacked input; a state is mapped, not read into objects."""
-
-    def memory(wildcards, input):
-        state = paths_named(input, "state")
-        read = [path for path in input if path not in state]
-        masks = 2 * mask_bytes(read)
-        return START_BYTES + times * data_bytes(read) + masks + 3 * file_bytes(state)
-
-    return memory
-
-
-def report_memory(wildcards, input):
-    """What is read whole, the network first; of tables, however large, the page shows parts."""
-    state, tables = paths_named(input, "state"), paths_named(input, "tables")
-    whole = [path for path in input if path not in [*state, *tables]]
-    read = 10 * data_bytes(whole) + 2 * mask_bytes(whole) + 3 * file_bytes(state)
-    return START_BYTES + read + min(START_BYTES, 10 * data_bytes(tables))
-
-
-# Of the network in memory: GEXF and CX2 are made of an object for each edge, others in parts.
-EXPORT_TIMES = {"gexf": 110, "cx2": 40}
-
-
-def export_memory(wildcards, input):
-    times = EXPORT_TIMES.get(wildcards.suffix, 15)
-    return (
-        START_BYTES
-        + times * data_bytes(input.network)
-        + 10 * data_bytes(input.items_table)
+    """So many times the unpacked input, and the state."""
+    return lambda wildcards, input: requests.input_bytes(
+        times, without(input, "state"), input.get("state") or []
     )
 
 
-def paths_named(input, name):
-    """The paths of an input; Snakemake gives a single one as a string."""
-    paths = input.get(name) or []
-    return [paths] if isinstance(paths, str) else list(paths)
+def report_memory(wildcards, input):
+    whole = without(input, "state", "tables")
+    return requests.report_bytes(whole, input.state, input.tables)
+
+
+def export_memory(wildcards, input):
+    return requests.export_bytes(wildcards.suffix, input.network, input.items_table)
 
 
 def data_seconds(bytes_a_second):
     """The time to work through the input at such a rate."""
-    return lambda wildcards, input: file_bytes(input) / bytes_a_second
+    return lambda wildcards, input: requests.file_bytes(input) / bytes_a_second
+
+
+def without(input, *names):
+    """The paths of an input but those of some names; Snakemake gives a single one as a string."""
+    named = [input.get(name) or [] for name in names]
+    left_out = {
+        path
+        for paths in named
+        for path in ([paths] if isinstance(paths, str) else paths)
+    }
+    return [path for path in input if path not in left_out]

@@ -15,6 +15,10 @@ from typing import Any
 
 from pairtile.runtime.files import read_json
 
+Paths = str | Iterable[str | os.PathLike[str]]
+"""Files and folders; Snakemake gives a single file, or a word for what is not known yet, as a
+string."""
+
 START_BYTES = 1 << 30
 """Python with its libraries takes 0.2 to 0.5 GiB before any data."""
 
@@ -35,6 +39,10 @@ VALUE_BYTES = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "D
 
 STREAMED = frozenset({".dcd", ".h5md", ".nc", ".ncdf", ".trj", ".trr", ".tng", ".xtc"})
 """Trajectories: read a few frames at a time, whatever their length."""
+
+
+EXPORT_TIMES = {"gexf": 110, "cx2": 40}
+"""Of the network in memory: GEXF and CX2 are made of an object for each edge, others in parts."""
 
 
 def memory_mb(wanted: float, attempt: int = 1) -> int:
@@ -61,15 +69,12 @@ def aws_memory_mb(wanted: int, threads: int) -> int:
     return min(most, max(2048 * threads, step * math.ceil(wanted / step)))
 
 
-def file_bytes(paths: str | Iterable[str | os.PathLike[str]]) -> int:
-    """Bytes that files and folders take. What is not there (yet) counts nothing.
-
-    Snakemake gives a single file, or a word for what is not known yet, as a string.
-    """
+def file_bytes(paths: Paths) -> int:
+    """Bytes that files and folders take. What is not there (yet) counts nothing."""
     return sum(part.stat().st_size for part in _files(paths))
 
 
-def data_bytes(paths: str | Iterable[str | os.PathLike[str]]) -> int:
+def data_bytes(paths: Paths) -> int:
     """Bytes that files and folders bring into memory when they are read: unpacked, but without
     what is streamed, and without masks (``mask_bytes``)."""
     return sum(
@@ -81,7 +86,7 @@ def data_bytes(paths: str | Iterable[str | os.PathLike[str]]) -> int:
     )
 
 
-def mask_bytes(paths: str | Iterable[str | os.PathLike[str]], whole: bool = False) -> int:
+def mask_bytes(paths: Paths, whole: bool = False) -> int:
     """Bytes of masks in Parquet files: of the largest row group, as they are read, or of all."""
     parts = (part for part in _files(paths) if part.suffix.lower() == ".parquet")
     return sum(_parquet_bytes(part)[2 if whole else 1] for part in parts)
@@ -123,7 +128,7 @@ def _footer_bytes(path: str, mtime_ns: int, size: int) -> tuple[int, int, int]:
     return values, mask * most_rows, mask * file.num_rows
 
 
-def _files(paths: str | Iterable[str | os.PathLike[str]]) -> Iterator[Path]:
+def _files(paths: Paths) -> Iterator[Path]:
     for path in map(Path, [paths] if isinstance(paths, str) else paths):
         if path.is_dir():
             yield from (part for part in path.rglob("*") if part.is_file())
@@ -179,3 +184,59 @@ def _read(path: str, mtime_ns: int, size: int, inode: int) -> PlannedRequests | 
     raw = read_json(path)
     # A plan of an earlier version is made again; until then nothing is known.
     return PlannedRequests(raw) if "memory_bytes" in raw else None
+
+
+# --- one rule after the other ---------------------------------------------------------------------
+# Paths are the rule's inputs, ``plan`` is that of ``read_requests``.
+
+
+def tiles_bytes(plan: PlannedRequests | None) -> float:
+    """Memory of a job that computes tiles."""
+    return plan.memory_bytes if plan else START_BYTES
+
+
+def tiles_seconds(plan: PlannedRequests | None, chunk: str | None = None) -> float:
+    """Of one chunk; without its name, of the longest: the null takes as long at most."""
+    if plan is None:
+        return 0
+    return plan.chunk_seconds(chunk) if chunk else plan.longest_chunk_seconds
+
+
+def bootstrap_seconds(plan: PlannedRequests | None, first: int, last: int) -> float:
+    """Of one job of bootstraps."""
+    return plan.bootstrap_seconds(first, last) if plan else 0
+
+
+def merge_bytes(plan: PlannedRequests | None, chunks: Paths) -> float:
+    """Memory of one band of tiles, while it is sorted, with what the table's writer holds."""
+    share = plan.band_share if plan else 1
+    rows = data_bytes(chunks) + mask_bytes(chunks, whole=True)
+    return 1.5 * START_BYTES + 4 * share * rows
+
+
+def network_bytes(
+    plan: PlannedRequests | None, pairs: Paths, bootstraps: Paths, state: Paths, network_data: Paths
+) -> float:
+    """Memory of all stored pairs, or of a tile: the null of a network is computed like tiles."""
+    stored = data_bytes(pairs) + data_bytes(bootstraps)
+    read = file_bytes(state) + file_bytes(network_data)
+    whole = START_BYTES + 3 * read + 20 * stored + 2 * mask_bytes(pairs)
+    return max(tiles_bytes(plan), whole)
+
+
+def input_bytes(times: float, read: Paths, state: Paths = ()) -> float:
+    """So many times the unpacked input; a state is mapped, not read into objects."""
+    masks = 2 * mask_bytes(read)
+    return START_BYTES + times * data_bytes(read) + masks + 3 * file_bytes(state)
+
+
+def report_bytes(read: Paths, state: Paths, tables: Paths) -> float:
+    """Memory of what is read whole, the network first; of tables, however large, the page shows
+    parts."""
+    return input_bytes(10, read, state) + min(START_BYTES, 10 * data_bytes(tables))
+
+
+def export_bytes(suffix: str, network: Paths, items: Paths) -> float:
+    """Memory of the network in the format of that suffix, and of the table of items."""
+    times = EXPORT_TIMES.get(suffix, 15)
+    return START_BYTES + times * data_bytes(network) + 10 * data_bytes(items)
