@@ -39,7 +39,7 @@ def on_files(files: Files, config: Any) -> Files:
 def linked_files() -> set[str]:
     """Files outside docs/ that pages link to, such as profiles and examples."""
     found = set()
-    for page in [*ROOT.glob("docs/*.md"), *(ROOT / path for path in OUTSIDE)]:
+    for page in [*ROOT.glob("docs/**/*.md"), *(ROOT / path for path in OUTSIDE)]:
         for _, link, _ in LINK.findall(page.read_text(encoding="utf-8")):
             target = Path(posixpath.normpath(page.parent / link.partition("#")[0]))
             outside = target.is_file() and ROOT / "docs" not in target.parents

@@ -17,7 +17,7 @@ from paths import ROOT
 
 pytest.importorskip("RNA", reason="needs the package ViennaRNA")
 
-METHOD_PAGE = ROOT / "docs" / "mirna_targets.md"
+METHOD_PAGE = ROOT / "docs" / "methods" / "mirna_targets.md"
 EXTRAS = {"duplex_energy": True, "accessibility": True}
 
 

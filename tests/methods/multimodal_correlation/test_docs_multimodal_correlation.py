@@ -1,4 +1,4 @@
-"""What docs/multimodal_correlation.md says of settings, constants and files is so."""
+"""What docs/methods/multimodal_correlation.md says of settings, constants and files is so."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from pairtile.runtime.files import read_json
 from paths import ROOT
 from workflow_runs import Analysis, write_data
 
-PAGE = (ROOT / "docs" / "multimodal_correlation.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "methods" / "multimodal_correlation.md").read_text(encoding="utf-8")
 
 
 def part(heading: str) -> str:

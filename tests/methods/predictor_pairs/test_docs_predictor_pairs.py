@@ -16,7 +16,7 @@ from paths import ROOT
 from workflow_runs import Analysis
 
 RESULTS_PAGE = ROOT / "docs" / "results.md"
-METHOD_PAGE = ROOT / "docs" / "predictor_pairs.md"
+METHOD_PAGE = ROOT / "docs" / "methods" / "predictor_pairs.md"
 
 
 @pytest.fixture(scope="module")

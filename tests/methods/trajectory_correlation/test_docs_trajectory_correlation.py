@@ -24,7 +24,7 @@ from pairtile.runtime.files import read_json
 from paths import ROOT
 from scipy.signal import lfilter
 
-METHOD_PAGE = ROOT / "docs" / "trajectory_correlation.md"
+METHOD_PAGE = ROOT / "docs" / "methods" / "trajectory_correlation.md"
 
 
 @pytest.fixture(autouse=True)

@@ -127,9 +127,9 @@ def mirna_targets(
 
     Notes
     -----
-    Source: Enright et al. 2003, Genome Biology 5:R1; docs/mirna_targets.md has every rule. Seed
-    classes: Bartel 2009, Cell 136:215. All hits are held in memory, some 550 bytes each; the
-    workflow writes them as it goes.
+    Source: Enright et al. 2003, Genome Biology 5:R1; docs/methods/mirna_targets.md has every rule.
+    Seed classes: Bartel 2009, Cell 136:215. All hits are held in memory, some 550 bytes each;
+    the workflow writes them as it goes.
 
     Examples
     --------

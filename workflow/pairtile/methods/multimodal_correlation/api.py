@@ -123,8 +123,8 @@ def multimodal_correlation(
 
     Notes
     -----
-    Source: Shealy et al. 2019, IEEE Access 7:160845. docs/multimodal_correlation.md has every
-    formula. Time grows with the square of the number of genes.
+    Source: Shealy et al. 2019, IEEE Access 7:160845. docs/methods/multimodal_correlation.md has
+    every formula. Time grows with the square of the number of genes.
 
     Examples
     --------

@@ -27,8 +27,9 @@ few cores. The same limit on every machine, because it decides the result."""
 
 SLOW = 0.1
 """Share of steps, above that expected by chance, in which targets keep their level: from so much
-on, permuted targets are no fair comparison (docs/predictor_pairs.md has the measurement). Random
-Boolean networks have about 0, a time course of the malaria parasite's cycle in steps of 3 h 0.3."""
+on, permuted targets are no fair comparison (docs/methods/predictor_pairs.md has the measurement).
+Random Boolean networks have about 0, a time course of the malaria parasite's cycle in steps of 3 h
+0.3."""
 
 
 def search_input(

@@ -150,7 +150,7 @@ def trajectory_correlation(
     Notes
     -----
     Sources: Lange & Grubmueller 2006 (generalized correlation), Kraskov et al. 2004 (``ksg``),
-    Daub et al. 2004 (B-splines). docs/trajectory_correlation.md has every formula.
+    Daub et al. 2004 (B-splines). docs/methods/trajectory_correlation.md has every formula.
 
     Examples
     --------
