@@ -78,7 +78,7 @@ def test_check_shows_the_plan_and_leaves_nothing(
 
 
 @pytest.mark.parametrize(
-    ("section", "content", "told"),
+    ("section", "content", "message"),
     [
         ({"expression": "none.tsv"}, None, "none.tsv"),
         ({"keep": {"p_value": 2}}, None, "keep"),
@@ -91,7 +91,7 @@ def test_check_finds_faults(
     capsys: pytest.CaptureFixture[str],
     section: dict[str, object],
     content: str | None,
-    told: str,
+    message: str,
 ) -> None:
     write_data(tmp_path)
     if content is not None:
@@ -100,7 +100,7 @@ def test_check_finds_faults(
     monkeypatch.chdir(tmp_path)
     assert main(["check", str(config)]) == 1
     error = capsys.readouterr().err
-    assert told in error
+    assert message in error
     assert "Traceback" not in error
 
 
@@ -108,7 +108,7 @@ GOLD_OF_OTHERS = "X1\tX2\nX2\tX3\n"
 
 
 @pytest.mark.parametrize(
-    ("section", "told"),
+    ("section", "message"),
     [
         ({"gold_standard": "gold.tsv"}, "none of the 2 gold standard edges"),
         (
@@ -126,14 +126,14 @@ def test_check_finds_what_a_run_would_find_after_scoring(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     section: dict[str, object],
-    told: str,
+    message: str,
 ) -> None:
     write_data(tmp_path)
     (tmp_path / "gold.tsv").write_text(GOLD_OF_OTHERS)
     config = write_config(tmp_path, {"net": section})
     monkeypatch.chdir(tmp_path)
     assert main(["check", str(config)]) == 1
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_check_finds_ends_of_paths_that_are_not_there(
@@ -152,20 +152,20 @@ def test_check_looks_for_contacts_too(
     files, _ = write_trajectory(tmp_path)
     section = {"method": "trajectory_correlation", **files, "estimator": {"surrogates": 0}}
     monkeypatch.chdir(tmp_path)
-    for cutoff, told in ((4.0, "contacts: 10\n"), (0.5, "contacts: 0\n")):
+    for cutoff, message in ((4.0, "contacts: 10\n"), (0.5, "contacts: 0\n")):
         contacts = {"contacts": {"cutoff": cutoff, "fraction": 0.5}}
         assert main(["check", str(write_config(tmp_path, {"net": section | contacts}))]) == 0
-        assert told in capsys.readouterr().out
+        assert message in capsys.readouterr().out
     assert main(["check", str(write_config(tmp_path, {"net": section}))]) == 0
     assert "contacts:" not in capsys.readouterr().out
-    for wrong, told in (
+    for wrong, message in (
         ({"cutoff": 0}, "contacts.cutoff: found 0; expected a number greater than 0"),
         ({"fraction": 1.5}, "contacts.fraction: found 1.5; expected a number greater than 0"),
         ({"distance": 4}, "contacts.distance"),
     ):
         config = write_config(tmp_path, {"net": section | {"contacts": wrong}})
         assert main(["check", str(config)]) == 1
-        assert told in capsys.readouterr().err
+        assert message in capsys.readouterr().err
 
 
 def test_check_says_each_thing_once(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a person is told while chunks are computed."""
+"""What is reported while chunks are computed."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ TELLING = [
     *("api", "io", "preprocess", "steps"),
     *(f"methods/{name}" for name in methods()),
 ]
-"""Folders whose code tells the user something: a note, a warning."""
+"""Folders whose code reports something to the user: a note, a warning."""
 
 
 def groups_of(folder: Path) -> dict[str, list[str]]:
@@ -65,9 +65,9 @@ def test_notes_stand_under_their_steps_in_the_order_of_the_steps(tmp_path: Path)
     assert list(groups) == [
         "Preparing the input", "Planning the work", "Making the network", "of tomorrow", "Left out",
     ]  # fmt: skip
-    told = list(groups.values())
+    texts = list(groups.values())
     constant = "1 gene kept although constant: no score above 0 is possible there."
-    assert told == [["Read.", "Cut.", constant], ["Planned."], ["Kept."], ["New."], []]
+    assert texts == [["Read.", "Cut.", constant], ["Planned."], ["Kept."], ["New."], []]
 
 
 def test_notes_of_an_earlier_versions_summary_are_shown_without_steps(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def texts_of(node: ast.AST) -> Iterator[str]:
 
 
 def is_told(node: ast.AST) -> bool:
-    """Whether a call tells a user something: a note, a warning."""
+    """Whether a call reports something to a user: a note, a warning."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return False
     owner = ast.unparse(node.func.value).split(".")[-1]
@@ -131,7 +131,7 @@ def is_teller(node: ast.AST) -> bool:
 
 
 def told_texts(path: Path) -> Iterator[tuple[str, str]]:
-    """Where something is told, and its text."""
+    """Where something is reported, and its text."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         found: list[ast.AST] = []
         if is_told(node):
@@ -150,13 +150,13 @@ def told_texts(path: Path) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize("folder", TELLING)
 def test_notes_and_warnings_are_whole_sentences(folder: str) -> None:
-    told = [
+    reported = [
         place for path in sorted((PACKAGE / folder).rglob("*.py")) for place in told_texts(path)
     ]
     wrong = [
         f"{place}: {text}"
-        for place, text in told
+        for place, text in reported
         if " " in text and (text[0].islower() or not text.endswith((".", "?", "!", "{}")))
     ]
     assert not wrong
-    assert told
+    assert reported

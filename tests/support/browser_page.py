@@ -192,7 +192,7 @@ def canvas(page: Page) -> dict[str, Any]:
 
 
 def choose(page: Page, name: str, value: str) -> None:
-    """Choose in a list, or set the slider, and tell the page so."""
+    """Choose in a list, or set the slider, and raise the page's events."""
     event = "input" if name == "least" else "change"
     page.ask(
         f"(() => {{ const e = document.getElementById('network-{name}'); e.value = '{value}';"

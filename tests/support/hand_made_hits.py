@@ -123,8 +123,8 @@ def printed_hits(path: Path, items: pd.DataFrame) -> pa.Table:
             continue
         query, match, reference = (text[16:] for text in lines[number + 2 : number + 5])
         length = len(query) - len(" 5'")
-        told = next(x for x in lines[number:] if x.startswith(">") and not x.startswith(">>"))
-        name_i, name_j, _, energy, *_ = told[1:].split("\t")
+        header = next(x for x in lines[number:] if x.startswith(">") and not x.startswith(">>"))
+        name_i, name_j, _, energy, *_ = header[1:].split("\t")
         score, qb, qe, rb, re_, columns, identity, similarity = found.groups()
         i, j = mirnas[name_i], transcripts[name_j]
         hits.append(

@@ -43,7 +43,7 @@ def modes_of(
     seed: int = 0,
     **how: Any,
 ) -> Modes:
-    """All pairs of a table; every mode of five samples or more is kept unless told otherwise."""
+    """All pairs of a table; every mode of five samples or more is kept unless set otherwise."""
     chosen = mixture_config(**{"min_samples": 5, "min_correlation": 0.0} | how)
     keys = keys_of(len(values)) if keys is None else keys
     genes = np.arange(len(values))

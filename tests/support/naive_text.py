@@ -1,4 +1,4 @@
-"""Slow and simple readings of text files, to judge the readers by.
+"""Slow and simple readings of text files, to compare the readers with.
 
 Each gives what a plain file holds, ``REFUSED`` where it must not be read, and None where quotes,
 control characters or the like make it a matter of rules too fine for a simple reading.

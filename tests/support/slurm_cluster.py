@@ -178,8 +178,8 @@ class SlurmCluster:
     def known_jobs(self) -> dict[str, dict[str, str]]:
         """All that Slurm knows of all jobs since it began: number -> key -> value."""
         lines = self._do("scontrol", "show", "jobs", "--oneliner").splitlines()
-        told = [dict(re.findall(r"(\w+)=(\S*)", line)) for line in lines]
-        return {job["JobId"]: job for job in told if "JobId" in job}
+        jobs = [dict(re.findall(r"(\w+)=(\S*)", line)) for line in lines]
+        return {job["JobId"]: job for job in jobs if "JobId" in job}
 
     # --- programs ---------------------------------------------------------------------------------
 
@@ -204,5 +204,5 @@ class SlurmCluster:
             if ready():
                 return
             time.sleep(0.2)
-        told = "\n".join(path.read_text()[-2000:] for path in self.folder.glob("*.out"))
-        raise RuntimeError(f"waited 30 s for {what}; the daemons say: {told}")
+        output = "\n".join(path.read_text()[-2000:] for path in self.folder.glob("*.out"))
+        raise RuntimeError(f"waited 30 s for {what}; the daemons say: {output}")

@@ -175,7 +175,7 @@ def test_results_that_may_not_be_written_are_named(
     analysis = Analysis(tmp_path, section).prepare()
     read_only(tmp_path / "results")
     name = analysis.plan.chunks[0].name
-    expected = rf"chunks.*{name}.*found read-only file system.*expected a place that may be written"
+    expected = rf"chunks.*{name}.*found read-only file system.*expected a writable place"
     with pytest.raises(StoreError, match=expected):
         analysis.compute("chunks", [name])
     with pytest.raises(StoreError, match=r"net/state: found read-only file system"):

@@ -87,7 +87,7 @@ class Chain:
                     if child.pid != process.pid and _session(child.pid) == process.pid:
                         psutil.wait_procs([child], timeout=10)
                         assert not child.is_running(), "a job outlived its run"
-        self._judge(output.read_text())
+        self._check(output.read_text())
         return code == 0
 
     def _kill(self, process: subprocess.Popen[bytes]) -> None:
@@ -118,7 +118,7 @@ class Chain:
             pass
         return None
 
-    def _judge(self, text: str) -> None:
+    def _check(self, text: str) -> None:
         """Nothing that was noted as finished has begun again; what is there is whole."""
         names: dict[str, str] = {}
         begun_now: Counter[str] = Counter()

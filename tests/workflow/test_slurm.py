@@ -159,14 +159,14 @@ def asks_for_a_gpu(job: dict[str, str]) -> bool:
 
 
 def test_every_chunk_has_a_gpu_of_its_own(finished: SlurmRun) -> None:
-    told = finished.cluster.known_jobs()
+    jobs = finished.cluster.known_jobs()
     held = []
     for wildcards, numbers in finished.jobs("chunk").items():
         method, chunk = re.fullmatch(r"(.+)_chunks_(tiles-\d+-\d+)", wildcards).groups()  # type: ignore[union-attr]
         log = finished.folder / f"results/{method}/logs/chunks/{chunk}.log"
         gpu = re.search(r"INFO GPU (\d+)$", log.read_text(), re.M)
         assert gpu, log.read_text()
-        job = told[numbers[-1]]
+        job = jobs[numbers[-1]]
         assert asks_for_a_gpu(job)
         times = [datetime.datetime.fromisoformat(job[key]) for key in ("StartTime", "EndTime")]
         held.append((gpu[1], *times))
@@ -180,21 +180,21 @@ def test_every_chunk_has_a_gpu_of_its_own(finished: SlurmRun) -> None:
 
 def test_no_other_job_holds_a_gpu(finished: SlurmRun) -> None:
     chunks = {number for numbers in finished.jobs("chunk").values() for number in numbers}
-    told = finished.cluster.known_jobs()
+    jobs = finished.cluster.known_jobs()
     mine = {number for rule in RULES for one in finished.jobs(rule).values() for number in one}
-    others = [told[number] for number in mine - chunks]
+    others = [jobs[number] for number in mine - chunks]
     assert len(others) > 30
     assert [job for job in others if asks_for_a_gpu(job)] == []
 
 
 def test_memory_and_time_are_those_of_the_plan(finished: SlurmRun) -> None:
-    told = finished.cluster.known_jobs()
+    jobs = finished.cluster.known_jobs()
     for wildcards, numbers in finished.jobs("chunk").items():
         method = wildcards.split("_chunks_")[0]
         plan = json.loads((finished.folder / "results" / method / "plan.json").read_text())
         gib = max(2, -(-plan["memory_bytes"] // 2**30))
-        assert f"mem={gib}G" in told[numbers[0]]["TRES"]
-        assert told[numbers[0]]["TimeLimit"] == "00:15:00"  # the least
+        assert f"mem={gib}G" in jobs[numbers[0]]["TRES"]
+        assert jobs[numbers[0]]["TimeLimit"] == "00:15:00"  # the least
 
 
 # --- what a cluster brings ------------------------------------------------------------------------
@@ -233,15 +233,15 @@ def test_a_cancelled_chunk_runs_again_with_twice_as_much_and_a_requeued_one_as_i
     made.cluster.cancel(cancelled)
     made.cluster.requeue(requeued)
     made.end()
-    jobs = made.jobs("chunk")
-    (again,) = [numbers for numbers in jobs.values() if cancelled in numbers]
-    assert sorted(map(len, jobs.values())) == [1, 1, 2]
-    told = made.cluster.known_jobs()
-    first, second = (told[number] for number in again)
+    chunks = made.jobs("chunk")
+    (again,) = [numbers for numbers in chunks.values() if cancelled in numbers]
+    assert sorted(map(len, chunks.values())) == [1, 1, 2]
+    jobs = made.cluster.known_jobs()
+    first, second = (jobs[number] for number in again)
     assert first["JobState"] == "CANCELLED"
     assert ("mem=2G" in first["TRES"], first["TimeLimit"]) == (True, "00:15:00")
     assert ("mem=4G" in second["TRES"], second["TimeLimit"]) == (True, "00:30:00")
-    assert (told[requeued]["Restarts"], told[requeued]["JobState"]) == ("1", "COMPLETED")
+    assert (jobs[requeued]["Restarts"], jobs[requeued]["JobState"]) == ("1", "COMPLETED")
     assert (folder / "results/net/pairs.parquet").read_bytes() == expected
 
 

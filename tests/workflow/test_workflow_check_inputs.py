@@ -44,12 +44,12 @@ def write_inputs(folder: Path, gold: str = "ABC\tDEF\n") -> None:
     [next(iter(FAULTS)), *(pytest.param(k, marks=pytest.mark.complete) for k in [*FAULTS][1:])],
 )
 def test_a_fault_of_a_later_step_ends_the_run_before_the_plan(tmp_path: Path, fault: str) -> None:
-    section, told = FAULTS[fault]
+    section, message = FAULTS[fault]
     write_inputs(tmp_path)
     write_config(tmp_path, {"net": section})
     done = run(tmp_path, *STOP_AT_ONCE)
     assert done.code != 0
-    assert told in done.text
+    assert message in done.text
     assert "check_inputs" in done.text.split("pairtile: stopped")[1]
     out = tmp_path / "results/net"
     assert (out / "items.parquet").exists()
@@ -58,13 +58,15 @@ def test_a_fault_of_a_later_step_ends_the_run_before_the_plan(tmp_path: Path, fa
 
 
 @pytest.mark.workflow
-def test_with_the_profile_the_fault_is_told_first_and_the_scores_are_made(tmp_path: Path) -> None:
+def test_with_the_profile_the_fault_is_reported_first_and_the_scores_are_made(
+    tmp_path: Path,
+) -> None:
     write_inputs(tmp_path)
     write_config(tmp_path, {"net": GOLD})
     first = run(tmp_path)
     assert first.code != 0
-    told, planned = FAULTS["gold standard of other genes"][1], "net: plan tiles and chunks"
-    assert 0 < first.text.index(told) < first.text.index(planned)
+    message, planned = FAULTS["gold standard of other genes"][1], "net: plan tiles and chunks"
+    assert 0 < first.text.index(message) < first.text.index(planned)
     assert (tmp_path / "results/net/network.tsv").exists()
     (tmp_path / "gold_standard.tsv").write_text("G01\tG02\n")
     second = run(tmp_path)

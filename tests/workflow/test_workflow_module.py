@@ -131,7 +131,7 @@ def test_all_results_are_one_rule_and_go_into_the_report(first: Run, folder: Pat
 
 
 @pytest.mark.parametrize(
-    ("networks", "told"),
+    ("networks", "message"),
     [
         ({}, "analyses"),
         ({"analyses": {"net": BASE | {"keep": "som"}}}, "analyses.net.keep"),
@@ -139,11 +139,11 @@ def test_all_results_are_one_rule_and_go_into_the_report(first: Run, folder: Pat
     ],
 )
 def test_faults_of_the_configuration_are_named(
-    tmp_path: Path, networks: dict[str, object], told: str
+    tmp_path: Path, networks: dict[str, object], message: str
 ) -> None:
     (tmp_path / "Snakefile").write_text(STUDY)
     (tmp_path / "study.yaml").write_text(yaml.safe_dump({"networks": networks}))
     done = study(tmp_path, "pairtile_all", "--dry-run")
     assert done.code != 0
-    assert told in done.text
+    assert message in done.text
     assert "Traceback" not in done.text

@@ -14,7 +14,7 @@ _SHOWN = 1000
 
 
 class PairtileError(Exception):
-    """Base of all errors that a user can cause and mend."""
+    """Base of all errors that a user can cause and correct."""
 
     @classmethod
     def at(cls, file: str | PathLike[str], place: str, found: str, expected: str) -> Self:

@@ -49,7 +49,8 @@ class Method:
     estimator
         The ``Estimator``: prepares input, scores tiles, makes the network and tables.
     report
-        The ``MethodReport``: names, sentences, figures and sections. "": plain words.
+        The ``MethodReport``: names, sentences, figures and sections. "": text made from keys and
+        columns.
     figures
         Module of figure functions for notebooks (``pairtile.report.figures``), those in its
         ``__all__``. "": none.
@@ -74,7 +75,7 @@ class Method:
 
     @property
     def method_report(self) -> MethodReport | None:
-        """What the report says and shows of this method; None without words of its own."""
+        """What the report says and shows of this method; None where it has no report of its own."""
         return self._part(self.report) if self.report else None
 
     @property

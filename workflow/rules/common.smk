@@ -1,4 +1,4 @@
-# Configuration, paths, and what is seen to once before any job starts.
+# Configuration, paths, and what is done once before any job starts.
 import os
 import sys
 import time

@@ -18,7 +18,7 @@ def the(kind):
 
 
 def planned(kind, *arguments):
-    """An input function: files of one kind that the plan tells, as soon as it is there."""
+    """An input function: files of one kind that the plan decides, as soon as it is there."""
 
     def files(wildcards):
         plan = checkpoints.plan.get(analysis=wildcards.analysis).output.plan

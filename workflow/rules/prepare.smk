@@ -26,7 +26,7 @@ rule prepare:
 
 
 # What only later steps read is looked at before hours of scoring. Its priority puts it before the
-# plan: a fault ends the run there, or with keep-going (profiles/default) is told there, while the
+# plan: a fault ends the run there, or with keep-going (profiles/default) is reported there, while the
 # scores, which do not depend on it, are made.
 rule check_inputs:
     input:

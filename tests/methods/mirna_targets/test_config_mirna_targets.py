@@ -151,10 +151,10 @@ def test_files_that_are_missing_are_named(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_what_only_the_tables_show_scores_nothing_again() -> None:
-    told = one(annotation="a.gtf", miranda_text={"quiet": False}, extras={"duplex_energy": True})
+    asked = one(annotation="a.gtf", miranda_text={"quiet": False}, extras={"duplex_energy": True})
     for step in ("prepare", "plan", "score", "network"):
-        assert told.for_step(step) == one().for_step(step)
-    assert told.for_step("tables") != one().for_step("tables")
-    assert set(told.table_inputs) <= set(told.input_keys)
+        assert asked.for_step(step) == one().for_step(step)
+    assert asked.for_step("tables") != one().for_step("tables")
+    assert set(asked.table_inputs) <= set(asked.input_keys)
     assert "miranda.txt" in TABLES
-    assert told.tables == TABLES
+    assert asked.tables == TABLES

@@ -233,17 +233,17 @@ def test_letters_at_the_places_are_those_of_the_site(tmp_path: Path) -> None:
         )
         text = text if line[5] == "+" else text[::-1].translate(swap)
         seen.append((line[3].split(":")[1], text))
-    told = hits.to_pandas()
+    table = hits.to_pandas()
     expected = [
         (row.transcript, texts[row.transcript][row.reference_begin - 1 : row.reference_end])
-        for row in told.itertuples()
+        for row in table.itertuples()
     ]
     assert sorted(seen) == sorted(expected)
     write_hits_gff3(hits, hit_places(hits, to_genome), tmp_path / "hits.gff3")
     features = pd.DataFrame([line for line in lines(tmp_path / "hits.gff3") if len(line) == 9])
     covered = features[4].astype(int) - features[3].astype(int) + 1
     of_hit = covered.groupby(features[8].str.extract(r"ID=hit(\d+);")[0].astype(int)).sum()
-    spans = told["reference_end"] - told["reference_begin"] + 1
+    spans = table["reference_end"] - table["reference_begin"] + 1
     assert of_hit.tolist() == spans.tolist()
 
 

@@ -124,6 +124,6 @@ def test_the_rows_of_the_script_are_those_of_the_page_without_script(
     assert len(rows) == 25
     page.open(address)
     cells = [[cell for k, cell in enumerate(row) if k != 3] for row in page.ask(ROWS)]
-    told = [[cell.text_content() for k, cell in enumerate(row) if k != 3] for row in rows]
-    assert cells == told
+    shown = [[cell.text_content() for k, cell in enumerate(row) if k != 3] for row in rows]
+    assert cells == shown
     assert page.ask("document.querySelectorAll('#hits-table td > :not(button)').length") == 0

@@ -101,10 +101,10 @@ def test_pairs_are_ordered_by_score_then_energy_and_tell_of_their_sites(demo: Pa
     assert shown == list(zip(network["source"], network["target"], strict=True))
     targets = pd.read_csv(demo / "targets.tsv", sep="\t").set_index(["mirna", "transcript"])
     for row in rows[:5]:
-        told = targets.loc[(row[0], row[1])]
-        assert row[5] == told["n_canonical_sites"]
-        assert row[6] == told["best_seed_class"]
-        assert row[11].split(";")[0] == told["positions"].split()[0]
+        target = targets.loc[(row[0], row[1])]
+        assert row[5] == target["n_canonical_sites"]
+        assert row[6] == target["best_seed_class"]
+        assert row[11].split(";")[0] == target["positions"].split()[0]
 
 
 def test_alignments_are_shown_with_their_seed(demo: Path) -> None:
@@ -225,8 +225,8 @@ def test_half_a_million_pairs_make_a_small_page(tmp_path: Path) -> None:
     assert (folder / "report.html").stat().st_size < 4_000_000
     assert len(page.xpath("//*[@id='hits-table']/tbody/tr")) == 25
     n = len(pd.read_parquet(folder / "hits.parquet", columns=["rank"]))
-    told = f"The 20,000 strongest of {n:,} hits; the other {n - 20_000:,} are in hits.tsv"
-    assert told in part(page, "hits")
+    sentence = f"The 20,000 strongest of {n:,} hits; the other {n - 20_000:,} are in hits.tsv"
+    assert sentence in part(page, "hits")
     assert len(edge_rows(page)) == 50_000
     assert "The 50,000 strongest of 500,000 pairs" in part(page, "edges")
 

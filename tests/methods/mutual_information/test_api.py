@@ -292,7 +292,7 @@ def test_labels_tell_which_genes_are_meant() -> None:
     )
 
 
-def test_whole_matrix_is_judged_in_blocks_as_it_is_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whole_matrix_is_tested_in_blocks_as_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
     values = unrelated(30)
     values[:5, :10] = np.nan
     null = permutation_null(values, **QUICK)

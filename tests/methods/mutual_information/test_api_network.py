@@ -88,13 +88,13 @@ def test_gold_standard_of_the_demo_is_found_again() -> None:
     expression = read_expression(EXPRESSION)
     regulators = read_regulators(REGULATORS)
     edges = infer_network(expression, regulators, keep="all")
-    judged = evaluate(
+    evaluation = evaluate(
         edges.rename(columns={"target_z": "score"}),
         read_gold_standard(DEMO / "gold_standard.tsv"),
         genes=expression.genes,
         regulators=regulators,
     )
-    assert judged["aupr"] > 0.6  # a random ranking has .095
+    assert evaluation["aupr"] > 0.6  # a random ranking has .095
 
 
 @pytest.fixture(scope="module")
@@ -266,7 +266,7 @@ def test_table_gives_what_the_arrays_give(seed: int, tolerance: float, listed: b
     np.testing.assert_array_equal(of_table, expected)
 
 
-def test_both_directions_of_a_pair_are_judged_as_one() -> None:
+def test_both_directions_of_a_pair_count_as_one() -> None:
     back = TRIANGLE.rename(columns={"source": "target", "target": "source"})
     both = pd.concat([TRIANGLE, back], ignore_index=True)
     assert data_processing_inequality(both).tolist() == [True, True, False] * 2

@@ -77,7 +77,7 @@ def test_q_values_of_a_part_are_never_too_small_and_close(part):
 
 
 def test_q_values_of_scattered_pairs_use_the_histogram():
-    """Rows kept for their score, not their p, must not be judged by their number alone."""
+    """Rows kept for their score, not their p, must not be selected by their number alone."""
     pairs, null = example(2)
     p, _ = p_values(pairs, null)
     exact = false_discovery_control(p)

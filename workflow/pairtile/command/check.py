@@ -73,14 +73,14 @@ def _analysis(
 
 
 def _shape_hints(counts: dict[str, int]) -> Iterator[str]:
-    """A table the wrong way round is a table, too: all that tells it is its shape."""
+    """A table the wrong way round is a table, too: only its shape shows it."""
     genes, samples = counts.get("genes_read"), counts.get("samples")
     if genes is not None and samples is not None and samples > genes:
         yield f"{samples:,} samples and {genes:,} genes: if it is the other way, see orientation"
 
 
 def plan_lines(planned: dict[str, Any]) -> list[str]:
-    """A plan in words."""
+    """A plan as sentences."""
     passes = 2 if planned["scan"] else 1
     lines = [
         f"backend: {planned['backend']} ({planned['device']}), {planned['precision']}",

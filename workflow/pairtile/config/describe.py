@@ -62,7 +62,7 @@ def readme_text() -> str:
             if sections:
                 parts += [f"### {name}: `{key}`\n", _about(field, sections)]
                 rows = [row for section in sections for row in _section_rows(section, "")]
-                if len(sections) > 1:  # forms, each told by its key
+                if len(sections) > 1:  # forms, each known by its key
                     rows = [[cell, kind, "one of these", text] for cell, kind, _, text in rows]
                 parts.append(_rows(rows))
     return "\n".join(parts).rstrip() + "\n"

@@ -15,7 +15,7 @@ class ConfigModel(BaseModel):
 
 
 class Fault(NamedTuple):
-    """A key whose value does not do, what would, and words to suggest."""
+    """A key whose value does not do, what would, and values to suggest."""
 
     key: str
     expected: str
@@ -24,7 +24,7 @@ class Fault(NamedTuple):
 
 class Analysis(ConfigModel):
     """One entry of ``analyses``. Each method has a model that extends this one, with the keys
-    ``method``, ``chunks`` and ``export``, and ``gold_standard`` where its edges can be judged."""
+    ``method``, ``chunks`` and ``export``, and ``gold_standard`` where it has known edges."""
 
     method: str
     if TYPE_CHECKING:

@@ -38,7 +38,7 @@ def gold_standard_field(more: str = "") -> Any:
     return Field(
         default=None,
         description=(
-            "A table of known edges, columns source and target, to judge the network by: adds "
+            "A table of known edges, columns source and target, to compare the network with: adds "
             "`evaluation.json` (AUPR, AUROC, precision, recall) and its part of the report. null: "
             f"no evaluation. It does not change the network.{more}"
         ),

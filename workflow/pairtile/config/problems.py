@@ -137,7 +137,7 @@ def _model_at(path: Path, raw: Any, root: type[ConfigModel]) -> type[ConfigModel
         elif n != at_method - 1 and model is not None:
             field = model.model_fields.get(key)
             models = models_in(field.annotation) if field else []
-            if len(models) > 1 and isinstance(value, dict):  # forms told apart by their keys
+            if len(models) > 1 and isinstance(value, dict):  # forms that differ in their keys
                 models = [m for m in models if set(value) & set(_keys(m))]
             model = models[0] if models else None
     return model
@@ -172,10 +172,10 @@ def _keys(model: type[ConfigModel]) -> list[str]:
 
 
 def _hint(value: Any, context: dict[str, Any]) -> str:
-    words = context.get("choices", "").split()
+    choices = context.get("choices", "").split()
     if isinstance(value, dict) and len(value) == 1:
         value = next(iter(value))
-    return suggestion(value, words) if isinstance(value, str) else ""
+    return suggestion(value, choices) if isinstance(value, str) else ""
 
 
 def _plain_repr(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""The configuration: everything that a run of pairtile is told.
+"""The configuration: everything that a run of pairtile is given.
 
 The models of the methods come from the registry (``pairtile.method``), and with them what the
 schema, the documentation and the messages say of each.

@@ -1,4 +1,4 @@
-"""Kinds of value that a configuration key can hold: what is allowed, checked and said in words.
+"""Kinds of value that a configuration key can hold: what is allowed, as a check and as text.
 
 Each kind stands in an ``Annotated`` type and makes three things from one statement: the check, the
 words of the error message, and the "type" column of config/README.md. All are strict: text is no
@@ -31,7 +31,7 @@ _PRINTABLE_NO_BRACES = r"^[^\s\x00-\x1f\x7f{}]([^\x00-\x1f\x7f{}]*[^\s\x00-\x1f\
 def refusal(
     expected: str, choices: Sequence[str] = (), key: str | tuple[str, ...] = ""
 ) -> PydanticCustomError:
-    """The error that says what is allowed; ``choices`` are words to suggest when one is near.
+    """The error that says what is allowed; ``choices`` are values to suggest when one is near.
 
     ``key``: which key of a section is at fault, where the check is the whole section's; ``a/b``
     is key b within a; a tuple, where keys may hold a stroke.
@@ -53,7 +53,7 @@ class Value(ABC):
         """What is allowed, to follow "expected". ``annotation``: the type that it stands beside."""
 
     def choices(self, annotation: Any) -> Sequence[str]:
-        """Words that the value can be."""
+        """Texts that the value can be."""
         return ()
 
     @abstractmethod
@@ -76,7 +76,7 @@ class Value(ABC):
 
 @dataclass(frozen=True)
 class Expected:
-    """Words for a key whose own type checks it: one with several forms, say."""
+    """A description for a key whose own type checks it: one with several forms, say."""
 
     text: str
 
@@ -117,7 +117,7 @@ class Integer(Value):
         schema: CoreSchema = core_schema.int_schema(strict=True, ge=self.low, le=self.high)
         if self.exponent:
             schema = _or_exponent(schema, whole=True)
-        schema = _or_words(schema, self.choices(annotation))
+        schema = _or_literals(schema, self.choices(annotation))
         return core_schema.nullable_schema(schema) if self.optional else schema
 
 
@@ -141,7 +141,7 @@ class Number(Value):
             ("less than", self.below),
             ("at most", self.high),
         )
-        bounds = " and ".join(f"{words} {x:g}" for words, x in phrases if x is not None)
+        bounds = " and ".join(f"{phrase} {x:g}" for phrase, x in phrases if x is not None)
         return f"a number {bounds}".rstrip() + (", or null" if self.optional else "")
 
     def schema(self, annotation: Any) -> CoreSchema:
@@ -159,7 +159,7 @@ class Number(Value):
 
 @dataclass(frozen=True)
 class Choice(Value):
-    """One of the words of the ``Literal`` that it stands beside."""
+    """One of the texts of the ``Literal`` that it stands beside."""
 
     def allowed(self, annotation: Any) -> str:
         return listed(get_args(annotation))
@@ -184,7 +184,7 @@ class Boolean(Value):
         return (self.word,) if self.word else ()
 
     def schema(self, annotation: Any) -> CoreSchema:
-        return _or_words(core_schema.bool_schema(strict=True), self.choices(annotation))
+        return _or_literals(core_schema.bool_schema(strict=True), self.choices(annotation))
 
 
 @dataclass(frozen=True)
@@ -205,10 +205,10 @@ class Text(Value):
         return core_schema.nullable_schema(text) if self.optional else text
 
 
-def _or_words(schema: CoreSchema, words: Sequence[str]) -> CoreSchema:
-    if not words:
+def _or_literals(schema: CoreSchema, literals: Sequence[str]) -> CoreSchema:
+    if not literals:
         return schema
-    return core_schema.union_schema([core_schema.literal_schema(list(words)), schema])
+    return core_schema.union_schema([core_schema.literal_schema(list(literals)), schema])
 
 
 def _or_exponent(schema: CoreSchema, whole: bool) -> CoreSchema:
@@ -227,7 +227,7 @@ def _or_exponent(schema: CoreSchema, whole: bool) -> CoreSchema:
 
 
 def model_or_false(section: type[BaseModel]) -> Discriminator:
-    """Tells ``false`` from a mapping, and refuses all else in words."""
+    """Distinguishes ``false`` from a mapping, and refuses all else."""
 
     tag = f"<{section.__name__.lower()}>"
 

@@ -27,7 +27,7 @@ BACKENDS = ("auto", "cpu", "cuda")
 
 @dataclass(frozen=True)
 class Device:
-    """Where a job computes. ``reason`` says in words why this one was taken."""
+    """Where a job computes. ``reason`` says why this one was taken."""
 
     backend: str
     name: str
@@ -76,7 +76,7 @@ def _cpu_name() -> str:
 
 
 def _cuda_problem() -> str:
-    """Why CUDA cannot be used, in words; empty when it can."""
+    """Why CUDA cannot be used; empty when it can."""
     try:
         import cupy
     except ModuleNotFoundError:
@@ -154,10 +154,10 @@ def _lease_folder() -> Path:
 def leased_gpu(backend: str, poll_seconds: float = 0.2) -> Iterator[str | None]:
     """Hold one GPU of this host for this process, by file lock; yields its number or None.
 
-    Snakemake's ``resources: gpu=1`` limits how many jobs run at once but does not tell them apart.
-    So each job takes the lock of the first free GPU and shows only that one to CUDA. A scheduler
-    that has set CUDA_VISIBLE_DEVICES is obeyed: the lease then chooses among those. Locks are
-    released by the kernel when a process ends, however it ends. Call before CUDA is first used.
+    Snakemake's ``resources: gpu=1`` limits how many jobs run at once but does not say which GPU
+    each has. So each job takes the lock of the first free GPU and shows only that one to CUDA. A
+    scheduler that has set CUDA_VISIBLE_DEVICES is obeyed: the lease then chooses among those. Locks
+    are released by the kernel when a process ends, however it ends. Call before CUDA is first used.
     """
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     named = _physical_gpus() if visible is None else visible.split(",")

@@ -21,7 +21,7 @@ def read_regulators(path: str | PathLike[str], kind: str = "regulator") -> list[
     path : path
         Plain or gzip. Blank lines and lines that start with ``#`` are passed over.
     kind : str
-        What they are, in the words of messages.
+        What messages call them.
 
     Raises
     ------

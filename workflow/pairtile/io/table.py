@@ -27,7 +27,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Kinds:
-    """What rows and columns stand for, in the words of error messages."""
+    """What rows and columns stand for, in error messages."""
 
     row: str
     column: str
@@ -54,7 +54,7 @@ def check_names(
 ) -> None:
     """Refuse empty and repeated names.
 
-    ``place`` turns positions in ``names`` into the words for where they stand in the file
+    ``place`` turns positions in ``names`` into text on where they stand in the file
     ("lines 3 and 9"). Raises InputError with the first few names and places.
     """
     empty = [k for k, name in enumerate(names) if not name]
@@ -73,8 +73,8 @@ def check_names(
     repeated = {name: at for name, at in where.items() if len(at) > 1}
     shown = []
     for name, at in list(repeated.items())[:_SHOWN]:
-        words = place(at[:_SHOWN])
-        shown.append(f"{name!r} {len(at)} times" + (f" ({words})" if words else ""))
+        places = place(at[:_SHOWN])
+        shown.append(f"{name!r} {len(at)} times" + (f" ({places})" if places else ""))
     more = ", ..." if len(repeated) > _SHOWN else ""
     raise InputError.at(
         file,
@@ -118,11 +118,11 @@ def check_finite(
 
 
 def listed(numbers: Sequence[int], one: str, many: str) -> str:
-    """Words for a few numbers: "line 4", "lines 4 and 9", "lines 4, 9 and 12"."""
-    words = [str(n) for n in numbers]
-    if len(words) == 1:
-        return f"{one} {words[0]}"
-    return f"{many} {', '.join(words[:-1])} and {words[-1]}"
+    """Text for a few numbers: "line 4", "lines 4 and 9", "lines 4, 9 and 12"."""
+    texts = [str(n) for n in numbers]
+    if len(texts) == 1:
+        return f"{one} {texts[0]}"
+    return f"{many} {', '.join(texts[:-1])} and {texts[-1]}"
 
 
 def _count(n: int, one: str, many: str) -> str:

@@ -133,33 +133,33 @@ def _decide_log2(
         raise _not_raw(chosen, expression, f"{scale.n_negative} negative values", "")
     if on_raw and not linear:
         if chosen.log2 == "auto":
-            found = f"values that look like logarithms: {scale.words}"
+            found = f"values that look like logarithms: {scale.description}"
             raise _not_raw(
                 chosen, expression, found, "; if they are raw indeed, set preprocess.log2 to true"
             )
         account.warnings.append(
             f"{chosen.normalize} is meant for raw values, but these look like logarithms: "
-            f"{scale.words}."
+            f"{scale.description}."
         )
     if isinstance(chosen.log2, bool):
         account.notes.append(f"Log2 {_applied(chosen.log2)}, as set.")
         if chosen.log2 and not on_raw and not linear:
             account.warnings.append(
-                f"Log2 is applied as set, but the values look like logarithms: {scale.words}."
+                f"Log2 is applied as set, but the values look like logarithms: {scale.description}."
             )
         return chosen.log2
     if scale.n_negative and scale.looks_raw:
         account.warnings.append(
             f"Log2 not applied: {scale.n_negative} values are negative, although the others look "
-            f"raw: {scale.words}. Set log2 true with a pseudocount, or false."
+            f"raw: {scale.description}. Set log2 true with a pseudocount, or false."
         )
         return False
     if on_raw:
-        account.notes.append(f"Log2 applied after {chosen.normalize}: {scale.words}.")
+        account.notes.append(f"Log2 applied after {chosen.normalize}: {scale.description}.")
         return True
     account.notes.append(
         f"Log2 {_applied(scale.looks_raw)} (auto; values count as raw if the 99% quantile is above "
-        f"100, or the range above 50 and the lower quartile above 0): {scale.words}."
+        f"100, or the range above 50 and the lower quartile above 0): {scale.description}."
     )
     return scale.looks_raw
 

@@ -42,7 +42,7 @@ class Scale:
         return self.whole_numbers and self.n_negative == 0
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The numbers that the rule looks at."""
         return (
             f"of the values other than zero, the 99% quantile is {self.quantile_99:.4g}, the lower "

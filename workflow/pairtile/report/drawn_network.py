@@ -37,7 +37,7 @@ def network_data(results: Results) -> dict[str, Any]:
 
     ``nodes``: name, x, y, edges in the whole network, regulator or not, module. ``edges``: the
     numbers of both ends and the score, best first, and with a gold standard what it says of them
-    (2: an edge there, 1: none, 0: not judged). ``whole``: x and y are places in a drawing of
+    (2: an edge there, 1: none, 0: not covered). ``whole``: x and y are places in a drawing of
     everything, else in one of the node's module. ``top``: places of the first nodes in a drawing
     of the ``top_edges`` strongest edges. ``modules``: number, genes, hub, x, y.
     """
@@ -156,10 +156,10 @@ def _short(results: Results, table: pd.DataFrame) -> list[float | None]:
 
 def _verdicts(results: Results, table: pd.DataFrame) -> list[int] | None:
     """What the gold standard says of each edge; None where there is none."""
-    judged = ((results.evaluation or {}).get("network") or {}).get("verdicts")
-    if judged is None or len(judged) != len(results.network):
+    verdicts = ((results.evaluation or {}).get("network") or {}).get("verdicts")
+    if verdicts is None or len(verdicts) != len(results.network):
         return None
-    rows = results.network[["source", "target"]].assign(verdict=[_VERDICTS[v] for v in judged])
+    rows = results.network[["source", "target"]].assign(verdict=[_VERDICTS[v] for v in verdicts])
     of_pair = rows.drop_duplicates(["source", "target"]).set_index(["source", "target"])["verdict"]
     keys = pd.MultiIndex.from_arrays([table["source"], table["target"]])
     return [int(verdict) for verdict in of_pair.reindex(keys)]

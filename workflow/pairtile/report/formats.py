@@ -84,5 +84,5 @@ def listed(words: Sequence[str]) -> str:
 
 
 def spaced(key: str) -> str:
-    """A key as words: ``pairs_too_few_samples`` -> ``pairs too few samples``."""
+    """A key as text: ``pairs_too_few_samples`` -> ``pairs too few samples``."""
     return key.replace("_", " ")

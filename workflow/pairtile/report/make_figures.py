@@ -1,4 +1,4 @@
-"""The figures of one analysis: which can be made, and the words beside them."""
+"""The figures of one analysis: which can be made, and the captions beside them."""
 
 from __future__ import annotations
 

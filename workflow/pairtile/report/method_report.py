@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CaptionedFigure:
-    """A figure as the page shows it: file name without suffix, words, and the SVG itself."""
+    """A figure as the page shows it: file name without suffix, caption, and the SVG itself."""
 
     name: str
     title: str
@@ -64,14 +64,14 @@ class MethodText:
     where ``item`` will not do. ``edge_table`` gives the table of edges further columns.
 
     ``findings`` gives sentences for the top of the page, ``warnings`` those beyond the summary's
-    own, ``empty`` advice for a network without edges, ``rules`` sentences that say in plain words
+    own, ``empty`` advice for a network without edges, ``rules`` sentences that say
     by what rules results are found, and ``methods`` the paragraph for a paper with the references
     that it cites. ``headline``, ``key_numbers`` (value, what it is, what it is
     set against) and ``remarks`` (sentences on hubs and on what was left out) stand in for those
     that are made from items and edges.
 
     ``files`` names result files of the method's own and says what they hold; ``file_columns``
-    explains columns of some of them. ``adapted`` gives the words for one analysis, where they
+    explains columns of some of them. ``adapted`` gives the text for one analysis, where they
     depend on what is paired in it.
     """
 

@@ -42,7 +42,7 @@ class Results:
 
     @property
     def method(self) -> str:
-        """Name of the method in the configuration; "" when the summary tells none."""
+        """Name of the method in the configuration; "" when the summary names none."""
         return str(self.summary.get("method") or "")
 
     @property
@@ -57,7 +57,7 @@ class Results:
 
     @cached_property
     def method_report(self) -> MethodReport:
-        """What the page says and shows of this analysis' method; plain words for one that is not
+        """What the page says and shows of this analysis' method; general text for one that is not
         known here or has none."""
         known = methods().get(self.method)
         title = self.method.replace("_", " ").strip() or "pair scores"

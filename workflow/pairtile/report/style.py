@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from pairtile.runtime.files import atomic_path
 
-# Okabe and Ito's palette, told apart by colour-blind readers and in grey print.
+# Okabe and Ito's palette, distinct for colour-blind readers and in grey print.
 BLUE = "#0072B2"
 SKY = "#56B4E9"
 ORANGE = "#D55E00"

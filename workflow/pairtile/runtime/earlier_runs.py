@@ -18,7 +18,7 @@ def release_locks_of_a_killed_run(folder: str | os.PathLike[str]) -> bool:
     """Hold ``folder`` for this process; remove the lock files that a killed run left there.
 
     Nothing is removed while another run lives, or where the last run was on another host: a
-    kernel's locks may not reach from one host to another. Then it is for Snakemake to judge.
+    kernel's locks may not reach from one host to another. Then Snakemake decides.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def redate_future_results(folder: Path, now: float, dry_run: bool = False) -> st
 
     Returns
     -------
-    What to tell the user; empty where no result lies in the future.
+    A message for the user; empty where no result lies in the future.
     """
     times = {path: path.lstat().st_mtime for path in _files(folder)}
     ahead = max(times.values(), default=now) - now

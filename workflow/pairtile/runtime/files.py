@@ -68,7 +68,9 @@ def writing(path: str | os.PathLike[str]) -> Iterator[None]:
             raise full from error
         if error.errno in _CLOSED:
             found = f"{_CLOSED[error.errno]} on writing it"
-            expected = "a place that may be written: mend that or choose another folder for results"
+            expected = (
+                "a writable place: change its permissions, or choose another folder for results"
+            )
             raise StoreError.at(path, "", found, expected) from error
         raise
 

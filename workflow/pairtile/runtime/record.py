@@ -40,7 +40,7 @@ class StepRecord:
         return time.perf_counter() - self.started
 
     def note(self, text: str) -> None:
-        """A decision, in plain words."""
+        """A decision, as a sentence."""
         self.notes.append(text)
         log.info(text)
 

@@ -49,7 +49,7 @@ def success(results: str, analyses: Iterable[str]) -> str:
 
 
 def failure(snakemake_logs: Iterable[str]) -> str:
-    """Which jobs failed, what each said, which log tells more, and what to do.
+    """Which jobs failed, what each said, which log has more, and what to do.
 
     ``snakemake_logs``: the paths of Snakemake's own logs of the run.
     """

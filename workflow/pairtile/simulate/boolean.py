@@ -196,9 +196,9 @@ def simulate_boolean(
     are the functions' outputs for the levels at t.
 
     A network of so few inputs soon repeats itself: from the first state that occurred before, a
-    trajectory goes round in a circle (often of one state) and tells nothing new. So a series ends
+    trajectory goes round in a circle (often of one state) and adds nothing new. So a series ends
     with that state, and another one starts from random levels, until there are ``n_series`` x
-    ``n_steps`` samples (the last series may be a step longer); ``series`` tells them apart. With
+    ``n_steps`` samples (the last series may be a step longer); ``series`` numbers them. With
     ``perturbation`` trajectories leave such circles by themselves, and every series has
     ``n_steps`` samples.
 
@@ -221,7 +221,7 @@ def simulate_boolean(
     xor_share : float, optional
         Share of the genes (to the nearest whole number) whose function is (sum of levels +
         constant) modulo ``levels``, which is XOR or XNOR for two predictors of two levels: one
-        predictor alone tells nothing. The others then have functions that are not of that kind. By
+        predictor alone is not informative. The others then have functions of other kinds. By
         default all functions have the same chance.
     noise : float
         Chance that a sample's level is measured wrongly, as one of the others; 0 to 1. It does not

@@ -116,7 +116,7 @@ def simulate_kinetic(
     chance = stream(seed, "dropout").random((n_samples, n_genes)).T
     values[chance < dropout] = 0.0
 
-    # Names and rows must not tell who regulates whom.
+    # Names and rows must not reveal who regulates whom.
     row = stream(seed, "rows").permutation(n_genes)
     order = np.argsort(row)
     edge = np.lexsort((row[edges.target], row[edges.source]))

@@ -49,7 +49,7 @@ def download(address: str, checksum: str, out: Path, waits: tuple[float, ...] = 
     Raises
     ------
     InputError
-        If the file cannot be had, or is another than its checksum tells of.
+        If the file cannot be had, or does not have its checksum.
     """
     with recorded(f"download of {address}"):
         for wait in (*waits, None):

@@ -41,7 +41,7 @@ def prepare(
     Raises
     ------
     InputError
-        If an input cannot be read or used, or is another than its checksum tells of.
+        If an input cannot be read or used, or does not have its checksum.
     """
     with recorded("prepare", record) as step, scratch_beside(state) as scratch:
         found, described = local_inputs(config, inputs, checksums)

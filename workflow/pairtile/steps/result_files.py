@@ -1,7 +1,7 @@
 """The files of one analysis: what its rules make and ask for.
 
 Kept out of the rules so that it can be read and tested as Python; the rules turn wildcards into
-calls of these methods. Parts that only the plan can tell take ``plan.json`` as it was read.
+calls of these methods. Parts that only the plan knows take ``plan.json`` as it was read.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def write_regulon(network: NetworkTable, path: Path) -> None:
     columns when reading: ``pandas.read_csv(file, sep="\\t", names=["source", "target", "weight"],
     quoting=3, dtype={"source": str, "target": str}, keep_default_na=False)``.
 
-    The weight is the network's value (``mi_bits``); mutual information tells no sign, VIPER takes
+    The weight is the network's value (``mi_bits``); mutual information has no sign, VIPER takes
     it from the expression. An edge of an undirected network stands under each of its ends that is
     a regulator, or under both if no regulators were given. Every (regulator, target) is there
     once, with its strongest row; edges without a value are left out.

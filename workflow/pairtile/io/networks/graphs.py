@@ -92,7 +92,7 @@ def write_cx2(network: NetworkTable, path: Path) -> None:
 
     document = CX2Network()
     about = {**network.metadata, "name": network.name, "directed": network.directed}
-    # Types are declared first, or numbers would be taken as words; nothing is missing if the first
+    # Types are declared first, or numbers would be taken as text; nothing is missing if the first
     # edge lacks a value, or if a column's first number happens to be whole.
     document.set_attribute_declarations(
         {

@@ -92,7 +92,7 @@ def write_h5ad(network: NetworkTable, path: Path) -> None:
     network's value (``mi_bits``), rows sources, columns targets, symmetric if undirected;
     ``varp["pairtile_COLUMN"]`` are its other numbers, with the same stored cells (an absent
     ``p_value`` means no edge, not 0). Where a pair has several rows, all matrices hold the numbers
-    of the strongest. ``uns["pairtile"]`` tells name, direction, which column is where, and the
+    of the strongest. ``uns["pairtile"]`` has name, direction, which column is where, and the
     metadata. A slash in the name of a column or of a metadata key, which HDF5 has no place for,
     becomes an underscore.
     """

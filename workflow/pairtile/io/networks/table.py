@@ -87,7 +87,7 @@ class NetworkTable:
 
     @property
     def value_column(self) -> str:
-        """The column that tells what an edge is worth in its own unit."""
+        """The column of an edge's score in its own unit."""
         return _first_known(self.edges, VALUE_COLUMNS)
 
     @property

@@ -278,7 +278,7 @@ def _table(
     hits = hits_table(rows, items, state, energies=config.estimator.energies)
     for name, values in extra_columns(hits, state, config.extras).items():
         hits = hits.add_column(hits.num_columns - len(ALIGNMENT), name, values)
-    # Words as text: grouping by categories makes rows for what is not there.
+    # Categories as text: grouping by categories makes rows for what is not there.
     fields = [
         pa.field(field.name, pa.string() if pa.types.is_dictionary(field.type) else field.type)
         for field in hits.schema
@@ -462,7 +462,7 @@ def as_fasta(sequences: Any, key: str) -> Fasta:
     Returns
     -------
     Fasta
-        Bad records of a file are in ``bad``: the caller judges them.
+        Bad records of a file are in ``bad``: the caller decides on them.
 
     Raises
     ------
@@ -547,7 +547,8 @@ def _check(names: list[str], texts: list[str], key: str) -> None:
             faults.append((name, f"illegal character {strange[0]!r}{more}", _EXPECTED))
     if faults:
         lines = [
-            str(InputError.at(key, repr(name), *words)) for name, *words in faults[:_FAULTS_SHOWN]
+            str(InputError.at(key, repr(name), *message))
+            for name, *message in faults[:_FAULTS_SHOWN]
         ]
         if len(faults) > _FAULTS_SHOWN:
             lines.append(f"... and {len(faults) - _FAULTS_SHOWN} more")

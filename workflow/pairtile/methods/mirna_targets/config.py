@@ -99,7 +99,7 @@ class MirandaTextConfig(ConfigModel):
 
 
 class ExtraColumnsConfig(ConfigModel):
-    """Columns of the hits' tables that newer tools tell, from ViennaRNA. They decide nothing about
+    """Columns of the hits' tables that newer tools give, from ViennaRNA. They decide nothing about
     which sites are hits, and they cost time for each hit."""
 
     duplex_energy: Annotated[bool, Boolean()] = Field(
@@ -175,9 +175,9 @@ class MirnaTargetsConfig(Analysis):
         default=None,
         description=(
             "A table of known targets, columns miRNA and transcript, names as in the FASTA files "
-            "(not those of genes), to judge the network by: adds `evaluation.json` and its part of "
-            "the report. null: no evaluation. It does not change the network. A relative path "
-            "starts at the working directory."
+            "(not those of genes), to compare the network with: adds `evaluation.json` and its "
+            "part of the report. null: no evaluation. It does not change the network. A relative "
+            "path starts at the working directory."
         ),
     )
     on_bad_record: Annotated[Literal["error", "skip"], Choice()] = Field(

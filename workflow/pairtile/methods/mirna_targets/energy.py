@@ -370,7 +370,7 @@ def _numbers(text: dict[str, list[str]], name: str, shape: tuple[int, ...]) -> N
 
 
 def _parameter_file() -> dict[str, list[str]]:
-    """Sections of the parameter file: name -> words, comments left out."""
+    """Sections of the parameter file: name -> entries, comments left out."""
     sections: dict[str, list[str]] = {}
     words: list[str] = []
     text = str(package().parameter_set_rna_turner1999)

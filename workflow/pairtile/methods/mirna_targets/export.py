@@ -205,7 +205,7 @@ def _with_extras(
 
 
 def _parquet(schema: pa.Schema, path: Path) -> pq.ParquetWriter:
-    # Without Arrow's own schema, words of a dictionary are plain text to every reader.
+    # Without Arrow's own schema, values of a dictionary are plain text to every reader.
     return pq.ParquetWriter(path, schema, compression="zstd", store_schema=False)
 
 
@@ -367,7 +367,7 @@ COLOURS = {
     "offset 6mer": "86,180,233",
     "none": "127,127,127",
 }
-"""Colour of each seed class (Okabe and Ito's, which colour-blind people can tell apart)."""
+"""Colour of each seed class (Okabe and Ito's, distinct for colour-blind people)."""
 
 _MAX_SCORE = 1000
 # Programs take lines that begin so for comments and settings, however the word goes on.

@@ -172,8 +172,8 @@ def _parsed(path: str, key: str, data: bytes) -> Fasta:
         name = _decoded(found.group() if found else b"")
         fault = _fault(raw, name)
         if fault:
-            position, *words = fault
-            bad.append(BadRecord(number, lines.number(position), name, *words))
+            position, *message = fault
+            bad.append(BadRecord(number, lines.number(position), name, *message))
             continue
         names.append(name)
         headers.append(_decoded(raw.header[found.end() + 1 :] if found else b""))

@@ -410,8 +410,8 @@ def quoted(word: str) -> str:
 
 def _as_text(column: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(column.type):
-        words = pa.array([quoted(word) for word in column.dictionary.to_pylist()], pa.string())
-        text = words.take(column.indices)
+        values = pa.array([quoted(value) for value in column.dictionary.to_pylist()], pa.string())
+        text = values.take(column.indices)
     else:
         text = column.cast(pa.string())
     return pc.fill_null(text.cast(pa.large_string()), "")

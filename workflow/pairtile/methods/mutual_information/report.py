@@ -143,7 +143,7 @@ def _significance(results: Results) -> Part:
     drawn = threshold.get("permutations") or section(results, "null").get("permutations")
     n = count(drawn) if isinstance(drawn, int | float) and drawn else ""
     sentence = (
-        f"Significance was judged against a null of {n} mutual informations".replace("  ", " ")
+        f"Significance was tested against a null of {n} mutual informations".replace("  ", " ")
         + " between genes of which one had its samples permuted: p = (1 + b) / (1 + N), with b the "
         "number of the N null values that reach the observed one (Phipson and Smyth 2010)."
     )

@@ -11,7 +11,7 @@ from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.results import Results
 
 MAX_ROWS = 500
-# Columns of items.parquet that tell why: key and heading.
+# Columns of items.parquet that say why: key and heading.
 COLUMNS = {
     "n_observed": "samples with a value",
     "n_missing_input": "missing in the input",
@@ -19,7 +19,7 @@ COLUMNS = {
 }
 
 
-# Steps that have notes, in the order in which they run, and what they do in plain words.
+# Steps that have notes, in the order in which they run, and what they do.
 STEPS = {
     "prepare": "Preparing the input",
     "network_data": "Reading what the network needs",
@@ -50,7 +50,7 @@ def cleaning_section(results: Results, pictures: list[CaptionedFigure]) -> PageS
             "rows": _rows(dropped.head(MAX_ROWS), columns),
             "shown": min(len(dropped), MAX_ROWS),
             "total": len(dropped),
-            "words": results.text,
+            "text": results.text,
         },
     )
 
@@ -62,7 +62,7 @@ def _notes(results: Results) -> list[tuple[str, list[str]]]:
     found["prepare"] = [*found.get("prepare", []), *_constant(results)]
     steps = dict.fromkeys([step for step in STEPS if step in found] + list(found))
     groups = [(STEPS.get(step, spaced(step)), found[step]) for step in steps]
-    # A summary of an earlier version does not tell the steps.
+    # A summary of an earlier version does not name the steps.
     groups.append(("Notes", summary.get("notes") or []))
     listed_before: set[str] = set()
     kept = []

@@ -31,17 +31,17 @@ def findings_section(results: Results, pictures: list[CaptionedFigure]) -> PageS
 
 def headline(results: Results) -> str:
     """``312 edges between 40 regulators and 180 genes``."""
-    words, network = results.text, results.network
-    if words.headline is not None:
-        return words.headline(results)
+    text, network = results.text, results.network
+    if text.headline is not None:
+        return text.headline(results)
     if network.empty:
         return "No edges: nothing passed the threshold"
     edges = counted(len(network), "directed edge" if _both_ways(results) else "edge")
     if results.regulators:
-        regulators = counted(network["source"].nunique(), words.regulator, words.regulators)
-        targets = counted(network["target"].nunique(), words.item, words.items)
+        regulators = counted(network["source"].nunique(), text.regulator, text.regulators)
+        targets = counted(network["target"].nunique(), text.item, text.items)
         return f"{edges} between {regulators} and {targets}"
-    return f"{edges} between {counted(len(results.degree), words.item, words.items)}"
+    return f"{edges} between {counted(len(results.degree), text.item, text.items)}"
 
 
 def key_numbers(results: Results) -> list[tuple[str, str, str]]:
@@ -64,18 +64,18 @@ def warnings(results: Results) -> list[str]:
 
 
 def _network_numbers(results: Results) -> list[tuple[str, str, str]]:
-    words, kept = results.text, int(results.items["kept"].sum())
+    text, kept = results.text, int(results.items["kept"].sum())
     pairs = results.counts.get("pairs_scored")
     scored = f"of {counted(pairs, 'scored pair')}" if pairs else ""
-    connected = f"of {count(kept)} {words.items} in the table"
+    connected = f"of {count(kept)} {text.items} in the table"
     tiles = [
         (count(len(results.network)), "edges", scored),
-        (count(len(results.degree)), f"{words.items} in the network", connected),
+        (count(len(results.degree)), f"{text.items} in the network", connected),
     ]
     if results.regulators:
         active = sum(name in results.regulators for name in results.out_degree.index)
         among = f"of {count(len(results.regulators))}"
-        tiles.append((count(active), f"{words.regulators} with targets", among))
+        tiles.append((count(active), f"{text.regulators} with targets", among))
     return tiles
 
 
@@ -103,7 +103,7 @@ def _hubs(results: Results) -> list[str]:
 
 
 def _left_out(results: Results) -> list[str]:
-    words, dropped = results.text, results.dropped
+    text, dropped = results.text, results.dropped
     sentences = []
     if len(dropped):
         reasons = dropped["reason"].astype(str).value_counts()
@@ -113,11 +113,11 @@ def _left_out(results: Results) -> list[str]:
             ordered = sorted(reasons.items(), key=lambda pair: (-pair[1], str(pair[0])))
             parts = [f"{reason or 'no reason given'} ({count(n)})" for reason, n in ordered]
             why = f": {listed(parts)}"
-        share = f"{count(len(dropped))} of {counted(len(results.items), words.item, words.items)}"
+        share = f"{count(len(dropped))} of {counted(len(results.items), text.item, text.items)}"
         sentences.append(f"{share} left out{why}.")
     alone = int(results.items["kept"].sum()) - len(results.degree)
     if alone > 0 and len(results.network):
-        sentences.append(f"{counted(alone, words.item, words.items)} analysed but without an edge.")
+        sentences.append(f"{counted(alone, text.item, text.items)} analysed but without an edge.")
     return sentences
 
 
@@ -136,7 +136,7 @@ def _evaluation(results: Results) -> list[str]:
     network = found.get("network") or {}
     if network.get("precision") is not None and network.get("recall") is not None:
         text += (
-            f". Of the network's edges that it can judge, {percent(network['precision'])} are true "
+            f". Of the network's edges that it covers, {percent(network['precision'])} are true "
             f"(precision); of its own edges, {percent(network['recall'])} were found (recall)"
         )
     return [text + "."]

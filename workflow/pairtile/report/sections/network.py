@@ -30,11 +30,11 @@ def drawing_section(results: Results, pictures: list[CaptionedFigure]) -> PageSe
             "n_nodes": len(data["nodes"]),
             "n_items": count(len(results.degree)),
             "data": data,
-            "judged": len(data["edges"][0]) > 3,
+            "compared": len(data["edges"][0]) > 3,
             "strength": results.text.column(results.strength) if results.strength else "",
             "directed": results.directed,
             "has_regulators": bool(results.regulators),
-            "words": results.text,
+            "text": results.text,
         },
         scripts=(
             "cytoscape.min.js", "network_data.js", "network_style.js", "network_views.js",
@@ -79,7 +79,7 @@ def edges_section(results: Results, pictures: list[CaptionedFigure]) -> PageSect
             "n_bootstraps": (results.parameters.get("bootstraps") or {}).get("number")
             if "support" in table
             else None,
-            "words": results.text,
+            "text": results.text,
         },
         scripts=(
             "datatables.min.js", "searchable_table.js", "network_data.js", "packed_columns.js",

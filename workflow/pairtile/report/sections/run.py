@@ -82,7 +82,7 @@ ALWAYS = frozenset({"items.parquet", "pairs.parquet", "network.parquet", "summar
 
 
 def files_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
-    """The files that are there, None for a method without words for any."""
+    """The files that are there, None for a method that describes none."""
     found = {
         name: holds
         for name, holds in results.text.files.items()
@@ -101,7 +101,7 @@ def files_section(results: Results, pictures: list[CaptionedFigure]) -> PageSect
     )
 
 
-# How it was done: the rules in plain words, and a paragraph for a paper with what it cites.
+# How it was done: the rules as sentences, and a paragraph for a paper with what it cites.
 
 
 def methods_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:

@@ -178,7 +178,7 @@ function networkViews(data) {
     gold: () => [
       ["edge of the gold standard", pageColour("known")],
       ["not in the gold standard", pageColour("untrue")],
-      ["not judged by it", pageColour("edge")],
+      ["not covered by it", pageColour("edge")],
     ],
   };
   return { all, top, modules, module, neighbourhood, neighbours, colours, title, titleOf, counted };

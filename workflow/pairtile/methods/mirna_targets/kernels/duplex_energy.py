@@ -178,11 +178,11 @@ def _join_stretches(d, n, branched, forked):  # type: ignore[no-untyped-def]
     for m in range(SHORTEST_SPAN, d - SHORTEST_SPAN):
         left = _begin(n, m)
         right = _begin(n, d - m - 1) + m + 1
-        lefts = branched[left : left + n - d]
-        rights = branched[right : right + n - d]
+        left_part = branched[left : left + n - d]
+        right_part = branched[right : right + n - d]
         for i in range(n - d):
             # int32 throughout, so that the compiler can take eight or sixteen at a time
-            both = np.int32(lefts[i] + rights[i])
+            both = np.int32(left_part[i] + right_part[i])
             known = best[i]
             best[i] = both if both < known else known
 

@@ -110,7 +110,7 @@ __device__ __forceinline__ void screen_column(
 // found          (capacity): pairs (miRNA, block of the text) to look at closely
 // count          (1): how many there are; more than fit are counted only
 //
-// A diagonal is told by the column in which it crosses row n - 1. A thread takes one window and two
+// A diagonal is named by the column in which it crosses row n - 1. A thread takes one window and two
 // miRNAs. Scores must not exceed 2047.
 extern "C" __global__ void __launch_bounds__(64, RESIDENT) screen_diagonals(
     const uint4 *text,
