@@ -17,7 +17,7 @@ from pairtile.gpu.device import choose
 from pairtile.methods.mirna_targets import search as target_search
 from pairtile.methods.mirna_targets import search_cpu
 from pairtile.methods.mirna_targets.config import AlignmentConfig
-from pairtile.methods.mirna_targets.scoring import CODES, CodedSequences, Scoring
+from pairtile.methods.mirna_targets.scoring import CODES, AlignmentScoring, CodedSequences
 from pairtile.methods.mirna_targets.search import COLUMNS, Hits, SequenceBatch, TargetSearch
 from pairtile.methods.mirna_targets.search_cpu import group_mirnas
 
@@ -74,8 +74,10 @@ def changed(settings: AlignmentConfig, **values: Any) -> AlignmentConfig:
     return settings.model_copy(update=values)
 
 
-def scoring_of(settings: AlignmentConfig) -> Scoring:
-    return Scoring.of(settings.score, settings.scale, settings.gap_open, settings.gap_extend)
+def scoring_of(settings: AlignmentConfig) -> AlignmentScoring:
+    return AlignmentScoring.of(
+        settings.score, settings.scale, settings.gap_open, settings.gap_extend
+    )
 
 
 def with_sites(source: random.Random, reference: str, mirnas: list[str]) -> str:

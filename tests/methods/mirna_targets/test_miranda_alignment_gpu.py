@@ -16,9 +16,9 @@ from pairtile.methods.mirna_targets import search_cpu
 from pairtile.methods.mirna_targets import search_cuda as target_search_cuda
 from pairtile.methods.mirna_targets.scoring import (
     CODES,
+    AlignmentScoring,
     Candidates,
     CodedSequences,
-    Scoring,
 )
 from pairtile.methods.mirna_targets.screen_cuda import Traced
 from pairtile.methods.mirna_targets.search import Alignments, SequenceBatch, align
@@ -57,8 +57,10 @@ def on_gpu() -> Search:
     return lambda *arguments: target_search_cuda.candidates(*arguments, device=device)
 
 
-def scoring_of(settings: naive.NaiveSettings) -> Scoring:
-    return Scoring.of(settings.score, settings.scale, settings.gap_open, settings.gap_extend)
+def scoring_of(settings: naive.NaiveSettings) -> AlignmentScoring:
+    return AlignmentScoring.of(
+        settings.score, settings.scale, settings.gap_open, settings.gap_extend
+    )
 
 
 def coded(sequences: list[str]) -> CodedSequences:
@@ -142,14 +144,14 @@ def test_any_length_of_mirna(search, length):
 
 
 def test_nothing_to_find(search):
-    scoring = Scoring.of(140, 4, -9, -4)
+    scoring = AlignmentScoring.of(140, 4, -9, -4)
     some = coded(["ACGUACGUACGUACGUACGUAC"])
     assert len(search(coded([]), some, scoring)) == 0
     assert len(search(some, coded([]), scoring)) == 0
     assert len(search(some, coded([""]), scoring)) == 0
     assert len(search(some, coded(["N" * 100]), scoring)) == 0
-    assert len(search(some, some, Scoring.of(1e6, 4, -9, -4))) == 0
-    assert len(search(coded(["ACG"]), some, Scoring.of(1, 4, -9, -4))) == 0
+    assert len(search(some, some, AlignmentScoring.of(1e6, 4, -9, -4))) == 0
+    assert len(search(coded(["ACG"]), some, AlignmentScoring.of(1, 4, -9, -4))) == 0
 
 
 def test_only_allowed_pairs(search):
@@ -184,7 +186,7 @@ def test_gpu_finds_what_the_cpu_finds_wherever_it_cuts(settings, window_blocks, 
 @pytest.mark.gpu
 def test_gpu_grows_its_lists(monkeypatch):
     mirnas, references = random_problem(5, 60, [4000, 3000])
-    inputs = coded(mirnas), coded(references), Scoring.of(60, 4, -9, -4)
+    inputs = coded(mirnas), coded(references), AlignmentScoring.of(60, 4, -9, -4)
     monkeypatch.setattr(target_screen_cuda, "FREE_SHARE", 2**50)
     found = on_gpu()(*inputs)
     assert len(found) > 10_000  # lists begin with 1024 places
@@ -211,7 +213,7 @@ def test_gpu_halves_the_work_where_memory_runs_out(blocks_searched):
     import cupy
 
     mirnas, references = random_problem(6, 60, [4000, 3000, 100])
-    inputs = coded(mirnas), coded(references), Scoring.of(70, 4, -9, -4)
+    inputs = coded(mirnas), coded(references), AlignmentScoring.of(70, 4, -9, -4)
     whole = on_gpu()(*inputs)
     assert blocks_searched == [60]
     pool = cupy.get_default_memory_pool()
@@ -243,7 +245,7 @@ def test_gpu_sorts_candidates_that_no_number_holds():
 
 
 def aligned_on_cpu(
-    mirnas: list[str], references: list[str], scoring: Scoring, allowed=None
+    mirnas: list[str], references: list[str], scoring: AlignmentScoring, allowed=None
 ) -> Alignments:
     found = search_cpu.candidates(coded(mirnas), coded(references), scoring, allowed)
     return align(found, SequenceBatch.of(mirnas), SequenceBatch.of(references), scoring)
@@ -289,7 +291,7 @@ def test_gpu_traces_only_allowed_pairs_also_where_memory_runs_out(blocks_searche
 
     mirnas, references = random_problem(11, 40, [2000, 900, 100])
     allowed = np.random.default_rng(12).random((40, 3)) < 0.7
-    inputs = coded(mirnas), coded(references), Scoring.of(70, 4, -9, -4), allowed
+    inputs = coded(mirnas), coded(references), AlignmentScoring.of(70, 4, -9, -4), allowed
     wanted = aligned_on_cpu(mirnas, references, *inputs[2:])
     whole = target_search_cuda.alignments(*inputs, device=choose("cuda"))
     assert_same_alignments(whole, wanted)
@@ -306,7 +308,7 @@ def test_gpu_traces_only_allowed_pairs_also_where_memory_runs_out(blocks_searche
 
 @pytest.mark.gpu
 def test_gpu_traces_nothing():
-    scoring = Scoring.of(140, 4, -9, -4)
+    scoring = AlignmentScoring.of(140, 4, -9, -4)
     for mirnas, references in ([], ["ACGU"]), (["A" * 22], ["A" * 100]):
         inputs = coded(mirnas), coded(references), scoring
         assert len(target_search_cuda.alignments(*inputs, device=choose("cuda"))) == 0
@@ -316,7 +318,7 @@ def test_gpu_traces_nothing():
 def test_gpu_agrees_with_the_cpu_on_human_sequences(shared):
     mirnas = read_fasta(shared / "data/mirna/human_mature_mirna.fa")[::40]
     transcripts = read_fasta(shared / "data/mirna/human_chr22_transcripts.fa.gz")[::4]
-    inputs = coded(mirnas), coded(transcripts), Scoring.of(140, 4, -9, -4)
+    inputs = coded(mirnas), coded(transcripts), AlignmentScoring.of(140, 4, -9, -4)
     found = on_gpu()(*inputs)
     assert len(found) > 5000
     assert_equal(found, search_cpu.candidates(*inputs))

@@ -8,7 +8,7 @@ from pairtile.api.settings import analysis_config
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.context_scores import moments_from_pairs
 from pairtile.methods.mutual_information.network import (
-    Genes,
+    GeneRoles,
     Pairs,
     Significance,
     build_network,
@@ -51,7 +51,7 @@ def built(pairs, null, keep, *, score="mi", dpi=False, moments=None, is_regulato
     return build_network(
         pairs,
         Significance(p, q, extrapolated),
-        Genes(GENES, is_regulator, moments),
+        GeneRoles(GENES, is_regulator, moments),
         keep=rules.keep,
         score=score,
         dpi=rules.dpi or None,
@@ -182,4 +182,4 @@ def test_no_pairs_give_an_empty_network_with_its_columns():
 def test_scores_beside_mi_need_moments():
     pairs, _ = example()
     with pytest.raises(ValueError, match="moments"):
-        directed_edges(pairs, "clr", Genes(GENES, None, None))
+        directed_edges(pairs, "clr", GeneRoles(GENES, None, None))

@@ -53,7 +53,7 @@ def write_miranda_text(
 
     Names and headers are written as UTF-8; surrogates (PEP 383) as the bytes they stand for.
     """
-    text = _Text(mirnas, transcripts, settings, keyval, pairs)
+    text = _MirandaText(mirnas, transcripts, settings, keyval, pairs)
     found = text.pairs_with_hits(hits)
     for part in text.quiet(found) if quiet else text.verbose(found):
         out.write(part.encode("utf-8", "surrogateescape"))
@@ -94,7 +94,7 @@ def _rows(hits: Hits) -> Iterator[_Row]:
     return zip(*lists, *lines, strict=True)
 
 
-class _Text:
+class _MirandaText:
     """The parts of the text, in the order in which miRanda prints them."""
 
     def __init__(

@@ -55,7 +55,7 @@ _TYPES = {
 
 
 @dataclass(frozen=True)
-class Hits:
+class HitsOverview:
     """All hits in numbers, and the strongest as they are.
 
     ``n``: hits. ``seed_classes``: how many of each class, the most effective first. ``positions``:
@@ -76,7 +76,7 @@ class Hits:
 
 
 @dataclass(frozen=True)
-class Targets:
+class TargetsOverview:
     """All pairs with hits in numbers.
 
     ``n``: pairs; ``canonical``: those with a canonical seed site. ``mirnas``, ``transcripts``:
@@ -90,7 +90,7 @@ class Targets:
     transcripts: pd.DataFrame
 
 
-def read_hits(path: Path, limit: int = MAX_HITS) -> Hits:
+def read_hits(path: Path, limit: int = MAX_HITS) -> HitsOverview:
     """Read hits.parquet in one pass for the numbers and one for the ``limit`` strongest rows.
 
     Raises StoreError for a file that is not what its name says.
@@ -116,10 +116,10 @@ def read_hits(path: Path, limit: int = MAX_HITS) -> Hits:
             n += len(batch)
         strongest = _taken(file, best[2].astype(np.int64))
     counts = dict(zip(reversed(SEED_CLASSES), classes[::-1].tolist(), strict=True))
-    return Hits(n, counts, positions, strongest)
+    return HitsOverview(n, counts, positions, strongest)
 
 
-def read_targets(path: Path, items: pd.DataFrame) -> Targets:
+def read_targets(path: Path, items: pd.DataFrame) -> TargetsOverview:
     """Read targets.tsv, whose names are those of ``items``.
 
     Raises StoreError for a file that is not what its name says.
@@ -133,7 +133,7 @@ def read_targets(path: Path, items: pd.DataFrame) -> Targets:
             item = _item_rows(path, batch[name], among)
             counts[0] += np.bincount(item, minlength=len(among))
             counts[1] += np.bincount(item[canonical], minlength=len(among))
-    return Targets(
+    return TargetsOverview(
         n=int(rows[0].sum()),
         canonical=int(rows[1].sum()),
         mirnas=_most(mirnas, rows),
@@ -232,13 +232,13 @@ def _floats(values: pa.Array) -> NDArray[np.float64]:
     return values.to_numpy(zero_copy_only=False).astype(np.float64)
 
 
-def hits_of(results: Results) -> Hits | None:
+def hits_of(results: Results) -> HitsOverview | None:
     """What hits.parquet of an analysis holds, for ``results.cached``; None where there is none."""
     path = results.folder / "hits.parquet"
     return read_hits(path) if path.is_file() else None
 
 
-def targets_of(results: Results) -> Targets | None:
+def targets_of(results: Results) -> TargetsOverview | None:
     """What targets.tsv of an analysis holds, for ``results.cached``; None where there is none."""
     path = results.folder / "targets.tsv"
     return read_targets(path, results.items) if path.is_file() else None
@@ -255,8 +255,9 @@ SAME = ("score", "energy_kcal_mol", "mirna", *ALIGNMENT, "seed_class")
 class SharedSite:
     """The hits of one miRNA with one alignment.
 
-    ``hits``: their rows of ``Hits.strongest``, strongest first. ``complete``: whether no further
-    hit has this alignment; unknown, and so False, where the strongest hits end among equals.
+    ``hits``: their rows of ``HitsOverview.strongest``, strongest first. ``complete``: whether no
+    further hit has this alignment; unknown, and so False, where the strongest hits end among
+    equals.
     """
 
     hits: pd.DataFrame
@@ -268,7 +269,7 @@ class SharedSite:
         return list(dict.fromkeys(self.hits["transcript"].astype(str)))
 
 
-def shared_sites(hits: Hits, limit: int) -> list[SharedSite]:
+def shared_sites(hits: HitsOverview, limit: int) -> list[SharedSite]:
     """The ``limit`` strongest alignments, each once, with all hits that have it.
 
     An alignment is passed over where stronger ones have shown all its pairs of miRNA and
@@ -277,7 +278,7 @@ def shared_sites(hits: Hits, limit: int) -> list[SharedSite]:
     return list(islice(_sites(hits), limit))
 
 
-def _sites(hits: Hits) -> Iterator[SharedSite]:
+def _sites(hits: HitsOverview) -> Iterator[SharedSite]:
     table = hits.strongest
     site = table.groupby(list(SAME), sort=False, observed=True, dropna=False).ngroup().to_numpy()
     cut = hits.n > len(table)
@@ -323,7 +324,7 @@ SEED_BEGIN, SEED_END = 2, 8
 Alignment = tuple[str, str, str, int, int]
 
 
-def cards(hits: Hits) -> dict[str, Any]:
+def cards(hits: HitsOverview) -> dict[str, Any]:
     """The cards and, over all of them, ``hits`` and ``transcripts``; ``complete`` as for a site."""
     sites = shared_sites(hits, MAX_CARDS)
     return {

@@ -75,7 +75,7 @@ class CodedSequences:
 
 
 @dataclass(frozen=True)
-class Scoring:
+class AlignmentScoring:
     """The integers of one set of alignment parameters.
 
     pair        int32 (2, 5, 5): score of a miRNA letter on a reference letter, by their codes;
@@ -92,7 +92,9 @@ class Scoring:
     threshold: int
 
     @classmethod
-    def of(cls, threshold: float, scale: float, gap_open: float, gap_extend: float) -> Scoring:
+    def of(
+        cls, threshold: float, scale: float, gap_open: float, gap_extend: float
+    ) -> AlignmentScoring:
         """Scores 5, 1, -3, -1 and gaps; in the seed times ``scale``, truncated towards zero.
 
         Raises ValueError where a score is not above 0, a gap is above 0, or 32 bits overflow.

@@ -21,9 +21,9 @@ from pairtile.gpu import compiling as cuda
 from pairtile.gpu.device import Device
 from pairtile.methods.mirna_targets.scoring import (
     SEED_ROWS,
+    AlignmentScoring,
     Candidates,
     CodedSequences,
-    Scoring,
 )
 
 SCORE_PASS = Path(__file__).parent / "kernels/miranda_alignment.cu"
@@ -43,7 +43,7 @@ class BlockSearch:
         references: CodedSequences,
         begin: int,
         end: int,
-        scoring: Scoring,
+        scoring: AlignmentScoring,
         device: Device,
     ) -> None:
         """rows: miRNAs of the block; its references are ``begin`` to ``end`` - 1."""
@@ -97,7 +97,9 @@ class BlockSearch:
         """Candidates of the miRNAs that the screen takes."""
         xp = self.xp
         lead = blocks(max(group.lead for group in self.groups)) * BLOCK_COLUMNS
-        text = _Text(xp, self.codes, self.offsets, lead, max(group.span for group in self.groups))
+        text = _ReferenceText(
+            xp, self.codes, self.offsets, lead, max(group.span for group in self.groups)
+        )
         tasks = []
         for group in self.groups:
             scores = xp.asarray(profiles(self.mirnas, group, self.scoring))
@@ -124,7 +126,7 @@ class BlockSearch:
 
         return self._fields(4 * sum(len(found) for _, _, found in tasks), report)
 
-    def _screen(self, group: ScreenGroup, scores: Any, text: _Text) -> Any:
+    def _screen(self, group: ScreenGroup, scores: Any, text: _ReferenceText) -> Any:
         """Blocks of diagonals to look at closely: uint32 (count, 2), miRNA of group and block."""
         n_pairs = len(scores) // 2
         lead_blocks = blocks(group.lead)
@@ -162,14 +164,14 @@ class BlockSearch:
         n_threads = self.device.free_bytes() // FREE_SHARE // (16 * longest)
         n_threads = max(PLAIN_THREADS, min(n_threads, self._multiprocessors() * 2048))
         if len(spans) == len(limits):
-            text = _Text(xp, self.codes, self.offsets, longest + max(spans), max(spans))
+            text = _ReferenceText(xp, self.codes, self.offsets, longest + max(spans), max(spans))
             end = text.lead + text.columns
             length = max(4 * text.lead, -(-text.columns * len(rows) // n_threads))
             first = np.arange(text.lead, end, length)
             begins, ends = first - text.lead, np.minimum(first + length, end)
         else:
             # Alignments may span any number of columns: a window is a whole reference.
-            text = _Text(xp, self.codes, self.offsets, 0, 0)
+            text = _ReferenceText(xp, self.codes, self.offsets, 0, 0)
             by_length = np.argsort(-np.diff(self.offsets), kind="stable")
             begins, ends = self.offsets[:-1][by_length], self.offsets[1:][by_length]
             first = begins
@@ -234,7 +236,7 @@ class BlockSearch:
         return int(self.xp.cuda.Device().attributes["MultiProcessorCount"])
 
 
-class _Text:
+class _ReferenceText:
     """All references in one text on the GPU, 16 * code a letter, with room between them."""
 
     def __init__(
@@ -323,7 +325,7 @@ def trace(
     fields: Any,
     mirnas: CodedSequences,
     references: CodedSequences,
-    scoring: Scoring,
+    scoring: AlignmentScoring,
     device: Device,
 ) -> tuple[Any, Any]:
     """Filter candidates and trace them back.
@@ -372,7 +374,7 @@ def _trace(
     found: Any,
     mirnas: CodedSequences,
     references: CodedSequences,
-    scoring: Scoring,
+    scoring: AlignmentScoring,
     device: Device,
 ) -> Any:
     """Trace some candidates; fill ``found`` (3, candidates) and return states (wanted, most)."""
@@ -481,7 +483,7 @@ class ScreenGroup:
 
 
 def groups(
-    lengths: NDArray[np.int64], mirnas: NDArray[np.int64], scoring: Scoring
+    lengths: NDArray[np.int64], mirnas: NDArray[np.int64], scoring: AlignmentScoring
 ) -> tuple[list[ScreenGroup], NDArray[np.int64]]:
     """Groups for the screen, and the miRNAs that only the plain kernel can take.
 
@@ -515,14 +517,16 @@ def groups(
     return found, np.concatenate(plain)
 
 
-def _rows_that_reach(n: int, scoring: Scoring) -> int:
+def _rows_that_reach(n: int, scoring: AlignmentScoring) -> int:
     """In how many rows, all of them before row n, a score can reach the threshold."""
     best = [max(int(scores.max()), 0) for scores in scoring.pair]
     reach = np.cumsum([best[row >= n - SEED_ROWS] for row in range(3, n)])
     return int((reach >= scoring.threshold).sum())
 
 
-def profiles(mirnas: CodedSequences, group: ScreenGroup, scoring: Scoring) -> NDArray[np.int16]:
+def profiles(
+    mirnas: CodedSequences, group: ScreenGroup, scoring: AlignmentScoring
+) -> NDArray[np.int16]:
     """Score of each row on each code: int16 (miRNAs, made even, CODES, rows, made 8, 16, ...).
 
     Rows that a shorter miRNA does not have, and its rows 1 and 2, score 0 on everything; the

@@ -31,9 +31,9 @@ from pairtile.methods.mirna_targets.kernels.traceback import (
 )
 from pairtile.methods.mirna_targets.scoring import (
     CODES,
+    AlignmentScoring,
     Candidates,
     CodedSequences,
-    Scoring,
     round_robin_order,
 )
 
@@ -51,12 +51,12 @@ class TargetSearch:
         settings: AlignmentConfig,
         device: Device,
     ) -> None:
-        """Raises ValueError for settings that no alignment can have (``Scoring.of``)."""
+        """Raises ValueError for settings that no alignment can have (``AlignmentScoring.of``)."""
         self.mirnas = mirnas
         self.transcripts = transcripts
         self.settings = settings
         self.device = device
-        self.scoring = Scoring.of(
+        self.scoring = AlignmentScoring.of(
             settings.score, settings.scale, settings.gap_open, settings.gap_extend
         )
         self._energy = None
@@ -225,7 +225,7 @@ class Alignments:
 
 
 def align(
-    found: Candidates, mirnas: SequenceBatch, transcripts: SequenceBatch, scoring: Scoring
+    found: Candidates, mirnas: SequenceBatch, transcripts: SequenceBatch, scoring: AlignmentScoring
 ) -> Alignments:
     """Filter candidates, trace them back and write their letters.
 
@@ -263,7 +263,7 @@ class _Pairs:
         self,
         mirnas: SequenceBatch,
         transcripts: SequenceBatch,
-        scoring: Scoring,
+        scoring: AlignmentScoring,
         i: NDArray[np.int32],
         j: NDArray[np.int32],
     ) -> None:

@@ -27,9 +27,9 @@ from pairtile.methods.mirna_targets.kernels.score_pass import (
 from pairtile.methods.mirna_targets.scoring import (
     SEED_ROWS,
     UNLIMITED,
+    AlignmentScoring,
     Candidates,
     CodedSequences,
-    Scoring,
     round_robin_order,
 )
 
@@ -87,7 +87,7 @@ class Tasks:
 def candidates(
     mirnas: CodedSequences,
     references: CodedSequences,
-    scoring: Scoring,
+    scoring: AlignmentScoring,
     allowed: NDArray[np.bool_] | None = None,
 ) -> Candidates:
     """Candidates of all pairs of a block of miRNAs (5'->3') and a block of references.
@@ -108,7 +108,7 @@ def candidates(
 # --- groups of miRNAs ---------------------------------------------------------------------------
 
 
-def group_mirnas(mirnas: CodedSequences, scoring: Scoring) -> list[LaneGroup]:
+def group_mirnas(mirnas: CodedSequences, scoring: AlignmentScoring) -> list[LaneGroup]:
     """Sort those miRNAs that can reach the threshold by length, and put them into groups."""
     lengths = np.diff(mirnas.offsets)
     highest = {int(n): scoring.highest_score(int(n)) for n in np.unique(lengths)}
@@ -117,7 +117,9 @@ def group_mirnas(mirnas: CodedSequences, scoring: Scoring) -> list[LaneGroup]:
     return [_group(mirnas, order[k : k + LANES], scoring) for k in range(0, len(order), LANES)]
 
 
-def _group(mirnas: CodedSequences, members: NDArray[np.int64], scoring: Scoring) -> LaneGroup:
+def _group(
+    mirnas: CodedSequences, members: NDArray[np.int64], scoring: AlignmentScoring
+) -> LaneGroup:
     begins, ends = mirnas.offsets[members], mirnas.offsets[members + 1]
     longest = int((ends - begins).max())
     rows = max(longest - 3, SEED_ROWS)
@@ -133,7 +135,7 @@ def _group(mirnas: CodedSequences, members: NDArray[np.int64], scoring: Scoring)
     return LaneGroup(padded, profile.reshape(-1), longest, rows - SEED_ROWS, from_row)
 
 
-def fits_int16(scoring: Scoring, length: int) -> bool:
+def fits_int16(scoring: AlignmentScoring, length: int) -> bool:
     """Whether no sum of the vector pass can leave 16 bits, for miRNAs of up to ``length``."""
     step = int(np.abs(scoring.pair).max())
     lowest = -int(scoring.open.min()) - int(scoring.extend.min()) + step
@@ -167,7 +169,7 @@ def _batches(
 
 
 def candidate_columns(
-    tasks: Tasks, references: CodedSequences, scoring: Scoring
+    tasks: Tasks, references: CodedSequences, scoring: AlignmentScoring
 ) -> CandidateColumns:
     """Columns in which any miRNA of a task reaches the threshold, on all cores."""
     task, windows = _windows(tasks, references, scoring)
@@ -194,7 +196,7 @@ def candidate_columns(
 
 
 def _windows(
-    tasks: Tasks, references: CodedSequences, scoring: Scoring
+    tasks: Tasks, references: CodedSequences, scoring: AlignmentScoring
 ) -> tuple[NDArray[np.int64], Windows]:
     """Tasks cut into windows of at most ``WINDOW`` columns, in order, and the task of each."""
     m = np.diff(references.offsets)[tasks.reference]
@@ -236,7 +238,7 @@ def _candidates_of_batch(
     tasks: Tasks,
     mirnas: CodedSequences,
     references: CodedSequences,
-    scoring: Scoring,
+    scoring: AlignmentScoring,
     scores: NDArray[np.int32],
     allowed: NDArray[np.bool_] | None,
 ) -> Iterator[Part]:

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import Device
 from pairtile.methods.mirna_targets.scoring import (
+    AlignmentScoring,
     Candidates,
     CodedSequences,
-    Scoring,
 )
 from pairtile.methods.mirna_targets.screen_cuda import BlockSearch, Traced
 
@@ -25,7 +25,7 @@ from pairtile.methods.mirna_targets.screen_cuda import BlockSearch, Traced
 def candidates(
     mirnas: CodedSequences,
     references: CodedSequences,
-    scoring: Scoring,
+    scoring: AlignmentScoring,
     allowed: NDArray[np.bool_] | None = None,
     *,
     device: Device,
@@ -51,7 +51,7 @@ def candidates(
 def alignments(
     mirnas: CodedSequences,
     references: CodedSequences,
-    scoring: Scoring,
+    scoring: AlignmentScoring,
     allowed: NDArray[np.bool_] | None = None,
     *,
     device: Device,
@@ -70,7 +70,7 @@ def _in_blocks(
     work: Callable[[BlockSearch, NDArray[np.bool_] | None], Any],
     mirnas: CodedSequences,
     references: CodedSequences,
-    scoring: Scoring,
+    scoring: AlignmentScoring,
     allowed: NDArray[np.bool_] | None,
     device: Device,
 ) -> list[Any]:

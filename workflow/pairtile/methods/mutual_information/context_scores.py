@@ -28,7 +28,7 @@ KINDS = ("count", "sum", "squares")
 class GeneMoments(Protocol):
     """What the scores need: mean and sd of each gene's MI, by role.
 
-    :class:`Moments` has it, and so has ``ExactMoments``.
+    :class:`SummedMoments` has it, and so has ``ExactMoments``.
     """
 
     def mean_sd(self, role: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -60,19 +60,19 @@ class RoleMoments:
 
 
 @dataclass(frozen=True)
-class Moments:
+class SummedMoments:
     """The sums of every gene, as target (over its candidate sources) and as source (over targets).
 
     A gene is never its own partner. Without a regulator list both roles hold the same sums. With
     one, genes that are no regulator are never a source: their ``as_source`` is zero.
-    Moments of separate sets of pairs add with ``+``.
+    Those of separate sets of pairs add with ``+``.
     """
 
     as_target: RoleMoments
     as_source: RoleMoments
 
-    def __add__(self, other: Self) -> Moments:
-        return Moments(self.as_target + other.as_target, self.as_source + other.as_source)
+    def __add__(self, other: Self) -> SummedMoments:
+        return SummedMoments(self.as_target + other.as_target, self.as_source + other.as_source)
 
     def mean_sd(self, role: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean and population standard deviation of each gene as "source" or as "target"."""
@@ -119,7 +119,7 @@ def moments_from_pairs(
     mi: ArrayLike,
     n_genes: int,
     is_regulator: ArrayLike | None = None,
-) -> Moments:
+) -> SummedMoments:
     """Sum up the MI of each gene's pairs, both directions of a pair where both are allowed.
 
     Parameters
@@ -149,7 +149,7 @@ def moments_from_pairs(
         _sums(source[both_ways], values[both_ways], n_genes),
         _sums(target[both_ways], values[both_ways], n_genes),
     )
-    return Moments(as_target=forward[0] + backward[0], as_source=forward[1] + backward[1])
+    return SummedMoments(as_target=forward[0] + backward[0], as_source=forward[1] + backward[1])
 
 
 def clr(
@@ -170,7 +170,7 @@ def clr(
     ----------
     i, j, mi, is_regulator
         As for :func:`moments_from_pairs`; any subset of the pairs.
-    moments : Moments or ExactMoments
+    moments : SummedMoments or ExactMoments
         Of *all* pairs.
 
     Returns

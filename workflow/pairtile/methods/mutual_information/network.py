@@ -82,7 +82,7 @@ class Significance(NamedTuple):
     extrapolated: NDArray[np.bool_]
 
 
-class Genes(NamedTuple):
+class GeneRoles(NamedTuple):
     """How many genes there are; who is a regulator, None without a list; their moments of MI,
     which ``clr`` and ``target_z`` need."""
 
@@ -212,7 +212,7 @@ def q_values(
 def build_network(
     pairs: Pairs,
     significance: Significance,
-    genes: Genes,
+    genes: GeneRoles,
     *,
     keep: KeepRule,
     score: str,
@@ -270,7 +270,7 @@ def build_network(
     )
 
 
-def directed_edges(pairs: Pairs, score: str, genes: Genes) -> pd.DataFrame:
+def directed_edges(pairs: Pairs, score: str, genes: GeneRoles) -> pd.DataFrame:
     """The directed candidates of scored pairs: pair (row), source, target, mi_bits, [score].
 
     ``mi``, and ``clr`` without regulators, are symmetric: one row for each pair. Otherwise one row
@@ -350,7 +350,7 @@ def _column(score: str) -> str:
     return "mi_bits" if score == "mi" else score
 
 
-def _is_directed(score: str, genes: Genes) -> bool:
+def _is_directed(score: str, genes: GeneRoles) -> bool:
     return score == "target_z" or (score == "clr" and genes.is_regulator is not None)
 
 
@@ -363,6 +363,6 @@ def _top_bits(config: MutualInformationConfig) -> float:
     return max(1.0, float(np.log2(config.estimator.bins)))
 
 
-def _genes(analysis: GeneAnalysis, merged: Merged) -> Genes:
+def _genes(analysis: GeneAnalysis, merged: Merged) -> GeneRoles:
     moments = None if merged.scan is None else ExactMoments.from_summaries(merged.scan)
-    return Genes(analysis.genes, analysis.is_regulator, moments)
+    return GeneRoles(analysis.genes, analysis.is_regulator, moments)

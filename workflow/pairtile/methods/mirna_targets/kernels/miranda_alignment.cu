@@ -14,7 +14,7 @@
 // this file. (1) Thresholds are 1 or more and gaps cost 0 or more, so a negative a, b or c never
 // becomes part of a candidate: all are held at 0 or above. (2) Rows 1 and 2 score 0 and so hold 0;
 // row n scores 0 and only hands row n - 1 on. Neither takes part in the screen. (3) An alignment
-// that reaches the threshold spans no more columns than Scoring.span_limit says, so a window that
+// that reaches the threshold spans no more columns than AlignmentScoring.span_limit says, so a window that
 // starts that much earlier has every such score exactly.
 //
 // All references lie in one text, one byte a letter, 16 * code; between them, and before the first,

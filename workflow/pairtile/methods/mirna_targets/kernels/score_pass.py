@@ -12,7 +12,7 @@ in rows 1 and 2 is above 0, and row n reaches the threshold only one column afte
 that is found. What is below 0 differs from miRanda's, without an effect on anything above.
 
 Scalar pass. Starting ``span`` columns before a column with zero borders gives every alignment that
-reaches the threshold there its exact scores and ties (``Scoring.span_limit``).
+reaches the threshold there its exact scores and ties (``AlignmentScoring.span_limit``).
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ class CandidateLists(NamedTuple):
     found: NDArray[np.int64]
 
 
-class _Scratch(NamedTuple):
+class _PassScratch(NamedTuple):
     """tracks: int64 (4, n + 1). best, row_of: int64, int32 (columns + n,), of each diagonal, entry
     column - first + n - row."""
 
@@ -262,7 +262,7 @@ def _candidates_of_task(task, columns, tasks, codes, scores, costs, lists):  # t
         if room == 0:
             continue
         n, span = tasks.rows[task, lane], tasks.span[task, lane]
-        scratch = _Scratch(
+        scratch = _PassScratch(
             np.empty((4, n + 1), np.int64), np.empty(room, np.int64), np.empty(room, np.int32)
         )
         first_score, place = tasks.first_score[task, lane], lists.place[task, lane]
