@@ -6,6 +6,9 @@ each set a screen computes in float32 a lower bound of every target's score, and
 not above the target's limit is the set scored exactly and offered to the target's list. The limit
 lies above the largest key still wanted by more than all rounding errors of a screen, and falls as
 lists fill: most sets cost no more than their screen.
+
+What is called for every set or hit and takes arrays in tuples is inlined by the compiler
+(``forceinline``), else each call would count references to each of them.
 """
 
 from __future__ import annotations
@@ -126,7 +129,7 @@ def start_lanes(targets, n_cells, scoring):  # type: ignore[no-untyped-def]
     )
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, forceinline=True)
 def count_lanes(cells, i, j, planes, y, counts, row):  # type: ignore[no-untyped-def]
     """Samples of cells[i, j] uint32 (words,) in each lane of planes[y] uint32 (words, lanes).
 
@@ -194,7 +197,7 @@ def collect_hits(hits, indices):  # type: ignore[no-untyped-def]
     return n
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
 def score_counted(n_hits, cells, targets, scoring, lanes, counts):  # type: ignore[no-untyped-def]
     """The canonical scores of one set for its hits, from fresh counts.
 
@@ -208,7 +211,7 @@ def score_counted(n_hits, cells, targets, scoring, lanes, counts):  # type: igno
         scores[i] = mean_conditional_entropy(of_cells, scoring, of_target)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
 def offer_hits(n_hits, candidate, n_cells, targets, lanes, lists):  # type: ignore[no-untyped-def]
     """Offer one set with its scores to the lists of its hits, and lower their limits."""
     # An array taken out of a tuple is reference-counted: once here, not once for each hit.

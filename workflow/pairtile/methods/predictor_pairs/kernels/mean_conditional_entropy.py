@@ -97,7 +97,7 @@ def entropy_of_samples(log_table, counts, n):  # type: ignore[no-untyped-def]
     return h
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
 def mean_conditional_entropy(counts, scoring, of_target):  # type: ignore[no-untyped-def]
     """MCE in bits from counts (M cells, q target levels) that hold one sample or more.
 
