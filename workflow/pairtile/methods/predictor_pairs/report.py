@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pairtile.methods.predictor_pairs.network import SET_NAMES
-from pairtile.methods.predictor_pairs.report_results import predictor_results
+from pairtile.methods.predictor_pairs.report_results import WORDS, predictor_results
 from pairtile.methods.predictor_pairs.report_sections import FIGURES, levels_section, sets_section
 from pairtile.report.formats import count, counted, listed, number, percent
 from pairtile.report.make_figures import COMMON_FIGURES
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from pairtile.report.results import Results
 
 papers = read_references(__package__)
+
+WARNINGS, FINDINGS, METHODS = (WORDS[part] for part in ("warnings", "findings", "methods"))
 
 
 SAMPLES_EACH = 5
@@ -56,11 +58,12 @@ def _few_samples(results: Results, found: PredictorResults) -> str:
     if not samples or samples >= SAMPLES_EACH * cells:
         return ""
     each = number(samples / cells, 2)
-    return (
-        f"Few samples: {counted(samples, 'transition')} for the {cells} combinations of levels of "
-        f"a {found.word}, about {each} for each (fewer than {SAMPLES_EACH}). Then many sets look "
-        "good by chance; read the p-values before the entropies. Fewer levels or smaller sets "
-        "need fewer samples."
+    return WARNINGS["few_samples"].format(
+        samples=counted(samples, "transition"),
+        cells=cells,
+        word=found.word,
+        each=each,
+        least=SAMPLES_EACH,
     )
 
 
@@ -69,37 +72,31 @@ def _slow_series(results: Results, found: PredictorResults) -> str:
         return ""
     if any("circular_shift" in text for text in results.summary.get("warnings") or []):
         return ""  # said by the step that made the null
-    advice = (
-        "Shuffling destroys this memory, so these p-values are too small; null: {kind: "
-        "circular_shift} keeps it."
-    )
+    advice = WARNINGS["shift_instead"]
     if found.levels is None:
-        return f"In a time series a gene often keeps its level from one step to the next. {advice}"
+        return WARNINGS["memory"].format(advice=advice)
     stays, chance = found.levels.persistence(list(found.best["target"]))
     if not stays > chance + PERSISTENT * (1.0 - chance):
         return ""
-    return (
-        f"The targets keep their level from one step to the next in {percent(stays)} of cases, "
-        f"where independent samples would in {percent(chance)}. {advice}"
+    return WARNINGS["measured_memory"].format(
+        stays=percent(stays), chance=percent(chance), advice=advice
     )
 
 
 def _coarse_p_values(results: Results, found: PredictorResults) -> str:
     if not found.tested:
-        return (
-            "There are no p-values (null.permutations: 0): the search finds a best "
-            f"{found.word} for every target, whether or not anything acts on it."
-        )
+        return WARNINGS["no_p_values"].format(word=found.word)
     if found.draws is None:
         return ""
     least, tested = 1.0 / (1.0 + found.draws), int(found.best["p_value"].notna().sum())
     if least < SMALL_P / 2 or found.best["q_value"].min() <= SMALL_P:
         return ""
     kind = "shift" if _null(results) == "circular_shift" else "permutation"
-    return (
-        f"With {counted(found.draws, kind)} of a target no p-value can be below {number(least)}, "
-        f"and after correction for {counted(tested, 'target')} no q-value reaches {SMALL_P:g}. "
-        "Large q-values here mean that the test cannot tell, not that there is nothing."
+    return WARNINGS["coarse_p_values"].format(
+        draws=counted(found.draws, kind),
+        least=number(least),
+        targets=counted(tested, "target"),
+        level=SMALL_P,
     )
 
 
@@ -110,37 +107,20 @@ def _kept_by_rank(results: Results, found: PredictorResults) -> str:
     weak = int((best["p_value"] > SMALL_P).sum())
     if not weak:
         return ""
-    return (
-        f"The setting keep: best takes the best {found.word} of every target into the network, "
-        f"also where chance does as well: {count(weak)} of {counted(len(best), 'target')} have p > "
-        f"{SMALL_P:g}. keep: {{fdr: 0.05}} leaves them out."
+    return WARNINGS["kept_by_rank"].format(
+        word=found.word, weak=count(weak), targets=counted(len(best), "target"), level=SMALL_P
     )
 
 
 def _sffs(results: Results, found: PredictorResults) -> str:
     if "search" not in found.sets or not (found.sets["search"] == "sffs").any():
         return ""
-    return (
-        "Triples were grown from the best pairs by sequential floating forward selection, not all "
-        "tried: a better triple may have been missed, and the number of equal sets is a lower "
-        "limit."
-    )
+    return WARNINGS["sffs"]
 
 
 def _null(results: Results) -> str:
     section: Any = results.parameters.get("null")
     return str(section.get("kind", "permutation")) if isinstance(section, dict) else "permutation"
-
-
-RULES = {
-    "mean_split": {
-        2: "above its mean or not",
-        3: "with borders at a third of the mean of its negative and of its other z-scores",
-    },
-    "extreme_split": {3: "with borders at a third of its lowest and of its highest z-score"},
-    "quantile": "by quantiles",
-    "kmeans": "by exact one-dimensional k-means",
-}
 
 
 def methods_paragraph(results: Results) -> tuple[str, list[Reference]]:
@@ -172,13 +152,13 @@ def _levels(results: Results) -> Part:
     if results.parameters.get("levels") is not None:
         return "", []
     q, rule = settings.get("levels"), settings.get("rule")
-    how = RULES.get(str(rule), "")
+    how = WORDS["quantize"].get(str(rule), "")
     if isinstance(how, dict):
-        how = how.get(q, "")
+        how = how.get(str(q), "")
     if rule == "thresholds":
         borders = [number(x) for x in settings.get("thresholds") or ()]
         how = f"with borders at {listed(borders)}"
-    return f"Each gene's values were quantised to {q} levels {how}".rstrip() + ".", []
+    return METHODS["levels"].format(levels=q, rule=how).rstrip() + ".", []
 
 
 def _search(results: Results) -> Part:
@@ -192,24 +172,23 @@ def _search(results: Results) -> Part:
     targets, candidates = counts.get("targets_used"), counts.get("regulators_used")
     of_each = f"each of {counted(targets, 'target gene')}" if targets else "each target gene"
     genes = counted(candidates, "candidate gene") if candidates else "the candidate genes"
-    sentence = (
-        f"For {of_each}, {which} {genes} "
-        f"({itself}) {'were' if grown else 'was'} scored with pairtile{versions(results)} by the "
-        "mean conditional entropy of the target's level given the predictors' levels "
-        "(Martins-Jr et al. 2006)"
+    sentence = METHODS["search"].format(
+        targets=of_each,
+        sets=which,
+        candidates=genes,
+        itself=itself,
+        were="were" if grown else "was",
+        versions=versions(results),
     )
     if grown:
-        sentence += ", by sequential forward floating selection (Pudil et al. 1994)"
+        sentence += METHODS["sffs"]
         cited.append(papers.PUDIL_1994)
     elif _size(results) == 2:
-        sentence += ", in an exhaustive search (Borelli et al. 2013)"
+        sentence += METHODS["exhaustive"]
         cited.append(papers.BORELLI_2013)
     sentence += f", {_samples(results)}."
     if counts.get("levels_missing"):
-        sentence += (
-            f" For each {_word(results)}, the samples in which it and the target were observed "
-            "were used."
-        )
+        sentence += METHODS["missing"].format(word=_word(results))
     return sentence, cited
 
 
@@ -226,39 +205,20 @@ def _samples(results: Results) -> str:
 
 
 def _penalty(results: Results) -> Part:
-    settings = section(results, "estimator")
-    penalty, alpha = settings.get("penalty"), settings.get("alpha", 1.0)
-    if penalty == "no_obs":
-        return (
-            "Combinations of levels that were not observed counted as telling nothing of the "
-            f"target (penalty for non-observed instances, α = {alpha:g}; Lopes et al. 2008)."
-        ), [papers.LOPES_2008]
-    if penalty == "poor_obs":
-        return (
-            "Where a combination of levels was observed once, the target's level was taken to be "
-            f"the one seen with probability {settings.get('beta', 0.8):g} (penalty for poorly "
-            "observed instances; Lopes et al. 2008)."
-        ), [papers.LOPES_2008]
-    return "", []
+    settings = {"alpha": 1.0, "beta": 0.8} | section(results, "estimator")
+    if settings.get("penalty") not in ("no_obs", "poor_obs"):
+        return "", []
+    return METHODS[settings["penalty"]].format_map(settings), [papers.LOPES_2008]
 
 
 def _ties(results: Results) -> Part:
-    word = _word(results)
-    return (
-        f"Scores were compared after rounding to 1e-9 bit; among equal {word}s the first in the "
-        "order of the table was reported, with their number."
-    ), []
+    return METHODS["ties"].format(word=_word(results)), []
 
 
 def _joint(results: Results) -> Part:
     if _size(results) < 2:
         return "", []
-    return (
-        f"What a {_word(results)} tells only as a whole was measured, without penalty, by "
-        "intrinsically multivariate prediction (IMP; Martins-Jr et al. 2008, with entropy in place "
-        "of the coefficient of determination): the least entropy of the target given a smaller "
-        f"part of the {_word(results)}, less that given all of it."
-    ), [papers.MARTINS_2008]
+    return METHODS["joint"].format(word=_word(results)), [papers.MARTINS_2008]
 
 
 def _significance(results: Results) -> Part:
@@ -266,16 +226,9 @@ def _significance(results: Results) -> Part:
     if found is None or not found.tested:
         return "", []
     n = f"{count(found.draws)} " if found.draws else ""
-    if section(results, "null").get("kind") == "circular_shift":
-        shuffled = f"{n}circular shifts of each target in time, within its series"
-    else:
-        shuffled = f"{n}random permutations for each composition of a target's levels"
-    return (
-        f"Significance was judged by repeating the whole search on {shuffled}: "
-        f"p = (1 + b) / (1 + N), with b the number of the N shuffled targets whose best "
-        f"{_word(results)} scores as well or better (Phipson and Smyth 2010); q-values control the "
-        "false discovery rate over the targets (Benjamini and Hochberg 1995)."
-    ), [papers.PHIPSON_SMYTH_2010, papers.BENJAMINI_HOCHBERG_1995]
+    shuffled = n + METHODS[_null(results)]
+    sentence = METHODS["significance"].format(shuffled=shuffled, word=_word(results))
+    return sentence, [papers.PHIPSON_SMYTH_2010, papers.BENJAMINI_HOCHBERG_1995]
 
 
 def _keep(results: Results) -> Part:
@@ -340,19 +293,22 @@ def findings(results: Results) -> list[str]:
     best, word = found.best, found.word
     full = int((best["mi_bits"] >= best["target_entropy_bits"] - 1e-9).sum())
     share = float((best["mi_bits"] / best["target_entropy_bits"]).median())
-    text = (
-        f"The best {word} tells the target's level in every sample for {count(full)} of "
-        f"{counted(len(best), 'target')}"
+    text = FINDINGS["full"].format(
+        word=word, full=count(full), targets=counted(len(best), "target")
     )
     if 2 * full < len(best):
-        text += f"; half of the best {word}s tell {percent(share)} or more of the target's entropy"
+        text += FINDINGS["half"].format(word=word, share=percent(share))
     sentences = [text + "."]
     if found.tested:
         tested = int(best["p_value"].notna().sum())
         sentences.append(
-            f"{count((best['p_value'] <= LEVEL).sum())} of {counted(tested, 'target')} with "
-            f"p ≤ {LEVEL:g}, where chance alone would give about {count(LEVEL * tested)}; "
-            f"{count((best['q_value'] <= LEVEL).sum())} with q ≤ {LEVEL:g}."
+            FINDINGS["chance"].format(
+                small_p=count((best["p_value"] <= LEVEL).sum()),
+                targets=counted(tested, "target"),
+                level=LEVEL,
+                expected=count(LEVEL * tested),
+                small_q=count((best["q_value"] <= LEVEL).sum()),
+            )
         )
     if len(found.members) > 1:
         joint = best[~found.tied & (best["imp_bits"] > 0.5 * best["mi_bits"])]
@@ -363,10 +319,9 @@ def findings(results: Results) -> list[str]:
                 f"{listed([row[m] for m in found.members])})"
                 for row in largest.head(N_NAMED).to_dict("records")
             ]
+            targets = counted(len(joint), "target")
             sentences.append(
-                f"For {counted(len(joint), 'target')} without ties more than half of what is told "
-                f"comes from the {word} as a whole, not from a part of it (IMP); most of all for "
-                f"{listed(named)}."
+                FINDINGS["joint"].format(targets=targets, word=word, named=listed(named))
             )
     return sentences
 
@@ -381,71 +336,14 @@ TEXT = MethodText(
     strength=("gain_bits",),
     ties=("rank", "mce_bits"),
     directed_columns=("mce_bits",),
-    columns={
-        "rank": "rank",
-        "mi_bits": "MI (bits)",
-        "mce_bits": "MCE (bits)",
-        "target_entropy_bits": "H(Y) (bits)",
-        "gain_bits": "gain (bits)",
-        "gain_1": "gain 1 (bits)",
-        "gain_2": "gain 2 (bits)",
-        "gain_3": "gain 3 (bits)",
-        "imp_bits": "IMP (bits)",
-        "n_ties": "equal sets",
-        "n_sets": "sets with it",
-        "n_samples": "samples",
-        "p_value": "p-value",
-        "q_value": "q-value",
-        "kept": "in network",
-        "predictor_1": "predictor 1",
-        "predictor_2": "predictor 2",
-        "predictor_3": "predictor 3",
-    },
-    counts={
-        "genes_read": "genes read",
-        "genes_kept": "genes kept",
-        "genes_dropped_too_few_samples": "genes left out: too few observed samples",
-        "genes_dropped_constant": "genes left out: constant",
-        "genes_constant": "constant genes kept",
-        "samples": "samples",
-        "series": "time series",
-        "transitions": "transitions (samples with their predictors' samples)",
-        "values_missing_in_input": "missing values in the input",
-        "zeros_to_missing": "zeros read as missing",
-        "values_missing": "missing values after cleaning",
-        "regulators_listed": "candidate predictors listed",
-        "regulators_used": "candidate predictors",
-        "targets_listed": "targets listed",
-        "targets_used": "targets",
-        "levels": "levels",
-        "levels_missing": "missing levels",
-        "genes_at_one_level": "genes with the same level in all samples",
-        "null_draws": "shuffled targets, each searched like a target",
-        "tiles": "tiles of the search",
-        "chunks": "chunks of tiles",
-        "pairs_stored": "sets stored, those of shuffled targets included",
-        "targets_searched": "targets with a best set",
-        "targets_constant": "targets with one level only (every set tells it)",
-        "targets_with_tied_best": "targets whose best set is one of several equals",
-        "sets_reported": "sets reported (predictors.tsv)",
-        "sets_kept": "sets kept for the network",
-        "edges": "edges in the network",
-        "predictor_rows": "rows of predictors.tsv",
-        "hyperedges": "rows of hyperedges.tsv (sets of the network)",
-    },
-    files={
-        "predictors.tsv": "every reported set of predictors, best first for each target",
-        "hyperedges.tsv": "the sets that make the network's edges",
-    },
+    columns=WORDS["columns"],
+    counts=WORDS["counts"],
+    files=WORDS["files"],
     headline=headline,
     key_numbers=key_numbers,
     findings=findings,
     warnings=warnings,
-    empty=(
-        "The network is empty: no set of predictors passed the keep rule. A larger p_value or fdr, "
-        "or keep: best, shows what there is; more samples or fewer candidate predictors (under "
-        "regulators) make it easier to tell from chance."
-    ),
+    empty=WORDS["empty"],
     methods=methods_paragraph,
 )
 

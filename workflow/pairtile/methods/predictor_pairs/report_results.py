@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +17,11 @@ from pairtile.engine.state import MANIFEST, open_state
 from pairtile.errors import StoreError
 from pairtile.methods.predictor_pairs.network import SET_NAMES, members
 from pairtile.report.results import Results
+
+WORDS: dict[str, Any] = tomllib.loads(
+    (Path(__file__).parent / "templates" / "words.toml").read_text(encoding="utf-8")
+)
+"""Sentences of the report, and what columns, counts and files are."""
 
 
 def level_counts(
@@ -112,18 +119,7 @@ class Levels:
         )
 
 
-RULES = {
-    "0001": "both are 1 (AND)",
-    "0111": "at least one is 1 (OR)",
-    "0110": "exactly one is 1 (XOR)",
-    "1001": "both are equal (XNOR)",
-    "1110": "not both are 1 (NAND)",
-    "1000": "neither is 1 (NOR)",
-    "0010": "{0} is 1 and {1} is 0",
-    "0100": "{1} is 1 and {0} is 0",
-    "1011": "{0} is 1 or {1} is 0",
-    "1101": "{1} is 1 or {0} is 0",
-}
+RULES: dict[str, str] = WORDS["rules"]
 """When a binary target is mostly 1, by its most frequent level at 00, 01, 10 and 11."""
 
 

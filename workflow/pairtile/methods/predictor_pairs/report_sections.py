@@ -14,6 +14,7 @@ from pairtile.methods.predictor_pairs import figures
 from pairtile.methods.predictor_pairs.figures import cell_colour
 from pairtile.methods.predictor_pairs.report_results import (
     GAINS,
+    WORDS,
     PredictorResults,
     predictor_results,
     rule_of_two,
@@ -24,6 +25,8 @@ from pairtile.report.results import Results
 from pairtile.report.style import LEVEL_COLOURS
 
 MAX_TARGETS = 12
+
+CAPTIONS = WORDS["captions"]
 
 
 def levels_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
@@ -106,25 +109,6 @@ MAX_ROWS = 6000
 MAX_ROWS_OF_RANKS = 2000
 """As many ranks of every target as fit in so many rows, at least the best."""
 
-HEADINGS = {
-    "predictor_1": "predictor 1",
-    "predictor_2": "predictor 2",
-    "predictor_3": "predictor 3",
-    "n_ties": "equal sets",
-    "p_value": "p-value",
-    "q_value": "q-value",
-    "mce_bits": "MCE",
-    "target_entropy_bits": "H(Y)",
-    "mi_bits": "MI",
-    "imp_bits": "IMP",
-    "gain_1": "gain 1",
-    "gain_2": "gain 2",
-    "gain_3": "gain 3",
-    "n_samples": "samples",
-    "kept": "in network",
-}
-"""Short, for a table of many columns; the page explains them beside it."""
-
 # What is shown, and the number to sort by (None: what is shown).
 Cell = tuple[str, str | None]
 
@@ -141,7 +125,7 @@ def sets_section(results: Results, pictures: list[CaptionedFigure]) -> PageSecti
         title=f"Best {found.word}s of each target",
         template="section_predictors.html.j2",
         values={
-            "headings": [HEADINGS.get(column, column) for column in columns],
+            "headings": [WORDS["headings"].get(column, column) for column in columns],
             "rows": list(zip(*(_cells(table[column]) for column in columns), strict=True)),
             "ranks": int(table["rank"].max()),
             "shown": table["target"].nunique(),
@@ -209,16 +193,9 @@ def _best_sets(results: Results) -> FigureWithText | None:
         return None
     null = scores.get("null_counts")
     figure = figures.best_set_distribution(scores["edges"], scores["counts"], null)
-    caption = (
-        f"Mean conditional entropy of the best set of {counted(scores['counts'].sum(), 'target')}: "
-        "the further left, the better the target's level is told."
-    )
+    caption = CAPTIONS["best_sets"].format(targets=counted(scores["counts"].sum(), "target"))
     if null is not None and null.sum():
-        caption += (
-            f" The line: the best set of {counted(null.sum(), 'shuffled target')}, found by the "
-            "same search. Where the two lie over each other, chance alone does as well; a p-value "
-            "compares a target only with those that have its own numbers of samples at each level."
-        )
+        caption += CAPTIONS["null"].format(targets=counted(null.sum(), "shuffled target"))
     return FigureWithText(figure, "Best sets and chance", caption, f"Histogram. {caption}")
 
 
@@ -228,10 +205,7 @@ def _p_values(results: Results) -> FigureWithText | None:
         return None
     p = found.best["p_value"].dropna()
     figure = figures.p_value_distribution(p)
-    caption = (
-        f"p-values of the best sets of {counted(len(p), 'target')}. Were there nothing to find, "
-        "the bars would be about as high as the line."
-    )
+    caption = CAPTIONS["p_values"].format(targets=counted(len(p), "target"))
     small = counted(int((p <= 0.05).sum()), "target")
     return FigureWithText(
         figure, "p-values", caption, f"Histogram. {caption} {small} with p ≤ 0.05."
@@ -244,10 +218,10 @@ def _ties(results: Results) -> FigureWithText | None:
         return None
     tied = int(found.tied.sum())
     figure = figures.tie_distribution(found.best["n_ties"])
-    caption = (
-        f"How many {found.word}s score exactly as the best one of a target does. Of "
-        f"{counted(len(found.best), 'target')}, {count(len(found.best) - tied)} have one best "
-        f"{found.word} (blue); for the others (orange) the one that is named is arbitrary."
+    caption = CAPTIONS["ties"].format(
+        word=found.word,
+        targets=counted(len(found.best), "target"),
+        alone=count(len(found.best) - tied),
     )
     return FigureWithText(figure, "Ties", caption, f"Bar chart. {caption}")
 
@@ -260,11 +234,7 @@ def _imp(results: Results) -> FigureWithText | None:
     figure = figures.imp_against_mi(
         best["mi_bits"], best["imp_bits"], found.tied, best["target"].tolist()
     )
-    caption = (
-        f"Intrinsically multivariate prediction (IMP): what the whole {found.word} tells beyond "
-        "its best part. Near the dashed line no part tells anything alone, as with an exclusive "
-        "or; near zero, part of the set would do."
-    )
+    caption = CAPTIONS["joint_prediction"].format(word=found.word)
     largest = number(float(best["imp_bits"].max()))
     return FigureWithText(
         figure, "Joint prediction", caption, f"Scatter plot. {caption} Largest: {largest} bits."
