@@ -51,12 +51,14 @@ lint: $(VENV)/.stamp-test
 types: $(VENV)/.stamp-test
 	$(BIN)/mypy
 
+# Whole files, for the fixtures of their modules, in the order of tests/conftest.py.
+SHARED_OUT := -n $(CORES) --dist loadfile --no-loadscope-reorder
+
 unit: $(VENV)/.stamp-test
-	$(BIN)/python -m pytest -n $(CORES) --dist loadfile tests workflow/pairtile
+	$(BIN)/python -m pytest $(SHARED_OUT) tests workflow/pairtile
 
 test-complete: $(VENV)/.stamp-test
-	HYPOTHESIS_PROFILE=complete $(BIN)/python -m pytest -n $(CORES) --dist loadfile \
-		-m "complete or property" tests
+	HYPOTHESIS_PROFILE=complete $(BIN)/python -m pytest $(SHARED_OUT) -m "complete or property" tests
 
 # On a machine with a GPU, with whatever Python has CuPy (make gpu-test BIN=/usr/bin).
 gpu-test:

@@ -25,6 +25,8 @@ ALL_EXAMPLES = "HYPOTHESIS_PROFILE" in os.environ
 LEFT_OUT = ("faults", "complete")
 """Marks of tests that run only when -m asks for them."""
 
+LONG_FOLDERS = ("tests/methods", "tests/workflow")
+
 CASES = "fuzz cases"
 
 
@@ -51,11 +53,14 @@ def try_fewer_examples(test: Any) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the long tests unless -m asks for them, mark property tests, and skip ``gpu``
-    tests, saying why, where there is no usable GPU."""
+    tests, saying why, where there is no usable GPU. Folders of long files come first: a long one at
+    the end would have one worker busy and the others waiting."""
     unasked = {name for name in LEFT_OUT if name not in config.getoption("markexpr")}
     long = [item for item in items if unasked & {mark.name for mark in item.iter_markers()}]
     config.hook.pytest_deselected(items=long)
-    items[:] = [item for item in items if item not in long]
+    left_out = set(long)
+    items[:] = [item for item in items if item not in left_out]
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG_FOLDERS))
     properties = {getattr(item, "obj", None) for item in items}
     for test in filter(is_hypothesis_test, properties):
         if not ALL_EXAMPLES:

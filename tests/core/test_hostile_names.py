@@ -178,7 +178,7 @@ def test_mutual_information(tmp_path: Path) -> None:
         rows = csv.writer(file, delimiter="\t", lineterminator="\n")
         rows.writerows([("source", "target"), *pairwise(HOSTILE[:9])])
     keys = {"regulators": "regulators.txt", "gold_standard": "gold.tsv", "keep": "all"}
-    out = Analysis(tmp_path, keys | {"dpi": False, "export": EXPORTS}).all().out
+    out = Analysis(tmp_path, keys | {"dpi": False, "export": EXPORTS}).all().report().out
     assert_harmless(out)
     table = pd.read_csv(out / "network.tsv", sep="\t", keep_default_na=False)
     assert names_in(table) == set(HOSTILE)  # as they are, not as a spreadsheet wants them
@@ -197,7 +197,7 @@ def test_multimodal_correlation(tmp_path: Path) -> None:
         "annotations": "samples.tsv",
         "conditions": [HOSTILE[3], {"name": HOSTILE[4], "kind": "quantitative"}],
     }
-    made = Analysis(tmp_path, modes_section(**keys)).all()
+    made = Analysis(tmp_path, modes_section(**keys)).all().report()
     assert_harmless(made.out)
     assert names_in(pd.read_parquet(made.out / "network.parquet")) <= set(HOSTILE)
 
@@ -209,7 +209,7 @@ def test_predictor_pairs(tmp_path: Path) -> None:
         rows = csv.writer(file, delimiter="\t", lineterminator="\n")
         rows.writerow(["gene", *(f"t{k}" for k in range(30))])
         rows.writerows([name, *row] for name, row in zip(HOSTILE, levels, strict=True))
-    assert_harmless(Analysis(tmp_path, levels_section()).all().out)
+    assert_harmless(Analysis(tmp_path, levels_section()).all().report().out)
 
 
 def test_mirna_targets(tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ def test_mirna_targets(tmp_path: Path) -> None:
     flanked = "ACGUACGU" * 5 + site + "GACUGACU" * 5
     (tmp_path / "utr3.fa").write_text("".join(f">{name}\n{flanked}\n" for name in names))
     keys = {"mirnas": "mirnas.fa", "transcripts": "utr3.fa", "export": ["tsv", "html"]}
-    out = Analysis(tmp_path, {"method": "mirna_targets", **keys}).all().out
+    out = Analysis(tmp_path, {"method": "mirna_targets", **keys}).all().report().out
     assert_harmless(out)
     hits = pd.read_csv(out / "hits.tsv", sep="\t", keep_default_na=False)
     assert set(hits["transcript"]) == set(names)

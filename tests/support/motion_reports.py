@@ -72,7 +72,7 @@ def of_tables(
 
 def _run(made: Analysis, page: bool) -> Path:
     if page:
-        return made.all().out
+        return made.all().report().out
     made.pairs().network().tables()
     records = sorted((made.out / "steps").glob("*.json"))
     plan, out = made.out / "plan.json", made.out / "summary.json"

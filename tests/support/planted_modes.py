@@ -79,4 +79,6 @@ def write_planted(folder: Path, genes: int = 14) -> None:
 def analysis(folder: Path, **changes: Any) -> Path:
     """Run an analysis of the planted pairs step by step; its folder, the report written."""
     write_planted(folder)
-    return Analysis(folder, section(**({"annotations": "samples.tsv"} | changes))).all().out
+    return (
+        Analysis(folder, section(**({"annotations": "samples.tsv"} | changes))).all().report().out
+    )

@@ -54,7 +54,7 @@ def analysis(folder: Path, levels: np.ndarray | None = None, **changes: Any) -> 
     """Run an analysis of ``levels`` step by step; its folder, the report written."""
     write_levels(folder, planted_levels() if levels is None else levels)
     asked = section(**({"null": {"permutations": 99}} | changes))
-    return Analysis(folder, asked).all().out
+    return Analysis(folder, asked).all().report().out
 
 
 def sets_of(folder: Path) -> pd.DataFrame:

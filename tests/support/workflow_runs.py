@@ -334,7 +334,7 @@ class Analysis:
         return self
 
     def results(self) -> Analysis:
-        """Tables, evaluation, exports, summary and report."""
+        """Tables, evaluation, exports and summary."""
         self.tables()
         if self.section.get("gold_standard"):
             self.evaluate()
@@ -353,9 +353,13 @@ class Analysis:
         records = sorted((self.out / "steps").glob("*.json"))
         out = self.out / "summary.json"
         summary(self.name, self.model, self.seed, self.out / "plan.json", records, out)
+        return self
+
+    def report(self) -> Analysis:
+        """The page and its figures, which take longer than all the rest of a small analysis."""
         write_report(self.out, self.out / "report.html", self.out / "figures")
         return self
 
     def all(self) -> Analysis:
-        """The whole way."""
+        """The whole way, but for the page."""
         return self.pairs().network().results()

@@ -64,7 +64,7 @@ def steps_of(analysis: Analysis) -> dict[str, Callable[[], object]]:
         "merge": analysis.merge,
         "network": analysis.network,
         "tables": analysis.tables,
-        "results": analysis.results,
+        "results": lambda: analysis.results().report(),
     }
 
 
@@ -87,7 +87,7 @@ def expected_results(tmp_path: Path, name: str) -> dict[str, bytes]:
     straight.mkdir()
     write, section = ANALYSES[name]
     write(straight)
-    Analysis(straight, section).all()
+    Analysis(straight, section).all().report()
     return results(straight)
 
 

@@ -57,6 +57,7 @@ def run_late(folder: Path, library: Path, *arguments: str) -> Run:
     return Run(done.returncode, done.stdout)
 
 
+@pytest.mark.complete  # what waits is Snakemake, and arrays below
 @pytest.mark.workflow
 def test_files_that_appear_late_are_waited_for(library: Path, tmp_path: Path) -> None:
     write_data(tmp_path, 30, 40)
@@ -73,6 +74,7 @@ def test_files_that_appear_late_are_waited_for(library: Path, tmp_path: Path) ->
     assert run(tmp_path, target).done_before
 
 
+@pytest.mark.complete  # what stops is Snakemake
 @pytest.mark.workflow
 def test_without_waiting_a_run_stops_and_says_what_is_missing(
     library: Path, tmp_path: Path

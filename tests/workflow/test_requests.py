@@ -263,6 +263,7 @@ def test_only_jobs_that_compute_on_a_gpu_ask_for_one(
     assert {jobs[rule]["1"]["_cores"] for rule in with_gpu} == {1}
 
 
+@pytest.mark.complete  # one more run up to a plan
 @pytest.mark.workflow
 def test_a_network_made_on_the_cpu_asks_for_all_cores_and_no_gpu(tmp_path: Path) -> None:
     write_data(tmp_path)
@@ -330,6 +331,7 @@ def test_another_request_computes_nothing_again(ready: Path) -> None:
     assert run(ready, "results/net/plan.json", "-n", *changed).done_before
 
 
+@pytest.mark.complete  # one more run up to a plan
 @pytest.mark.workflow
 def test_on_the_cpu_no_job_asks_for_a_gpu(tmp_path: Path) -> None:
     write_data(tmp_path)

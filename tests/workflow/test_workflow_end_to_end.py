@@ -202,6 +202,7 @@ def test_the_report_needs_no_number_of_cores(finished: tuple[Path, Run], tmp_pat
         assert "report.html" in " ".join(archive.namelist())
 
 
+@pytest.mark.complete  # test_workflow_chunks has it step by step
 def test_a_deleted_file_of_bootstraps_alone_is_computed_again(
     finished: tuple[Path, Run], tmp_path: Path
 ) -> None:

@@ -131,6 +131,7 @@ def test_twelve_jobs_on_three_gpus_never_share_one_and_use_all(tmp_path: Path) -
             assert ended <= begun
 
 
+@pytest.mark.complete  # the tests above lease without Snakemake
 @pytest.mark.workflow
 def test_jobs_of_a_run_take_turns_on_its_gpus(tmp_path: Path) -> None:
     """Three chunks, two GPUs to see: the run's own jobs lease them. (They compute on the CPU, for

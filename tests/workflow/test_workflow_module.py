@@ -110,6 +110,7 @@ def test_nothing_runs_again(first: Run, folder: Path) -> None:
     assert again.done_before
 
 
+@pytest.mark.complete  # test_workflow_faults has it without a module
 def test_a_damaged_chunk_is_computed_again(first: Run, folder: Path) -> None:
     before = (folder / "networks/net/pairs.parquet").read_bytes()
     chunk = sorted((folder / "networks/net/chunks").iterdir())[0]
@@ -120,6 +121,7 @@ def test_a_damaged_chunk_is_computed_again(first: Run, folder: Path) -> None:
     assert (folder / "networks/net/pairs.parquet").read_bytes() == before
 
 
+@pytest.mark.complete  # test_workflow_end_to_end has it without a module
 def test_all_results_are_one_rule_and_go_into_the_report(first: Run, folder: Path) -> None:
     done = study(folder, "pairtile_all")
     assert done.code == 0, done.text
@@ -133,9 +135,13 @@ def test_all_results_are_one_rule_and_go_into_the_report(first: Run, folder: Pat
 @pytest.mark.parametrize(
     ("networks", "message"),
     [
-        ({}, "analyses"),
+        pytest.param({}, "analyses", marks=pytest.mark.complete),
         ({"analyses": {"net": BASE | {"keep": "som"}}}, "analyses.net.keep"),
-        ({"analyses": {"net": BASE | {"expression": "nowhere.tsv"}}}, "nowhere.tsv"),
+        pytest.param(
+            {"analyses": {"net": BASE | {"expression": "nowhere.tsv"}}},
+            "nowhere.tsv",
+            marks=pytest.mark.complete,
+        ),
     ],
 )
 def test_faults_of_the_configuration_are_named(

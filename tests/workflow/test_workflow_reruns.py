@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from workflow_runs import FINISHED, Analysis, finished_run, run, write_config
@@ -38,6 +39,14 @@ def would_run(folder: Path, changes: dict, **top: int) -> set[str]:
     return done.rules
 
 
+def one_of(*changes: dict) -> list[Any]:
+    """Parameters named by their key: the first for every change, all for ``make test-complete``."""
+    return [
+        pytest.param(change, id=next(iter(change)), marks=pytest.mark.complete if number else ())
+        for number, change in enumerate(changes)
+    ]
+
+
 def test_nothing_changed_runs_nothing(finished: Path) -> None:
     assert would_run(finished, {}) == set()
 
@@ -53,8 +62,7 @@ def test_another_export_is_written_and_the_rest_left(finished: Path) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"keep": {"fdr": 0.01}}, {"score": "clr"}, {"null": {"permutations": 20000}}],
-    ids=lambda changes: next(iter(changes)),
+    one_of({"keep": {"fdr": 0.01}}, {"score": "clr"}, {"null": {"permutations": 20000}}),
 )
 def test_what_chunks_depend_on_plans_again_from_the_same_state(
     finished: Path, changes: dict
@@ -69,8 +77,7 @@ def test_another_seed_or_number_of_chunks_plans_again(finished: Path) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"preprocess": {"min_samples": 10}}, {"estimator": {"bins": 8}}, {"regulators": None}],
-    ids=lambda changes: next(iter(changes)),
+    one_of({"preprocess": {"min_samples": 10}}, {"estimator": {"bins": 8}}, {"regulators": None}),
 )
 def test_what_the_state_depends_on_prepares_again(finished: Path, changes: dict) -> None:
     assert would_run(finished, changes) == {"prepare"} | CHECKED | PLANNED
@@ -87,6 +94,7 @@ def test_an_input_counts_by_its_content_not_its_time(finished: Path, tmp_path: P
     assert would_run(folder, {}) == CHECKED | {"evaluate"} | LAST
 
 
+@pytest.mark.complete  # the dry runs above say which jobs run
 def test_another_input_and_dpi_give_what_a_fresh_run_gives(finished: Path, tmp_path: Path) -> None:
     """The rerun of a changed table is the same, byte for byte, as a run that knew no other."""
     folder, fresh = tmp_path / "copy", tmp_path / "fresh"

@@ -125,7 +125,7 @@ def test_nothing_significant_gives_empty_files_not_an_error(data: Path) -> None:
     kinds = {f.name: str(f.type) for f in pq.read_schema(analysis.out / "network.parquet")}
     text = dict.fromkeys(["source", "target", "p_method"], "string")
     assert kinds == text | dict.fromkeys(COLUMNS[2:], "double")
-    assert (analysis.out / "report.html").stat().st_size > 10_000
+    assert (analysis.report().out / "report.html").stat().st_size > 10_000
     assert json.loads((analysis.out / "summary.json").read_text())["counts"]["edges"] == 0
 
 

@@ -8,19 +8,19 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from pairtile.runtime.run_messages import failure, success
-from workflow_runs import Run, run, write_config, write_data
+from workflow_runs import FINISHED, Run, finished_run, run, write_config, write_data
 
 pytestmark = pytest.mark.workflow
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Run]:
-    """A folder with two analyses, and the run that made them."""
+    """A folder with an analysis of two passes and two chunks, and the run that scored it."""
     folder = tmp_path_factory.mktemp("finished")
     write_data(folder, genes=2200, samples=30)
     rare = {"regulators": "regulators.txt", "keep": {"top_edges": 100}}
-    write_config(folder, {"net": rare | {"chunks": 2}, "clr": rare | {"score": "clr"}})
-    return folder, run(folder)
+    write_config(folder, {"net": rare | {"chunks": 2, "score": "clr"}})
+    return folder, run(folder, "results/net/pairs.parquet")
 
 
 def test_tiles_done_are_shown_for_each_analysis_over_all_its_chunks(
@@ -41,8 +41,7 @@ def test_tiles_done_are_shown_for_each_analysis_over_all_its_chunks(
     assert counted[-1][2] == 100
     assert "left" in lines[0]
     assert "left" not in lines[-1]
-    assert re.search(r"INFO clr, first pass: \d+ of \d+ tiles, 100 %", done.text)
-    assert re.search(r"INFO clr: \d+ of \d+ tiles, 100 %", done.text)
+    assert re.search(r"INFO net, first pass: \d+ of \d+ tiles, 100 %", done.text)
 
 
 def test_the_same_lines_are_in_the_log_of_each_chunk(finished: tuple[Path, Run]) -> None:
@@ -52,13 +51,15 @@ def test_the_same_lines_are_in_the_log_of_each_chunk(finished: tuple[Path, Run])
     assert all(re.search(r"INFO net: \d+ of \d+ tiles", log.read_text()) for log in logs)
 
 
-def test_the_end_of_a_run_says_what_was_found_and_where(finished: tuple[Path, Run]) -> None:
-    folder, done = finished
+def test_the_end_of_a_run_says_what_was_found_and_where(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder, done = finished_run(tmp_path_factory)
     end = done.text[done.text.index("pairtile: done") :]
-    for name in ("net", "clr"):
-        edges = len(pd.read_parquet(folder / f"results/{name}/network.parquet"))
+    for name in FINISHED:
+        edges = len(pd.read_parquet(folder / f"out/{name}/network.parquet"))
         assert re.search(
-            rf"  {name}: {edges:,} edges between .*\n    open results/{name}/report.html", end
+            rf"  {name}: {edges:,} edges between .*\n    open out/{name}/report.html", end
         )
     assert "read the page's top" in end
 

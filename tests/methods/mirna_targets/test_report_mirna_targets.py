@@ -247,7 +247,7 @@ def test_the_report_of_a_real_run_agrees_with_its_files(tmp_path: Path) -> None:
     from workflow_runs import Analysis
 
     write_random(tmp_path)
-    analysis = Analysis(tmp_path, plain()).all()
+    analysis = Analysis(tmp_path, plain()).all().report()
     page = read_page(analysis.out)
     assert parts_of(page) == ALL_PARTS
     hits = pd.read_csv(analysis.out / "hits.tsv", sep="\t")

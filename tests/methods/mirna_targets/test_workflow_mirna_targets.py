@@ -157,7 +157,7 @@ def test_edges_point_to_genes_by_their_best_transcript(tmp_path: Path) -> None:
     write_random(tmp_path)
     rows = ["transcript\tgene", *(f"tr-{k}\tg{k % 6}" for k in range(8))]
     (tmp_path / "genes.tsv").write_text("\n".join(rows) + "\n")
-    by_gene = Analysis(tmp_path, plain(genes="genes.tsv"), name="genes").all()
+    by_gene = Analysis(tmp_path, plain(genes="genes.tsv"), name="genes").all().report()
     plainly = Analysis(tmp_path, plain(), name="plain").all()
     for name in ("hits.tsv", "miranda.txt", "targets.tsv"):
         assert (by_gene.out / name).read_bytes() == (plainly.out / name).read_bytes()

@@ -47,8 +47,11 @@ def test_the_table_of_edges_can_be_sorted_and_searched(demo: Path, tmp_path: Pat
     "changes",
     [
         {"threshold": {"method": "rmt"}},
-        {"estimator": {"clustering": "none", "min_samples": 20}, "annotations": None},
-        {"modules": {"method": "link_communities"}},
+        pytest.param(
+            {"estimator": {"clustering": "none", "min_samples": 20}, "annotations": None},
+            marks=pytest.mark.complete,
+        ),
+        pytest.param({"modules": {"method": "link_communities"}}, marks=pytest.mark.complete),
     ],
     ids=["no_edges", "plain", "link_communities"],
 )
@@ -59,7 +62,14 @@ def test_no_kind_of_analysis_makes_the_page_complain(
     opened((out / "report.html").as_uri(), tmp_path / "profile")
 
 
-@pytest.mark.parametrize(("width", "flags"), [(1280, []), (1280, [DARK]), (500, [])])
+@pytest.mark.parametrize(
+    ("width", "flags"),
+    [
+        (1280, []),
+        pytest.param(1280, [DARK], marks=pytest.mark.complete),
+        pytest.param(500, [], marks=pytest.mark.complete),
+    ],
+)
 def test_the_page_as_seen_is_not_blank(
     demo: Path, tmp_path: Path, width: int, flags: list[str]
 ) -> None:

@@ -52,6 +52,12 @@ def test_the_whole_workflow_through_snakemake(tmp_path: Path) -> None:
     assert set(modules["gene"]) == set(read(out / "network.tsv")[["source", "target"]].stack())
     again = run(tmp_path)
     assert again.done_before, again.text
+    # Another threshold scores nothing again.
+    threshold = {"method": "score", "score": 0.9}
+    write_config(tmp_path, {"modes": section(**changes, threshold=threshold)})
+    planned = run(tmp_path, "-n").rules
+    assert not {"prepare", "plan", "null", "chunk", "merge"} & planned
+    assert {"network", "tables_multimodal_correlation", "report"} <= planned
 
 
 def test_a_pair_of_several_modes_is_evaluated_once(tmp_path: Path) -> None:
@@ -65,6 +71,7 @@ def test_a_pair_of_several_modes_is_evaluated_once(tmp_path: Path) -> None:
     assert (found["true_positives"], found["recall"]) == (2, pytest.approx(2 / 3))
 
 
+@pytest.mark.complete  # the dry run above says so
 def test_another_threshold_scores_nothing_again(tmp_path: Path) -> None:
     write(tmp_path)
     write_config(tmp_path, {"modes": section()})

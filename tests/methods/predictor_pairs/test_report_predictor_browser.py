@@ -45,7 +45,11 @@ def test_the_table_of_sets_starts_with_the_best_of_each_target(demo: Path, tmp_p
 
 @pytest.mark.parametrize(
     "changes",
-    [{"null": {"permutations": 0}}, {"estimator": {"cardinality": 1}}, {"keep": {"fdr": 1e-9}}],
+    [
+        {"null": {"permutations": 0}},
+        pytest.param({"estimator": {"cardinality": 1}}, marks=pytest.mark.complete),
+        pytest.param({"keep": {"fdr": 1e-9}}, marks=pytest.mark.complete),
+    ],
     ids=["no_null", "singles", "no_edges"],
 )
 def test_no_kind_of_search_makes_the_page_complain(
@@ -55,7 +59,14 @@ def test_no_kind_of_search_makes_the_page_complain(
     opened((out / "report.html").as_uri(), tmp_path / "profile")
 
 
-@pytest.mark.parametrize(("width", "flags"), [(1280, []), (1280, [DARK]), (500, [])])
+@pytest.mark.parametrize(
+    ("width", "flags"),
+    [
+        (1280, []),
+        pytest.param(1280, [DARK], marks=pytest.mark.complete),
+        pytest.param(500, [], marks=pytest.mark.complete),
+    ],
+)
 def test_the_page_as_seen_is_not_blank(
     demo: Path, tmp_path: Path, width: int, flags: list[str]
 ) -> None:

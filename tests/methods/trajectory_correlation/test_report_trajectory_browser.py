@@ -37,8 +37,11 @@ def test_tables_and_network_work_in_the_browser(demo: Path, tmp_path: Path) -> N
     "changes",
     [
         {"estimator": {"kind": "dcc", "surrogates": 3}, "communities": []},
-        {"estimator": {"kind": "dihedral", "surrogates": 0}, "keep": "all", "paths": []},
-        {"keep": {"p_value": 1e-200}},
+        pytest.param(
+            {"estimator": {"kind": "dihedral", "surrogates": 0}, "keep": "all", "paths": []},
+            marks=pytest.mark.complete,
+        ),
+        pytest.param({"keep": {"p_value": 1e-200}}, marks=pytest.mark.complete),
     ],
     ids=["dcc", "angles", "no_edges"],
 )
@@ -57,7 +60,14 @@ def test_names_that_look_like_markup_do_no_harm(tmp_path: Path) -> None:
     assert not page.xpath("//main//b")
 
 
-@pytest.mark.parametrize(("width", "flags"), [(1280, []), (1280, [DARK]), (500, [])])
+@pytest.mark.parametrize(
+    ("width", "flags"),
+    [
+        (1280, []),
+        pytest.param(1280, [DARK], marks=pytest.mark.complete),
+        pytest.param(500, [], marks=pytest.mark.complete),
+    ],
+)
 def test_the_page_as_seen_is_not_blank(
     demo: Path, tmp_path: Path, width: int, flags: list[str]
 ) -> None:

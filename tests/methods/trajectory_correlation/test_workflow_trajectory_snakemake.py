@@ -59,6 +59,7 @@ def _second_replica(folder: Path) -> str:
     return str(path)
 
 
+@pytest.mark.complete  # the dry run above says that nothing is scored again
 @pytest.mark.workflow
 def test_other_contacts_read_the_frames_again_and_score_nothing(tmp_path: Path) -> None:
     """The results are those of a run that knew no other; without contacts there is no such job."""
@@ -140,6 +141,7 @@ def test_a_lost_chunk_is_computed_again_and_nothing_else(tmp_path: Path) -> None
     assert [(out / name).read_bytes() for name in names] == before
 
 
+@pytest.mark.complete  # test_workflow_trajectory_correlation has it without Snakemake
 @pytest.mark.workflow
 def test_a_fault_of_the_input_ends_the_run_with_its_message(tmp_path: Path) -> None:
     write_config(tmp_path, {"net": adenylate_kinase(select="name XX")})
