@@ -49,7 +49,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def saved(page: Page, button: str, file: Path) -> bytes:
     """What a button saves."""
     page.ask(f"document.querySelector({button!r}).click()")
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while not file.exists():
         assert time.monotonic() < end, "nothing was saved"
         time.sleep(0.05)
@@ -67,7 +67,7 @@ def overlaps(boxes: list[list[float]]) -> int:
 def settled(page: Page) -> list[list[float]]:
     """The names' boxes, once they stay as they are: they are placed a moment after a move."""
     last: list[list[float]] = []
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         time.sleep(0.5)
         boxes = page.ask(LABELS)

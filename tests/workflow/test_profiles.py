@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,11 @@ print(*(option for action in actions for option in action.option_strings))
 """
 
 
+@cache
+def known_options() -> set[str]:
+    return set(subprocess.check_output([sys.executable, "-c", KNOWN], text=True).split())
+
+
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
 def test_every_setting_is_known_to_snakemake_or_the_plugin(profile: Path) -> None:
     found = settings(profile)
@@ -62,7 +68,5 @@ def test_every_setting_is_known_to_snakemake_or_the_plugin(profile: Path) -> Non
         without = ""
     else:  # then all settings but the plugin's
         without = f"{profile.name}-"
-    done = subprocess.run([sys.executable, "-c", KNOWN], capture_output=True, text=True, check=True)
-    options = set(done.stdout.split())
     asked = {f"--{key}" for key in found if not (without and key.startswith(without))}
-    assert asked - options == set()
+    assert asked - known_options() == set()

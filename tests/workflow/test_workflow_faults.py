@@ -204,14 +204,14 @@ def test_kill_9_of_snakemake_ends_its_jobs_and_the_same_command_goes_on(tmp_path
         start_new_session=True,
     )
     logs = tmp_path / "results/net/logs/chunks"
-    deadline = time.monotonic() + 100
+    deadline = time.monotonic() + 300
     while len(list(logs.glob("*.log"))) < 2 and time.monotonic() < deadline:
         time.sleep(0.02)
     jobs = psutil.Process(process.pid).children(recursive=True)
     assert jobs
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
-    _, alive = psutil.wait_procs(jobs, timeout=10)
+    _, alive = psutil.wait_procs(jobs, timeout=60)
     assert alive == []
     (first,) = (tmp_path / "results/net/chunks").glob("tiles-*.parquet")
     made = first.stat().st_mtime_ns
@@ -256,10 +256,14 @@ def test_a_living_run_keeps_its_lock(tmp_path: Path) -> None:
         command(tmp_path, target), cwd=ROOT, env=environment(), stdout=subprocess.PIPE, text=True
     )
     locks = tmp_path / ".snakemake/locks"
-    deadline = time.monotonic() + 60
-    while not list(locks.glob("*.lock")) and time.monotonic() < deadline:
+    while not any(path.stat().st_size for path in locks.glob("*.output.lock")):
+        assert first.poll() is None
         time.sleep(0.02)
-    second = run(tmp_path, target)
+    os.kill(first.pid, signal.SIGSTOP)  # else it may have ended before the second looks
+    try:
+        second = run(tmp_path, target)
+    finally:
+        os.kill(first.pid, signal.SIGCONT)
     assert second.code != 0
     assert "LockException" in second.text
     first.communicate()
