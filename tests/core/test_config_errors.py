@@ -77,7 +77,7 @@ BAD_KEYS: list[tuple[dict[Any, Any], str]] = [
     # score and null
     ({"score": "tz"}, "score: found 'tz'; expected mi, clr or target_z"),
     ({"score": "target-z"}, "(did you mean target_z?)"),
-    ({"null": 1000}, "null: found 1000; expected a mapping with keys permutations"),
+    ({"null": 1000}, "null: found 1000; expected a mapping with keys kind and permutations"),
     ({"null": {"permutations": 99}}, "permutations: found 99; expected auto or an integer between"),
     ({"null": {"permutations": 2 * 10**9}}, "permutations: found 2000000000; expected auto or"),
     ({"null": {"permutations": 1000.5}}, "permutations: found 1000.5"),
@@ -126,7 +126,10 @@ BAD_KEYS: list[tuple[dict[Any, Any], str]] = [
         {"bootstraps": {"resample": "subsample", "fraction": 1}},
         "fraction: found 1; expected a numb",
     ),
-    ({"bootstraps": {"correction": "fdr"}}, "correction: found 'fdr'; expected bonferroni or bh"),
+    (
+        {"bootstraps": {"correction": "holm"}},
+        "correction: found 'holm'; expected fdr, poisson, bonferroni or bh",
+    ),
     ({"bootstraps": {"alpha": 0}}, "bootstraps.alpha: found 0; expected a number greater than 0"),
     # chunks and export
     ({"chunks": 0}, "chunks: found 0; expected auto or an integer between 1 and 100000"),

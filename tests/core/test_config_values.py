@@ -47,7 +47,7 @@ DEFAULTS: dict[str, Any] = {
         "number": 0,
         "resample": "bootstrap",
         "fraction": None,
-        "correction": "bonferroni",
+        "correction": "fdr",
         "alpha": 0.05,
     },
     "chunks": "auto",

@@ -179,7 +179,7 @@ def _summary(
                 "number": bootstraps,
                 "resample": "bootstrap",
                 "fraction": None,
-                "correction": "bonferroni",
+                "correction": "fdr",
                 "alpha": 0.05,
             },
             "chunks": "auto",

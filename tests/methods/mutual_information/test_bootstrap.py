@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pairtile.methods.mutual_information.bootstrap import bootstrap_consensus
+from numpy.typing import NDArray
+from pairtile.api.settings import analysis_config
+from pairtile.engine.in_memory import merged_in_memory
+from pairtile.engine.network import Network
+from pairtile.gpu.device import choose
+from pairtile.methods.mutual_information.api import open_analysis
+from pairtile.methods.mutual_information.bootstrap import (
+    bootstrap_consensus,
+    support_fdr,
+    unrelated_genes,
+)
+from pairtile.methods.mutual_information.config import MutualInformationConfig
+from pairtile.methods.mutual_information.null_design import NullDesign
 from pairtile.statistics.correction import benjamini_hochberg, bonferroni
 from scipy import stats
 
@@ -128,3 +142,96 @@ def test_bad_consensus_input_is_refused_with_a_reason(change: dict[str, Any], me
     arguments = valid | change
     with pytest.raises(ValueError, match=message):
         bootstrap_consensus(**arguments)
+
+
+def test_false_discoveries_are_counted_among_unrelated_pairs() -> None:
+    """Against a loop over supports."""
+    random = np.random.default_rng(0)
+    support = np.concatenate([random.integers(1, 6, 300), random.integers(5, 21, 80)])
+    unrelated = random.integers(1, 8, 200)
+    n_possible, n_null = 4950, 3700.0
+    found = support_fdr(support, unrelated, n_possible, n_null)
+    tail = {}
+    for k in range(1, 21):
+        expected = (np.sum(unrelated >= k) + 1) * n_possible / n_null
+        tail[k] = min(1.0, expected / max(1, np.sum(support >= k)), tail.get(k - 1, 1.0))
+    np.testing.assert_allclose(found["q_value"], [tail[k] for k in support])
+    p = [(1 + np.sum(unrelated >= k)) / (1 + n_null) for k in support]
+    np.testing.assert_allclose(found["p_value"], p)
+    order = np.argsort(support)
+    assert (np.diff(found["local_fdr"][order]) <= 1e-12).all()
+    assert support_fdr(support[:0], unrelated, 10, 10.0)["q_value"].size == 0
+    # No unrelated pair has support 8 or more: as many edges as have it, and one, bound the rate.
+    best = found["q_value"][support >= 8]
+    assert best.max() == pytest.approx(n_possible / n_null / np.sum(support >= 8), rel=0.3)
+
+
+@pytest.mark.parametrize("shifted", [False, True])
+def test_unrelated_genes_keep_their_values_and_lose_their_partners(shifted: bool) -> None:
+    random = np.random.default_rng(1)
+    z = np.tile(random.normal(size=(2, 40)), (20, 1))  # twenty copies of each of two genes
+    z[3, ::5] = np.nan
+    series = np.repeat(np.arange(2), 20).astype(np.int32)
+    design = NullDesign.permutation(40)
+    if shifted:
+        design = NullDesign("circular_shift", series, np.ones(2, dtype=bool))
+    genes = unrelated_genes(z, design, seed=3)
+    np.testing.assert_array_equal(np.sort(genes.z, axis=1), np.sort(z, axis=1))
+    correlation = pd.DataFrame(genes.z.T).corr().to_numpy()
+    i, j = np.triu_indices(40, 1)
+    counted = (
+        np.ones(i.size, dtype=bool) if genes.group is None else genes.group[i] != genes.group[j]
+    )
+    assert np.abs(correlation[i, j][counted]).max() < 0.8
+    assert genes.share_counted(None) == pytest.approx(counted.mean())
+    is_regulator = np.arange(40) < 7
+    with_regulator = is_regulator[i] | is_regulator[j]
+    assert genes.share_counted(is_regulator) == pytest.approx(counted[with_regulator].mean())
+    assert (genes.group is not None) == shifted
+
+
+def consensus(values: NDArray[np.float64], number: int, **settings: Any) -> Network:
+    config = analysis_config(
+        MutualInformationConfig,
+        backend="cpu",
+        bootstraps={"number": number, **settings.pop("bootstraps", {})},
+        dpi=False,
+        **settings,
+    )
+    opened = open_analysis(values, np.empty(0), config, choose("cpu"))
+    tiles = opened.space(opened.state).tiles()
+    rows = [
+        pd.DataFrame({"bootstrap": b, "unrelated": bool(unrelated), "i": i, "j": j})
+        for b in range(number)
+        for unrelated, (i, j) in enumerate(opened.bootstrap(tiles, b))
+    ]
+    merged = merged_in_memory(opened, tiles, 0)
+    return opened.network(replace(merged, bootstraps=pd.concat(rows, ignore_index=True)))
+
+
+KEEP = [{"p_value": 0.01}, {"fdr": 0.05}, {"top_edges": 60}]
+
+
+@pytest.mark.parametrize("keep", KEEP, ids=str)
+def test_noise_gives_no_consensus(keep: dict[str, float]) -> None:
+    noise = np.random.default_rng(2).normal(size=(50, 60))
+    assert len(consensus(noise, 25, keep=keep).edges) == 0
+    if "p_value" in keep:  # what ARACNe's Poisson makes of it
+        poisson = consensus(noise, 25, keep=keep, bootstraps={"correction": "poisson"})
+        assert len(poisson.edges) > 5
+        assert "local_fdr" not in poisson.edges
+
+
+@pytest.mark.parametrize("keep", KEEP, ids=str)
+def test_related_genes_are_found_with_few_others(keep: dict[str, float]) -> None:
+    random = np.random.default_rng(3)
+    values = random.normal(size=(60, 100))
+    values[:30] += 1.5 * np.repeat(random.normal(size=(6, 100)), 5, axis=0)  # six modules of five
+    edges = consensus(values, 25, keep=keep).edges
+    true = (edges["source"] // 5 == edges["target"] // 5) & (edges[["source", "target"]] < 30).all(
+        axis=1
+    )
+    assert true.sum() > 50
+    assert (~true).sum() <= 0.15 * len(edges)
+    assert (edges["q_value"] <= 0.05).all()
+    assert set(edges["p_method"]) == {"bootstrap null"}

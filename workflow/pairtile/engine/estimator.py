@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -112,6 +112,14 @@ class Written:
 
 A = TypeVar("A", bound=Analysis)
 """The configuration model of a method."""
+
+
+class BootstrapNetwork(NamedTuple):
+    """Edges of a bootstrap network, and of one made in the same way of unrelated items (none where
+    the method has no such null): int32 (2, edges), i and j as in the merged table, sorted."""
+
+    edges: NDArray[np.int32]
+    unrelated: NDArray[np.int32]
 
 
 class Estimator(ABC, Generic[A]):
@@ -257,13 +265,13 @@ class Estimator(ABC, Generic[A]):
         """Which rows chunks write, from the section and the null (empty where there is none)."""
         return Selection(everything=True)
 
-    def bootstrap(self, tiles: Sequence[Tile], number: int) -> NDArray[np.int32]:
-        """Edges of the network of bootstrap ``number``, for analyses with ``n_bootstraps``.
+    def bootstrap(self, tiles: Sequence[Tile], number: int) -> BootstrapNetwork:
+        """The network of bootstrap ``number``, for analyses with ``n_bootstraps``.
 
-        int32, shape (2, edges): i and j as in the merged table, sorted. Draws are keyed on the
-        seed and ``number`` alone. Raises InputError where samples do not suffice.
+        Draws are keyed on the seed and ``number`` alone. Raises InputError where samples do not
+        suffice.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no bootstraps")
+        raise NotImplementedError
 
     @abstractmethod
     def network(self, merged: Merged) -> Network:

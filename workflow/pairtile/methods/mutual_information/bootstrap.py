@@ -1,8 +1,14 @@
-"""Bootstrap networks: which samples are drawn, and which edges come back too often for chance."""
+"""Bootstrap networks: which samples are drawn, and which edges come back too often for chance.
+
+Chance is seen, not assumed: the same bootstraps are made of data in which no two genes have
+anything to do with each other (every gene's samples exchanged once, as the null distribution
+exchanges them), with the same bar for an edge. A pair that agrees by luck does so in most resamples
+of its data, so that the supports of unrelated pairs are far from ARACNe's Poisson with one rate.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -10,7 +16,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairtile.engine.network import Network
 from pairtile.errors import InputError
-from pairtile.methods.mutual_information.config import MutualInformationConfig
+from pairtile.methods.mutual_information.config import (
+    KeepFdr,
+    KeepPValue,
+    KeepRule,
+    KeepScore,
+    KeepTopEdges,
+    MutualInformationConfig,
+)
+from pairtile.methods.mutual_information.kernels.permuted_rows import Exchange, permuted_rows
+from pairtile.methods.mutual_information.null_design import NullDesign
 from pairtile.statistics.correction import benjamini_hochberg, bonferroni
 
 DISTRIBUTIONS = ("poisson", "binomial")
@@ -46,6 +61,71 @@ def resample_samples(
     return np.sort(random.choice(n, size=size, replace=False))
 
 
+class UnrelatedGenes(NamedTuple):
+    """Data of genes that have nothing to do with each other.
+
+    z : float64 (genes, samples). group : int32 (genes,); pairs within a group were moved together
+    and are as related as before, so they do not count; None where every pair counts.
+    """
+
+    z: NDArray[np.float64]
+    group: NDArray[np.int32] | None
+
+    def share_counted(self, is_regulator: NDArray[np.bool_] | None) -> float:
+        """Share of the pairs (with a regulator, where there are some) that count."""
+        if self.group is None:
+            return 1.0
+        n_genes = self.group.size
+        first = np.ones(n_genes, dtype=bool) if is_regulator is None else is_regulator
+        of_rows = np.bincount(self.group[first])
+        of_all = np.bincount(self.group, minlength=of_rows.size)[: of_rows.size]
+        rows = int(first.sum())
+        both = rows * (n_genes - 1) - rows * (rows - 1) / 2
+        within = float((of_rows * (of_all - 1) - of_rows * (of_rows - 1) / 2).sum())
+        return 1.0 - within / both
+
+
+def unrelated_genes(z: NDArray[np.float64], design: NullDesign, seed: int) -> UnrelatedGenes:
+    """Exchange the samples of every gene once, as ``design`` allows.
+
+    Genes that are shifted are put in up to four groups at random, a quarter of each series apart:
+    closer shifts would leave related genes in step.
+    """
+    genes = np.arange(len(z))
+    exchange = Exchange.within(design.groups, design.shifted)
+    if not design.shifted.any():
+        return UnrelatedGenes(permuted_rows(z, genes, seed, 2, 0, exchange), None)
+    random = np.random.Generator(np.random.Philox(key=[seed, 0x756E72656C]))  # "unrel"
+    shortest = int(np.bincount(design.groups)[design.shifted].min())
+    n_groups = min(4, shortest)
+    group = random.integers(n_groups, size=len(z)).astype(np.int32)
+    out = np.ascontiguousarray(z).copy()
+    for number, shifted in enumerate(design.shifted):
+        members = np.flatnonzero(design.groups == number)
+        if not shifted:
+            out[:, members] = random.permuted(out[:, members], axis=1)
+            continue
+        for k in range(1, n_groups):
+            rows = np.flatnonzero(group == k)[:, None]
+            out[rows, members] = z[rows, np.roll(members, -(k * members.size // n_groups))]
+    return UnrelatedGenes(out, group)
+
+
+def rule_of_network(keep: KeepRule, network: Network) -> KeepRule | None:
+    """The bar that an edge of this network met, as a rule that does not depend on the other edges;
+    None where it has none: nothing else may pass then.
+
+    ``fdr`` and ``top_edges`` set their bar by all pairs of the data: unrelated genes would set
+    another for themselves.
+    """
+    largest, least = (network.threshold[key] for key in ("largest_p_value", "least_score"))
+    if not isinstance(keep, KeepFdr | KeepTopEdges):
+        return keep
+    if largest is None:
+        return None
+    return KeepPValue(p_value=largest) if isinstance(keep, KeepFdr) else KeepScore(score=least)
+
+
 def undirected_edges(network: Network, is_regulator: NDArray[np.bool_] | None) -> NDArray[np.int32]:
     """The edges as in the merged table, each once, sorted by (i, j): shape (2, edges)."""
     a = network.edges["source"].to_numpy()
@@ -68,13 +148,22 @@ def bootstrap_consensus(
     n_possible: int,
     distribution: str = "poisson",
     correction: str = "bonferroni",
+    null: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
+    null_share: float = 1.0,
 ) -> pd.DataFrame:
     """Count in how many bootstrap networks each edge is, and how likely chance alone does that.
 
-    If the edges of each network fell on the possible ones at random, the support of an edge would
-    be Poisson with rate lambda = all edge occurrences / possible edges (or binomial with
-    ``n_bootstraps`` draws of probability lambda / n_bootstraps). The p-value of an edge with
-    support k is P(X >= k).
+    With ``null``, edges of networks made in the same way of unrelated genes (the samples of every
+    gene permuted once, then resampled as the data were): q of support k is the number of unrelated
+    pairs with as much support, and one more, over the number of pairs, the least over all lower
+    supports; ``local_fdr`` compares those of one support. This is right whatever the
+    supports of unrelated pairs look like.
+
+    Without, after ARACNe: if the edges of each network fell on the possible ones at random, the
+    support of an edge would be Poisson with rate lambda = all edge occurrences / possible edges (or
+    binomial with ``n_bootstraps`` draws of probability lambda / n_bootstraps). The p-value of an
+    edge with support k is P(X >= k). It takes networks for independent, which resamples of one data
+    set are not: among unrelated genes, dozens of edges pass. For comparison with ARACNe only.
 
     Parameters
     ----------
@@ -88,12 +177,18 @@ def bootstrap_consensus(
         Pairs that could have been an edge. Also the number of tests.
     distribution : {"poisson", "binomial"}
     correction : {"bonferroni", "bh"}
+        Both of the case without ``null``.
+    null : three array-likes, optional
+        ``bootstrap``, ``i`` and ``j`` of the networks of unrelated genes, as many as of the data.
+    null_share : float
+        Share of the possible pairs that are counted in ``null``.
 
     Returns
     -------
     DataFrame
         One row for each edge seen, sorted by (i, j): ``i``, ``j`` int32, ``support`` int32,
-        ``p_value``, ``q_value`` float64 (corrected for ``n_possible`` tests).
+        ``p_value``, ``q_value`` float64 (corrected for ``n_possible`` tests); with ``null``
+        ``local_fdr``, too.
 
     Raises
     ------
@@ -104,7 +199,8 @@ def bootstrap_consensus(
     Notes
     -----
     Source: Margolin et al. 2006, Nature Protocols 1:662 (bootstrap networks); Lachmann et al.
-    2016, Bioinformatics 32:2233 (ARACNe-AP, Poisson tail and Bonferroni).
+    2016, Bioinformatics 32:2233 (ARACNe-AP, Poisson tail and Bonferroni); with ``null`` Tusher et
+    al. 2001, PNAS 98:5116 (false discoveries counted in permuted data).
 
     Examples
     --------
@@ -135,16 +231,52 @@ def bootstrap_consensus(
         raise ValueError(
             f"{len(support)} different edges were seen, but only {n_possible} are possible"
         )
+    edges = {
+        "i": edge_i.astype(np.int32),
+        "j": edge_j.astype(np.int32),
+        "support": support.astype(np.int32),
+    }
+    if null is not None:
+        null_support = _count_support(*(np.asarray(column) for column in null))[2]
+        counted = max(1.0, n_possible * null_share)
+        return pd.DataFrame(edges | support_fdr(support, null_support, n_possible, counted))
     p_value = support_p_value(support, n_bootstraps, n_possible, distribution)
-    return pd.DataFrame(
-        {
-            "i": edge_i.astype(np.int32),
-            "j": edge_j.astype(np.int32),
-            "support": support.astype(np.int32),
-            "p_value": p_value,
-            "q_value": CORRECTIONS[correction](p_value, n_possible),
-        }
-    )
+    q_value = CORRECTIONS[correction](p_value, n_possible)
+    return pd.DataFrame(edges | {"p_value": p_value, "q_value": q_value})
+
+
+def support_fdr(
+    support: NDArray[np.integer],
+    null_support: NDArray[np.integer],
+    n_possible: int,
+    n_null: float,
+) -> dict[str, NDArray[np.float64]]:
+    """False discovery rates of supports, from those of ``n_null`` unrelated pairs.
+
+    One unrelated pair more than was seen is counted at every support: the pairs at hand might hold
+    the next. ``p_value``: share of unrelated pairs with as much support. ``q_value``: expected
+    unrelated pairs with as much support over pairs with it (tail FDR). ``local_fdr``: the same of
+    the pairs of one support alone, made to fall with support by isotonic regression.
+    """
+    from scipy.optimize import isotonic_regression  # slow to import, and few need it
+
+    if support.size == 0:
+        return {name: np.empty(0) for name in ("p_value", "q_value", "local_fdr")}
+    top = int(max(support.max(), null_support.max(initial=0)))
+    seen = np.bincount(support, minlength=top + 1)
+    unrelated = np.bincount(null_support, minlength=top + 1)
+    seen_above, unrelated_above = (np.cumsum(n[::-1])[::-1] for n in (seen, unrelated))
+    to_data = n_possible / n_null
+    expected = to_data * (unrelated_above + 1.0)
+    tail = np.minimum.accumulate(np.minimum(expected / np.maximum(seen_above, 1), 1.0))
+    at = np.flatnonzero(seen)
+    ratio = np.minimum(to_data * (unrelated[at] + 1.0) / seen[at], 1.0)
+    local = isotonic_regression(ratio, weights=seen[at].astype(float), increasing=False).x
+    return {
+        "p_value": np.minimum((1.0 + unrelated_above[support]) / (1.0 + n_null), 1.0),
+        "q_value": tail[support],
+        "local_fdr": local[np.searchsorted(at, support)],
+    }
 
 
 def support_p_value(

@@ -395,17 +395,24 @@ class BootstrapsConfig(ConfigModel):
             "in a bootstrap). Only for `resample: subsample`."
         ),
     )
-    correction: Annotated[Literal["bonferroni", "bh"], Choice()] = Field(
-        default="bonferroni",
+    correction: Annotated[Literal["fdr", "poisson", "bonferroni", "bh"], Choice()] = Field(
+        default="fdr",
         description=(
-            "How the p-values of edge support are corrected for the number of edges tested. "
-            "`bonferroni`: strict, bounds the chance of any false edge. `bh`: Benjamini-Hochberg, "
-            "bounds the share of false edges and keeps more."
+            "What an edge's support is compared with. `fdr`: the supports of unrelated genes, from "
+            "as many bootstraps of data in which the samples of every gene were exchanged (as "
+            "`null.kind` says), so that it takes twice as long. `poisson`, the same as "
+            "`bonferroni`: a Poisson with the mean support of all pairs, as ARACNe-AP does, for "
+            "comparison: resamples of one data set are not independent, so that noise gives "
+            "dozens of edges. `bh`: that Poisson with Benjamini and Hochberg's correction, which "
+            "lets still more pass."
         ),
     )
     alpha: Annotated[float, Number(above=0, high=1)] = Field(
         default=0.05,
-        description="Keep edges whose corrected p-value of support is at most this.",
+        description=(
+            "Keep edges whose q-value of support is at most this: with `fdr` the expected share of "
+            "unrelated pairs among them."
+        ),
     )
 
     @field_validator("fraction")

@@ -53,6 +53,10 @@ class GeneAnalysis(Protocol):
         """Scores and samples of a list of pairs."""
         ...
 
+    def unrelated_share(self) -> float:
+        """Share of all pairs that count among the unrelated ones of the bootstraps."""
+        ...
+
 
 @dataclass(frozen=True)
 class Pairs:
@@ -123,6 +127,7 @@ def infer_network(analysis: GeneAnalysis, merged: Merged) -> Network:
         "mi_bits": result.threshold_value,
         "p_method": "extrapolated" if beyond else "empirical",
         "permutations": int(sum(s.size for s in null.statistic)),
+        **result.threshold,
     }
     if beyond:
         result.notes.append(
@@ -234,6 +239,10 @@ def build_network(
     in_network[pair[kept]] = True
     before = int(in_network.sum())
     threshold_bits = float(pairs.mi_bits[in_network].min()) if before else None
+    bar = {
+        "largest_p_value": float(p[in_network].max()) if before else None,
+        "least_score": float(table.loc[kept, _column(score)].min()) if before else None,
+    }
     if dpi is not None and before:
         few = pairs if before == pairs.i.size else pairs.take(in_network)
         in_network[in_network] = data_processing_inequality(
@@ -267,6 +276,7 @@ def build_network(
             "edges_with_extrapolated_p": int((edges["p_method"] == "extrapolated").sum()),
         },
         threshold_value=threshold_bits,
+        threshold=bar,
     )
 
 
@@ -303,14 +313,20 @@ def directed_edges(pairs: Pairs, score: str, genes: GeneRoles) -> pd.DataFrame:
 def _consensus_network(analysis: GeneAnalysis, merged: Merged, bootstraps: pd.DataFrame) -> Network:
     """Edges that come back in more bootstrap networks than chance explains."""
     settings, score = analysis.config.bootstraps, analysis.config.score
+    of_data = bootstraps[~bootstraps["unrelated"]]
+    against_null = settings.correction == "fdr"
+    unrelated = bootstraps[bootstraps["unrelated"]]
     table = bootstrap_consensus(
-        bootstraps["bootstrap"],
-        bootstraps["i"],
-        bootstraps["j"],
+        of_data["bootstrap"],
+        of_data["i"],
+        of_data["j"],
         n_bootstraps=settings.number,
         n_possible=_n_tests(merged),
-        correction=settings.correction,
+        correction="bh" if settings.correction == "bh" else "bonferroni",
+        null=(unrelated["bootstrap"], unrelated["i"], unrelated["j"]) if against_null else None,
+        null_share=analysis.unrelated_share() if against_null else 1.0,
     )
+    p_method = "bootstrap null" if against_null else "poisson"
     seen = len(table)
     table = table[table["q_value"] <= settings.alpha].reset_index(drop=True)
     i, j = table["i"].to_numpy(), table["j"].to_numpy()
@@ -324,12 +340,14 @@ def _consensus_network(analysis: GeneAnalysis, merged: Merged, bootstraps: pd.Da
         score=score,
         dpi=None,
     )
-    support = dict(zip(zip(i.tolist(), j.tolist(), strict=True), table["support"], strict=True))
+    row = {pair: k for k, pair in enumerate(zip(i.tolist(), j.tolist(), strict=True))}
     edges = result.edges
     ends = zip(edges["source"].tolist(), edges["target"].tolist(), strict=True)
-    counted = [support[(a, b) if (a, b) in support else (b, a)] for a, b in ends]
-    edges.insert(len(edges.columns) - 1, "support", np.array(counted, dtype=np.int64))
-    edges["p_method"] = "poisson"
+    at = np.array([row[(a, b) if (a, b) in row else (b, a)] for a, b in ends], dtype=np.int64)
+    edges.insert(len(edges.columns) - 1, "support", table["support"].to_numpy(np.int64)[at])
+    if against_null:
+        edges.insert(len(edges.columns) - 1, "local_fdr", table["local_fdr"].to_numpy()[at])
+    edges["p_method"] = p_method
     result.edges = sort_edges(edges, _column(score))
     result.counts = {
         "bootstraps": settings.number,
@@ -339,7 +357,7 @@ def _consensus_network(analysis: GeneAnalysis, merged: Merged, bootstraps: pd.Da
     result.threshold = {
         "keep": {"consensus_q_value": settings.alpha},
         "mi_bits": None,
-        "p_method": "poisson",
+        "p_method": p_method,
         "permutations": int(merged.null["lengths"].sum()),
     }
     result.threshold_value = None

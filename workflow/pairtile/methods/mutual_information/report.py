@@ -213,13 +213,23 @@ def _bootstraps(results: Results) -> Part:
     drawn = "drawn with replacement"
     if settings.get("resample") == "subsample":
         drawn = f"drawn without replacement (fraction {plain(settings['fraction'])})"
-    correction = {"bh": "Benjamini-Hochberg"}.get(settings.get("correction", ""), "Bonferroni")
-    return (
+    drawn = (
         f"The network is the consensus of {counted(n, 'bootstrap network')}, each from samples "
         f"{drawn}, with a threshold from its own null (after Lachmann et al. 2016); an edge's "
-        "support is the number of networks that hold it, and its p- and q-value are those of that "
-        f"support against a Poisson with the mean support of all pairs ({correction} correction, "
-        f"at most {plain(settings['alpha'])})."
+        "support is the number of networks that hold it"
+    )
+    most = f"at most {plain(settings['alpha'])}"
+    if settings.get("correction", "fdr") == "fdr":
+        return (
+            f"{drawn}, and its q-value is the expected share of unrelated genes among the pairs "
+            "with as much support: their supports come from as many networks of the same samples "
+            "with the genes' values exchanged, held to the same bar (false discoveries counted in "
+            f"permuted data; {most})."
+        ), [papers.LACHMANN_2016]
+    correction = "Benjamini-Hochberg" if settings["correction"] == "bh" else "Bonferroni"
+    return (
+        f"{drawn}, and its p- and q-value are those of that support against a Poisson with the "
+        f"mean support of all pairs ({correction} correction, {most})."
     ), [papers.LACHMANN_2016]
 
 

@@ -8,6 +8,7 @@ numbers of the regulators (empty: every gene with every gene).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,12 +17,24 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pairtile.engine.chunk_file import PASSED, RANK_SCORE, Rows, Summaries
-from pairtile.engine.estimator import Estimator, Merged, PreparedInput, Ranking, State
+from pairtile.engine.estimator import (
+    BootstrapNetwork,
+    Estimator,
+    Merged,
+    PreparedInput,
+    Ranking,
+    State,
+)
 from pairtile.engine.in_memory import network_in_memory
 from pairtile.engine.network import Network
 from pairtile.engine.selection import Selection
 from pairtile.engine.tiles import PairSpace, Tile
-from pairtile.methods.mutual_information.bootstrap import resample_samples, undirected_edges
+from pairtile.methods.mutual_information.bootstrap import (
+    resample_samples,
+    rule_of_network,
+    undirected_edges,
+    unrelated_genes,
+)
 from pairtile.methods.mutual_information.config import KeepAll, MutualInformationConfig
 from pairtile.methods.mutual_information.context_scores import ExactMoments, better_direction
 from pairtile.methods.mutual_information.kernels.permuted_rows import Resampling
@@ -86,6 +99,7 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         self._original: NDArray[np.float64] | None = None
         self._resampling: Resampling | None = None
         self._order: NDArray[np.int32] | None = None
+        self._given_null: dict[str, NDArray[Any]] | None = None
         self._cache: dict[tuple[str, int], Weights] = {}
 
     # --- what the plan needs --------------------------------------------------------------------
@@ -163,6 +177,8 @@ class MutualInformation(Estimator[MutualInformationConfig]):
     # --- null and selection ---------------------------------------------------------------------
 
     def null(self, seed: int) -> dict[str, NDArray[Any]]:
+        if self._given_null is not None:
+            return self._given_null
         config = self.config
         draws = permutations_needed(config.null.permutations, config.keep, self.n_pairs())
         z = np.asarray(self.state["z"]) if self._original is None else self._original
@@ -325,10 +341,40 @@ class MutualInformation(Estimator[MutualInformationConfig]):
 
     # --- network --------------------------------------------------------------------------------
 
-    def bootstrap(self, tiles: Sequence[Tile], number: int) -> NDArray[np.int32]:
+    def bootstrap(self, tiles: Sequence[Tile], number: int) -> BootstrapNetwork:
         samples = resample_samples(self.config, self.state["z"].shape[1], self.seed, number)
         replicate = self.resampled(samples)
-        return undirected_edges(network_in_memory(replicate, tiles, self.seed), self.is_regulator)
+        replicate._given_null = replicate.null(self.seed)
+        found = network_in_memory(replicate, tiles, self.seed)
+        edges = undirected_edges(found, self.is_regulator)
+        rule = rule_of_network(self.config.keep, found)
+        if self.config.bootstraps.correction != "fdr" or rule is None:
+            return BootstrapNetwork(edges, np.empty((2, 0), dtype=np.int32))
+        # The same samples of unrelated genes, against the same null and with the same bar.
+        opened, group = self._unrelated
+        opened.config = self.config.model_copy(update={"keep": rule})
+        unrelated = opened.resampled(samples)
+        unrelated._given_null = replicate._given_null
+        unrelated.classes = replicate.classes
+        network = network_in_memory(unrelated, tiles, self.seed)
+        by_chance = undirected_edges(network, self.is_regulator)
+        if group is not None:
+            by_chance = by_chance[:, group[by_chance[0]] != group[by_chance[1]]]
+        return BootstrapNetwork(edges, by_chance)
+
+    @cached_property
+    def _unrelated(self) -> tuple[MutualInformation, NDArray[np.int32] | None]:
+        """The same analysis of unrelated genes, and which of them were moved together."""
+        genes = unrelated_genes(np.asarray(self.state["z"]), self.null_design, self.seed)
+        state = dict(self.state) | {"z": genes.z}
+        opened = MutualInformation(self.config, state, self.device, self.precision)
+        opened.null_design = self.null_design
+        return opened, genes.group
+
+    def unrelated_share(self) -> float:
+        """Share of all pairs that count among the unrelated ones of the bootstraps."""
+        genes = unrelated_genes(np.asarray(self.state["z"]), self.null_design, self.seed)
+        return genes.share_counted(self.is_regulator)
 
     def network(self, merged: Merged) -> Network:
         return infer_network(self, merged)
