@@ -210,7 +210,7 @@ class CandidateLists(NamedTuple):
     found: NDArray[np.int64]
 
 
-class _PassScratch(NamedTuple):
+class _Scratch(NamedTuple):
     """tracks: int64 (4, n + 1). best, row_of: int64, int32 (columns + n,), of each diagonal, entry
     column - first + n - row."""
 
@@ -262,7 +262,7 @@ def _candidates_of_task(task, columns, tasks, codes, scores, costs, lists):  # t
         if room == 0:
             continue
         n, span = tasks.rows[task, lane], tasks.span[task, lane]
-        scratch = _PassScratch(
+        scratch = _Scratch(
             np.empty((4, n + 1), np.int64), np.empty(room, np.int64), np.empty(room, np.int32)
         )
         first_score, place = tasks.first_score[task, lane], lists.place[task, lane]
