@@ -176,7 +176,7 @@ def test_tiles_reduce_to_the_whole_for_any_division(
         np.concatenate([getattr(tile, name) for tile in tiles])[shuffled]
         for name in ("target", "predictors", "key", "mce_bits", "n_ties")
     ]
-    assert rows_of(reduce_best(*columns, settings.top)) == rows_of(whole)
+    assert rows_of(reduce_best(BestSets(*columns), settings.top)) == rows_of(whole)
 
 
 @both_backends

@@ -7,7 +7,8 @@ import pytest
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import choose
 from pairtile.methods.predictor_pairs import search_cuda as predictor_search_cuda
-from pairtile.methods.predictor_pairs.search import PredictorSearch, SearchSettings, reduce_best
+from pairtile.methods.predictor_pairs.best_sets import join_best
+from pairtile.methods.predictor_pairs.search import PredictorSearch, SearchSettings
 
 pytestmark = pytest.mark.gpu
 
@@ -103,8 +104,7 @@ def test_parts_of_the_first_predictors_reduce_to_the_whole(levels):
         )
         parts.append(part)
         max_key = np.array([part.key[part.target == t].max(initial=10**9) for t in range(50)])
-    rows = [np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS]
-    assert_same(reduce_best(*rows, top=5), whole)
+    assert_same(join_best(parts, top=5), whole)
 
 
 @pytest.mark.parametrize("quantile", [0.0, 0.3, 1.0])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from naive_predictors import entropy_bits, naive_counts, naive_floating_search, naive_mce, score
 from pairtile.gpu.device import choose
 from pairtile.methods.predictor_pairs.search import BestSets, PredictorSearch, SearchSettings
-from pairtile.methods.predictor_pairs.sets import extend_sets, score_sets, set_entropies
+from pairtile.methods.predictor_pairs.sets import extend_sets, set_entropies
 
 SAMPLES = st.sampled_from([1, 3, 20, 33, 64, 100, 150])
 
@@ -83,35 +83,6 @@ def test_imp_scores_agree_with_golden_results(name: str, shared: Path) -> None:
     )
     np.testing.assert_allclose(of_target, golden["H_target"], rtol=0, atol=1e-9)
     np.testing.assert_allclose(of_subset - of_set, golden["imp_bits"], rtol=0, atol=1e-9)
-
-
-@given(
-    seed=st.integers(0, 2**32 - 1),
-    levels=st.integers(2, 4),
-    cardinality=st.integers(1, 3),
-    penalty=st.sampled_from(["none", "no_obs", "poor_obs"]),
-    missing=st.sampled_from([0.0, 0.3]),
-)
-@hypothesis_settings(max_examples=60, deadline=None)
-def test_score_sets_gives_what_the_search_reports(
-    seed: int, levels: int, cardinality: int, penalty: str, missing: float
-) -> None:
-    random = np.random.default_rng(seed)
-    predictors = random_levels(random, 6, 40, levels, missing)
-    targets = random_levels(random, 3, 40, levels, missing)
-    settings = SearchSettings(
-        levels=levels, cardinality=cardinality, penalty=penalty, top=1000, min_samples=8
-    )
-    search = PredictorSearch(predictors, settings, choose("cpu"))
-    best = search.best(targets, np.full(3, -1), 0, 6)
-    np.testing.assert_array_equal(
-        score_sets(search, targets, best.target, best.predictors), best.mce_bits
-    )
-    sets = np.array(list(combinations(range(6), cardinality)))
-    for target in range(3):
-        scores = score_sets(search, targets, np.full(len(sets), target), sets)
-        found = {tuple(row) for row in best.predictors[best.target == target].tolist()}
-        assert found == {tuple(row) for row in sets[np.isfinite(scores)].tolist()}
 
 
 @st.composite
@@ -184,7 +155,7 @@ def test_naive_counts_and_scores_of_a_case_worked_by_hand() -> None:
     settings = SearchSettings(levels=2, cardinality=1, penalty="none")
     assert score(np.array(x), (0,), np.array(y), settings) == (0.5, 4)
     search = PredictorSearch(np.array(x), settings, choose("cpu"))
-    assert score_sets(search, np.array([y]), np.array([0]), np.array([[0]])).tolist() == [0.5]
+    assert search.best(np.array([y]), np.array([-1]), 0, 1).mce_bits.tolist() == [0.5]
 
 
 LEVELS = np.zeros((4, 5), dtype=np.int8)

@@ -19,9 +19,6 @@ from report_pages import part, read_page, warnings_of
 papers = read_references("pairtile.methods.predictor_pairs")
 
 
-papers = read_references("pairtile.methods.predictor_pairs")
-
-
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the planted genes' report."""

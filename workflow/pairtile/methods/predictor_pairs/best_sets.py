@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import combinations, islice
 from math import comb
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from pairtile.engine.estimator import State
 from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import NO_KEY, BestLists
@@ -37,58 +37,38 @@ class BestSets:
         return len(self.target)
 
 
-def reduce_best(
-    target: ArrayLike,
-    predictors: ArrayLike,
-    key: ArrayLike,
-    mce_bits: ArrayLike,
-    n_ties: ArrayLike,
-    top: int,
-) -> BestSets:
+def reduce_best(rows: BestSets, top: int) -> BestSets:
     """The ``top`` best sets of every target from the rows of several calls, in any order.
 
     The calls covered different sets of the same targets. Exact for any division into calls: the
     k-th best key of all is no more than the k-th best of any call, so that every call that has
     sets of a key that is kept has reported and counted it.
     """
-    target = np.asarray(target, dtype=np.int32)
-    key = np.asarray(key, dtype=np.int64)
-    mce_bits = np.asarray(mce_bits, dtype=np.float64)
-    n_ties = np.asarray(n_ties, dtype=np.int64)
-    predictors = np.asarray(predictors, dtype=np.int32)
-    if predictors.ndim == 1:
-        predictors = predictors[:, None]
+    target, predictors, key = rows.target, rows.predictors, rows.key
     order = np.lexsort((*predictors.T[::-1], key, target))
     target, key, predictors = target[order], key[order], predictors[order]
-    rows = np.arange(len(target))
     new_target = np.ones(len(target), dtype=bool)
     new_target[1:] = target[1:] != target[:-1]
     new_key = new_target.copy()
     new_key[1:] |= key[1:] != key[:-1]
     summed = np.zeros(len(target), dtype=np.int64)
     if len(target):
-        summed[new_key] = np.add.reduceat(n_ties[order], np.flatnonzero(new_key))
-    rank = rows - np.maximum.accumulate(np.where(new_target, rows, 0))
-    keep = rank < top
+        summed[new_key] = np.add.reduceat(rows.n_ties[order], np.flatnonzero(new_key))
+    keep = _ranks(target) <= top
     return BestSets(
         target=target[keep],
         predictors=predictors[keep],
         key=key[keep],
-        mce_bits=mce_bits[order][keep],
+        mce_bits=rows.mce_bits[order][keep],
         n_ties=summed[keep],
     )
 
 
 def join_best(parts: list[BestSets], top: int) -> BestSets:
     """``reduce_best`` of tables."""
-    return reduce_best(
-        np.concatenate([part.target for part in parts]),
-        np.concatenate([part.predictors for part in parts]),
-        np.concatenate([part.key for part in parts]),
-        np.concatenate([part.mce_bits for part in parts]),
-        np.concatenate([part.n_ties for part in parts]),
-        top,
-    )
+    names = [column.name for column in fields(BestSets)]
+    columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    return reduce_best(BestSets(**columns), top)
 
 
 def all_tied(
@@ -176,19 +156,19 @@ def best_of_band(state: State, rows: pa.Table, top: int, null_top: int) -> pa.Ta
     column = {name: rows[name].to_numpy() for name in rows.column_names}
     cardinality = int(state["cardinality"][0])
     # Candidates are in the order of the item numbers, so either orders sets alike.
-    best = reduce_best(
+    found = BestSets(
         column["target_row"],
         np.stack([column[name] for name in SET_COLUMNS[:cardinality]], axis=1),
         np.rint(column["mce_bits"] * 1e9).astype(np.int64),
         column["mce_bits"],
         column["n_ties"],
-        top,
     )
-    found = _columns(state, best.predictors, best.target, best)
-    found["n_ties"] = _ties_of_every_row(best)
-    kept = (best.target < state["targets"].size) | (found["rank"] <= null_top)
+    best = reduce_best(found, top)
+    columns = _columns(state, best.predictors, best.target, best)
+    columns["n_ties"] = _ties_of_every_row(best)
+    kept = (best.target < state["targets"].size) | (columns["rank"] <= null_top)
     schema = rows_schema(cardinality)
-    arrays = [pa.array(found[f.name][kept], type=f.type) for f in schema]
+    arrays = [pa.array(columns[f.name][kept], type=f.type) for f in schema]
     return pa.Table.from_arrays(arrays, schema=schema)
 
 

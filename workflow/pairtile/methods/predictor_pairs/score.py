@@ -1,6 +1,6 @@
 """Predictor sets of least mean conditional entropy (Borelli et al. 2013), as one estimator.
 
-The state is described in ``predictor_state``.
+The state is described in ``state``.
 
 Rows of the pair space are the targets and, below them, the shuffled targets of the null; a column
 is the first predictor of all sets that begin with it.

@@ -112,10 +112,9 @@ class PredictorSearch:
                 f"first predictors are {first_begin} to {first_end}; "
                 f"expected a range within 0 to {self.n_predictors}"
             )
+        search = best_cpu
         if self.device.backend == "cuda":
             from pairtile.methods.predictor_pairs.search_cuda import best_cuda as search
-        else:
-            from pairtile.methods.predictor_pairs.search import best_cpu as search
         settings = self.settings
         tied = self._ties_all_sets(targets)
         if not tied.any():
@@ -253,8 +252,7 @@ def best_cpu(
     best = best_of_lists(lists)
     if n_slabs == 1:
         return best
-    rows = best.target % n_targets
-    return reduce_best(rows, best.predictors, best.key, best.mce_bits, best.n_ties, settings.top)
+    return reduce_best(replace(best, target=best.target % n_targets), settings.top)
 
 
 class Task(NamedTuple):

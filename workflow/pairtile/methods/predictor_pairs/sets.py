@@ -1,4 +1,4 @@
-"""Scores and entropies of given predictor sets, and sets of three grown from pairs."""
+"""Entropies of given predictor sets, and sets of three grown from pairs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from pairtile.methods.predictor_pairs.kernels import given_sets as kernels
 from pairtile.methods.predictor_pairs.kernels.given_sets import SetEntropies
 from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import n_log_n_table
 from pairtile.methods.predictor_pairs.search import PredictorSearch, check_levels, run_in_threads
-
-FloatVector = NDArray[np.float64]
 
 
 def set_entropies(
@@ -48,32 +46,6 @@ def set_entropies(
         entropies,
     )
     return entropies
-
-
-def score_sets(
-    search: PredictorSearch,
-    targets: NDArray[np.int8],
-    target_rows: NDArray[np.int32],
-    sets: NDArray[np.int32],
-) -> FloatVector:
-    """MCE in bits of given sets with the search's penalty, as ``search.best`` would report it.
-
-    ``targets``, ``target_rows`` and ``sets`` as in :func:`set_entropies`, predictors ascending
-    within a set. NaN for a set with fewer than ``min_samples`` samples.
-    """
-    settings = search.settings
-    targets = check_levels("targets", targets, settings.levels)
-    target_rows, sets = _check_rows(search.predictors, targets, target_rows, sets)
-    scores = np.empty(len(sets))
-    kernels.set_scores(
-        search.planes,
-        bit_planes(targets, settings.levels),
-        target_rows,
-        sets,
-        search.scoring,
-        scores,
-    )
-    return scores
 
 
 def extend_sets(

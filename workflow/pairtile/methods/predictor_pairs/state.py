@@ -4,7 +4,7 @@
 (transitions,), the samples of the predictors and of their target; ``predictors``, ``targets``
 int32, item numbers of the candidates and of the genes to explain; ``cardinality`` int32 (1,), size
 of the sets that tiles search (pairs, where triples come by SFFS); ``n_levels`` int32 (1,);
-``null_levels``, ``null_class``, ``null_exclude``, ``target_class``: see ``predictor_null``.
+``null_levels``, ``null_class``, ``null_exclude``, ``target_class``: see ``null``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Given predictor sets: their scores and entropies, and pairs grown into sets of three.
+"""Given predictor sets: their entropies, and pairs grown into sets of three.
 
 Here a set has its one target, so that nothing is shared between targets: each cell's samples are
 counted from the bit planes, and scored as everywhere. The floating search tries every third
@@ -56,24 +56,6 @@ def count_cells(predictors, sets, row, targets, target, counts):  # type: ignore
             counts[x, y] = n
             total += n
     return total
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def set_scores(  # type: ignore[no-untyped-def]
-    predictors, targets, target_rows, sets, scoring, scores
-):
-    """MCE in bits of row i's set for target ``target_rows[i]`` into scores float64 (n,).
-
-    NaN where fewer than ``min_samples`` samples have all levels present.
-    """
-    n_levels = predictors.shape[1]
-    for row in range(sets.shape[0]):
-        counts = np.empty((n_levels ** sets.shape[1], n_levels), np.int64)
-        n = count_cells(predictors, sets, row, targets, target_rows[row], counts)
-        scores[row] = np.nan
-        if n >= scoring.min_samples:
-            of_target = np.empty(n_levels, np.int64)
-            scores[row] = mean_conditional_entropy(counts, scoring, of_target)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
