@@ -63,15 +63,19 @@ def test_triples_are_searched_as_asked_or_as_can_be_afforded(
     assert any(words in note for note in found.notes)
 
 
+PERMUTED = {"kind": "permutation"}
+
+
 @pytest.mark.parametrize(
     ("changes", "warned"),
     [
-        ({}, True),
-        ({"null": {"permutations": 9}}, True),
-        ({"null": {"permutations": 0}}, False),
+        ({}, False),
+        ({"null": PERMUTED}, True),
+        ({"null": PERMUTED | {"permutations": 9}}, True),
+        ({"null": PERMUTED | {"permutations": 0}}, False),
         ({"null": {"kind": "circular_shift"}}, False),
-        ({"lag": 0}, False),
-        ({"lag": 0, "series": [0] * 20 + [1] * 20}, True),
+        ({"null": PERMUTED, "lag": 0}, False),
+        ({"null": PERMUTED, "lag": 0, "series": [0] * 20 + [1] * 20}, True),
     ],
 )
 def test_permutation_of_slow_levels_is_warned_of(changes: dict[str, Any], warned: bool) -> None:
@@ -80,6 +84,23 @@ def test_permutation_of_slow_levels_is_warned_of(changes: dict[str, Any], warned
     assert not any(
         "change slowly" in text for text in state_of(random_levels(), **changes).warnings
     )
+
+
+@pytest.mark.parametrize(("levels", "kind"), [("slow", "circular_shift"), ("fast", "permutation")])
+def test_auto_shifts_where_levels_change_slowly(levels: str, kind: str) -> None:
+    found = state_of(slow_levels() if levels == "slow" else random_levels())
+    assert found.parameters["null"]["kind"] == kind
+    assert any(note.startswith(f"Null: {kind} (targets keep") for note in found.notes)
+
+
+def test_drifts_are_warned_of_under_shifts() -> None:
+    random = np.random.default_rng(6)
+    drift = random.normal(size=(20, 60)) + np.linspace(-3, 3, 60)
+    slow = pd.DataFrame(random.normal(size=(20, 66))).T.rolling(7).mean().to_numpy()[6:].T
+    for values, warned in ((drift, True), (slow, False)):
+        found = state_of((values > np.median(values, axis=1, keepdims=True)).astype(np.int8))
+        assert found.parameters["null"]["kind"] == "circular_shift"
+        assert any("drift along their series" in text for text in found.warnings) is warned
 
 
 def test_kept_levels_are_counted_within_series_where_both_samples_are_there() -> None:

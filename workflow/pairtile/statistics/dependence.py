@@ -15,6 +15,7 @@ MOST_GENES = 1000
 MOST_SAMPLES = 4000
 """More are not looked at: evenly spaced genes, the first samples."""
 
+MOST_SHIFTS = 200
 N_ORDERS = 999
 NEAR_CORRELATION = 0.5
 NEAR_GAP = 0.25
@@ -94,6 +95,36 @@ def lag_one(values: NDArray[np.float64], series: NDArray[np.int32]) -> NDArray[n
         products = np.einsum("ij,ij->i", rows[:, step], rows[:, step + 1])
         found[begin : begin + 1000] = products / max(1, step.size)
     return found
+
+
+def trending_share(values: NDArray[np.float64], series: NDArray[np.int32]) -> float:
+    """Share of rows that drift along their series: whose correlation with the place in the series
+    is larger than in 95 % of all circular shifts. Of rows without drift, however slow, 5 % are.
+
+    values : float64 (rows, samples), NaN where missing. series : int32 (samples,), samples of one
+    in the order of time. 0 where no series has 8 samples.
+    """
+    lengths = np.bincount(series)
+    longest = int(lengths.max(initial=0))
+    chosen = np.unique(np.linspace(0, len(values) - 1, min(len(values), MOST_GENES)).astype(int))
+    rows = _standardised(values[chosen])
+    rows = rows[rows.any(axis=1)]
+    if longest < 8 or not len(rows):
+        return 0.0
+    members = [np.flatnonzero(series == k) for k in np.flatnonzero(lengths)]
+    place = np.zeros(series.size)
+    for here in members:
+        place[here] = np.arange(here.size) - (here.size - 1) / 2
+    shifts = np.unique(
+        np.linspace(0, longest, min(longest, MOST_SHIFTS), endpoint=False, dtype=int)
+    )
+    found = np.empty((shifts.size, len(rows)))
+    for k, shift in enumerate(shifts):
+        moved = np.empty_like(place)
+        for here in members:
+            moved[here] = np.roll(place[here], shift)
+        found[k] = np.abs(rows @ moved)
+    return float((found[0] >= np.quantile(found, 0.95, axis=0)).mean())
 
 
 def _standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:

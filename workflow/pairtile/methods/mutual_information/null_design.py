@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.engine.estimator import State
-from pairtile.statistics.dependence import Dependence, measure_dependence
+from pairtile.statistics.dependence import Dependence, measure_dependence, trending_share
 
 ENTROPY_SPREAD_BITS = 0.1
 """Genes whose entropies (5th to 95th percentile) lie within this share one null."""
@@ -28,6 +28,10 @@ AUTOCORRELATION_SPREAD = 0.3
 """Likewise for autocorrelation, where samples are shifted."""
 
 MAX_CLASSES = 4
+
+DRIFTING = 0.4
+"""Share of drifting genes that is warned of. 5 % of fast ones drift by chance, 10 to 30 % of slow
+ones in a short course, half of all random walks, all that follow a trend."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +67,11 @@ def dependence_arrays(
     observed, where values are missing.
     """
     found = measure_dependence(z, series)
+    one = np.zeros(z.shape[1], dtype=np.int32)
     arrays: dict[str, NDArray[Any]] = {
         "autocorrelation": found.autocorrelation,
         "order_autocorrelation": np.array([found.mean, found.chance]),
+        "drifting": np.array([trending_share(z, one if series is None else series)]),
     }
     observed = 1.0 - np.isnan(z).mean(axis=1)
     if observed.min() < 1.0:
@@ -113,16 +119,26 @@ def null_design(kind: str, state: State) -> NullDesign:
 
 
 def order_warning(kind: str, state: State) -> str | None:
-    """What a permutation that was asked for does to samples that are not independent."""
+    """What the null does not keep: the order of samples under a permutation that was asked for,
+    drifts under shifts."""
     mean, chance = state.get("order_autocorrelation", np.zeros(2))
-    if kind != "permutation" or mean <= chance:
-        return None
-    return (
-        f"Neighbouring samples are alike (lag-1 autocorrelation {mean:.2f} on average over genes, "
-        f"at most {chance:.2f} in 999 random orders): a permutation null takes them for "
-        "independent, so that p- and q-values of unrelated genes come out too small. null.kind: "
-        "auto or circular_shift keeps their order."
-    )
+    drifting = float(state.get("drifting", np.zeros(1))[0])
+    if kind == "permutation" and mean > chance:
+        return (
+            f"Neighbouring samples are alike (lag-1 autocorrelation {mean:.2f} on average over "
+            f"genes, at most {chance:.2f} in 999 random orders): a permutation null takes them for "
+            "independent, so that p- and q-values of unrelated genes come out too small. "
+            "null.kind: auto or circular_shift keeps their order."
+        )
+    shifted = null_design(kind, state).kind == "circular_shift"
+    if shifted and drifting > DRIFTING:
+        return (
+            f"{drifting:.0%} of the genes drift along the samples (5 % would by chance). Shifts "
+            "keep ups and downs, not drifts: genes that only drift at the same time get p- and "
+            "q-values that are too small. preprocess.regress_out with a column of times removes "
+            "straight drifts."
+        )
+    return None
 
 
 def entropy_classes(entropy_bits: NDArray[np.float64]) -> NDArray[np.int8]:

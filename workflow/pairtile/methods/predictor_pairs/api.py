@@ -52,7 +52,7 @@ def predictor_pairs(
     top: int = 10,
     include_self: bool = False,
     search: str = "auto",
-    null: str = "permutation",
+    null: str = "auto",
     permutations: int | str = "auto",
     seed: int = 1,
     orientation: str = "genes_in_rows",
@@ -103,7 +103,7 @@ def predictor_pairs(
         Whether a target may be among its own predictors.
     search : {"auto", "exhaustive", "sffs"}
         How threes are searched; ``auto`` scores every one where that is affordable.
-    null : {"permutation", "circular_shift"}
+    null : {"auto", "permutation", "circular_shift"}
         How targets are shuffled for p-values.
     permutations : int or "auto"
         How often. 0: no p-values.

@@ -206,15 +206,16 @@ class PredictorEstimatorConfig(ConfigModel):
 class PredictorNullConfig(ConfigModel):
     """How good the best sets are by chance: p-values from shuffled targets."""
 
-    kind: Annotated[Literal["permutation", "circular_shift"], Choice()] = Field(
-        default="permutation",
+    kind: Annotated[Literal["auto", "permutation", "circular_shift"], Choice()] = Field(
+        default="auto",
         description=(
             "What is done to a target. `permutation`: its levels are shuffled over the samples. "
             "`circular_shift`: they are moved along in time, each series within itself, the end "
-            "coming back in at the start, which keeps the ups and downs of a slow time course. "
-            "Take it where levels change slowly from sample to sample, as in most time courses: "
-            "permutation then lets genes pass that have nothing to do with each other (a warning "
-            "says so). A series of n steps has only n - 1 shifts."
+            "coming back in at the start, which keeps the ups and downs of a slow time course; "
+            "permutation then lets genes pass that have nothing to do with each other. A series of "
+            "n steps has only n - 1 shifts. `auto`: shifts where targets keep their level from "
+            "sample to sample clearly more often than samples in random order would, else "
+            "permutation; `summary.json` says which and why."
         ),
     )
     permutations: Annotated[

@@ -19,6 +19,7 @@ from pairtile.engine.estimator import PreparedInput
 from pairtile.methods.predictor_pairs.config import PredictorPairsConfig
 from pairtile.methods.predictor_pairs.null import NullTargets, permuted_targets, shifted_targets
 from pairtile.methods.predictor_pairs.prepare import PreparedPredictors
+from pairtile.statistics.dependence import trending_share
 
 EXHAUSTIVE_TRIPLES = 200_000_000_000
 """``search: auto`` scores every triple of predictors up to so many (times targets): an hour on a
@@ -30,6 +31,10 @@ SLOW = 0.1
 on, permuted targets are no fair comparison (docs/methods/predictor_pairs.md has the measurement).
 Random Boolean networks have about 0, a time course of the malaria parasite's cycle in steps of 3 h
 0.3."""
+
+DRIFTING = 0.4
+"""Share of drifting targets that is warned of. 5 % of fast ones drift by chance, 10 to 30 % of slow
+ones in a short course, half of all random walks, all that follow a trend."""
 
 
 def search_input(
@@ -46,8 +51,12 @@ def search_input(
         search, note = _search_of_triples(config.estimator.search, triples)
         notes.append(note)
     cardinality = asked if search == "exhaustive" else 2
-    null = _null(config, prepared, comb(n_predictors, cardinality), seed)
-    notes += _null_notes(config, null)
+    slow = _slow_targets(config, prepared)
+    kind = config.null.kind
+    if kind == "auto":
+        kind = "permutation" if slow is None else "circular_shift"
+    null = _null(config, kind, prepared, comb(n_predictors, cardinality), seed)
+    notes += _null_notes(config, kind, null, slow)
     state: dict[str, NDArray[Any]] = {
         "levels": prepared.levels,
         "source_samples": prepared.source_samples,
@@ -64,7 +73,8 @@ def search_input(
     parameters = dict(prepared.parameters)
     parameters["estimator"] = dict(parameters.get("estimator", {})) | {"search": search}
     counts = dict(prepared.counts) | {"null_draws": len(null.levels)}
-    warnings = [*prepared.warnings, *_null_warnings(config, prepared)]
+    parameters["null"] = dict(parameters.get("null", {})) | {"kind": kind}
+    warnings = [*prepared.warnings, *_null_warnings(config, kind, prepared, slow)]
     return PreparedInput(prepared.items, state, counts, notes, warnings, parameters)
 
 
@@ -81,48 +91,80 @@ def _search_of_triples(asked: str, triples: int) -> tuple[str, str]:
 
 
 def _null(
-    config: PredictorPairsConfig, prepared: PreparedPredictors, sets: int, seed: int
+    config: PredictorPairsConfig, kind: str, prepared: PreparedPredictors, sets: int, seed: int
 ) -> NullTargets:
     """The shuffled targets that the section asks for."""
     targets = prepared.levels[np.ix_(prepared.targets, prepared.target_samples)]
     asked = config.null.permutations
     number = None if asked == "auto" else int(asked)
-    if config.null.kind == "circular_shift":
+    if kind == "circular_shift":
         return shifted_targets(targets, prepared.transitions.series, number, seed)
     return permuted_targets(targets, prepared.n_levels, number, sets, seed)
 
 
-def _null_notes(config: PredictorPairsConfig, null: NullTargets) -> list[str]:
-    """How many draws there are for each test, and how small a p-value can get."""
+def _null_notes(
+    config: PredictorPairsConfig, kind: str, null: NullTargets, slow: str | None
+) -> list[str]:
+    """Which null there is and why, how many draws for each test, and how small a p-value can
+    get."""
     if not null.of_class.size:
         return []
+    reason = "as set"
+    if config.null.kind == "auto":
+        reason = slow or "targets keep their level no more often than in random order"
+    chosen = f"Null: {kind} ({reason})."
     draws = int(np.bincount(null.of_class).max())
     classes = int(np.unique(null.of_class).size)
-    if config.null.kind == "circular_shift":
+    if kind == "circular_shift":
         text = f"{draws:,} circular shifts of each of {classes:,} targets"
     else:
         text = f"{draws:,} permutations for each of {classes:,} compositions of targets"
     asked = config.null.permutations
     if asked != "auto" and draws < asked:
         text += f" (the series are too short for the {asked:,} asked for)"
-    return [f"{text}: no p-value is below {1 / (draws + 1):.2g}."]
+    return [chosen, f"{text}: no p-value is below {1 / (draws + 1):.2g}."]
 
 
-def _null_warnings(config: PredictorPairsConfig, prepared: PreparedPredictors) -> list[str]:
-    """Whether levels change so slowly that permutation makes chance look rarer than it is."""
-    permuted = config.null.kind == "permutation" and config.null.permutations != 0
-    # With lag 0, samples have an order only where a table of series says so.
-    if not permuted or not (config.lag or config.series):
-        return []
+def _slow_targets(config: PredictorPairsConfig, prepared: PreparedPredictors) -> str | None:
+    """How slowly levels change, where permutation would make chance look rarer than it is."""
+    if config.null.permutations == 0:
+        return None
     targets = prepared.levels[np.ix_(prepared.targets, prepared.target_samples)]
     kept, chance = kept_levels(targets, prepared.transitions.series, prepared.n_levels)
     if kept - chance < SLOW:
+        return None
+    return (
+        f"targets keep their level in {kept:.0%} of the steps, where samples in random order "
+        f"would in {chance:.0%}"
+    )
+
+
+def _null_warnings(
+    config: PredictorPairsConfig, kind: str, prepared: PreparedPredictors, slow: str | None
+) -> list[str]:
+    """What the null does not keep: the order of samples under permutation, drifts under shifts."""
+    if config.null.permutations == 0:
+        return []
+    # With lag 0, samples have an order only where a table of series says so.
+    ordered = config.lag or config.series or config.samples.series or config.samples.time
+    if kind == "permutation":
+        if slow is None or not ordered:
+            return []
+        return [
+            f"Levels change slowly: {slow}. Permutation breaks that up, so its p- and q-values "
+            "come out far too small: genes that have nothing to do with each other pass. Set "
+            "null.kind: circular_shift, which keeps it."
+        ]
+    targets = prepared.levels[np.ix_(prepared.targets, prepared.target_samples)]
+    values = np.where(targets < 0, np.nan, targets.astype(np.float64))
+    drifting = trending_share(values, prepared.transitions.series)
+    if drifting < DRIFTING:
         return []
     return [
-        f"Levels change slowly: targets keep theirs in {kept:.0%} of the steps, where samples in "
-        f"random order would in {chance:.0%}. Permutation breaks that up, so its p- and q-values "
-        "come out far too small: genes that have nothing to do with each other pass. Set "
-        "null.kind: circular_shift, which keeps it."
+        f"{drifting:.0%} of the targets drift along their series (5 % would by chance). Shifts "
+        "keep ups and downs, not drifts: genes that only drift in the same time predict each other, with "
+        "p- and q-values far too small. preprocess.regress_out with a column of times removes "
+        "straight drifts before levels are made."
     ]
 
 
