@@ -47,6 +47,7 @@ DEFAULTS: dict[str, Any] = {
     "domains": {},
     "contacts": False,
     "keep": {"p_value": 0.05},
+    "score": "correlation_centred",
     "communities": ["leiden"],
     "paths": [],
     "suboptimal_paths": 20,

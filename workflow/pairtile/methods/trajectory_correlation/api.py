@@ -80,6 +80,7 @@ def trajectory_correlation(
     frames: Mapping[str, int | None] | None = None,
     contacts: Mapping[str, float] | bool = False,
     keep: Mapping[str, float] | str = "auto",
+    score: str = "auto",
     seed: int = 1,
     backend: str = "auto",
 ) -> MotionCorrelation:
@@ -122,6 +123,8 @@ def trajectory_correlation(
     keep : mapping or {"auto", "all"}
         Which pairs become edges: ``{"p_value": x}``, ``{"fdr": x}``, ``{"correlation": x}``,
         ``{"top_edges": n}``. "auto": p <= 0.05, or all without surrogates.
+    score : {"auto", "correlation", "correlation_centred"}
+        What ranks pairs and weighs edges. "auto": centred where there are surrogates, but for DCC.
     seed : int
         Of the surrogates' shifts.
     backend : {"auto", "cpu", "cuda"}
@@ -175,6 +178,7 @@ def trajectory_correlation(
         "variables": variables,
         "contacts": contacts,
         "keep": keep,
+        "score": score,
         "frames": dict(frames or {}),
         "estimator": {
             "kind": kind,
@@ -219,6 +223,7 @@ def trajectory_correlation(
         labels=labels,
         contacts=contact,
         counts={**ready.counts, "pairs": len(pairs), **network.counts},
+        community_agreement=network.threshold.get("community_agreement", {}),
         notes=[*ready.notes, *network.notes],
         warnings=found,
         device=opened_.device.name,
@@ -331,7 +336,11 @@ class MotionCorrelation:
         A row for each pair, i < j: the columns of ``pairs.parquet``.
     network : DataFrame
         The pairs that were kept, strongest first: ``source``, ``target``, ``mi_nats``,
-        ``correlation``, ``p_value``, ``q_value``, ``dcc``.
+        ``correlation``, ``p_value``, ``q_value``, ``dcc``; with surrogates ``mi_centred``,
+        ``correlation_centred``.
+    community_agreement : dict
+        Adjusted Rand index of the communities of two halves of the data, by method: below 0.3 there
+        are none to speak of. Empty where it is not known.
     counts, notes, warnings, device, settings
         How it came about.
     """
@@ -342,6 +351,7 @@ class MotionCorrelation:
     labels: pd.Index[Any] | None = field(repr=False)
     contacts: NDArray[np.bool_] | None = field(default=None, repr=False)
     counts: dict[str, int] = field(default_factory=dict)
+    community_agreement: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     device: str = ""
@@ -373,6 +383,11 @@ class MotionCorrelation:
         return self.matrix("correlation")
 
     @property
+    def correlation_centred(self) -> Any:
+        """Generalized correlation without the mean of the pair's surrogates; see ``matrix``."""
+        return self.matrix("correlation_centred")
+
+    @property
     def mi_nats(self) -> Any:
         """Mutual information in nats; see ``matrix``."""
         return self.matrix("mi_nats")
@@ -391,7 +406,8 @@ class MotionCorrelation:
         """The network as a graph: ``graph`` (igraph), ``betweenness()``, ``communities()``, ..."""
         number = self._numbers
         i, j = (number.get_indexer(pd.Index(self.network[end])) for end in ("source", "target"))
-        return ResidueNetwork.of(len(self.items), i, j, self.network["correlation"])
+        score = self.settings.get("score", "correlation")
+        return ResidueNetwork.of(len(self.items), i, j, self.network[score])
 
     def communities(self, method: str = "leiden", seed: int = 1) -> pd.Series:
         """Community of each variable, from 1 (the largest) on; 0 without an edge.

@@ -150,6 +150,16 @@ class TrajectoryCorrelationConfig(Analysis):
             "`{correlation: x}`: correlation at least x. `{top_edges: n}`: the n strongest. `all`."
         ),
     )
+    score: Annotated[Literal["auto", "correlation", "correlation_centred"], Choice()] = Field(
+        default="auto",
+        description=(
+            "What ranks pairs: for `keep: {correlation: x}` and `{top_edges: n}`, communities, "
+            "paths, the means of residues and the maps of the report. `correlation`: as estimated, "
+            "which slow motions raise. `correlation_centred`: without the mean of the pair's "
+            "surrogates, 0 for unrelated motions. `auto`: that, or `correlation` for `kind: dcc` "
+            "and under `surrogates: 0`."
+        ),
+    )
     communities: CommunityList = Field(
         default=("leiden",),
         description=(
@@ -206,7 +216,8 @@ class TrajectoryCorrelationConfig(Analysis):
     used_by: ClassVar[Mapping[str, frozenset[str]]] = {
         "contacts": frozenset({"network_data", "network", "tables"}),
         "keep": frozenset({"network", "tables"}),
-        # The network step says how long communities will take.
+        "score": frozenset({"network", "tables"}),
+        # The network step says how long communities will take, and whether they are found again.
         "communities": frozenset({"network", "tables"}),
         **dict.fromkeys(
             (
@@ -296,6 +307,17 @@ class TrajectoryCorrelationConfig(Analysis):
         if by_p_value and not estimator.surrogates:
             raise refusal("another rule under estimator.surrogates: 0 (no p-values)")
         return keep
+
+    @field_validator("score")
+    @classmethod
+    def _score_decided(cls, score: str, info: ValidationInfo) -> str:
+        estimator = info.data.get("estimator")
+        if not isinstance(estimator, MotionEstimatorConfig):
+            return score
+        centred = estimator.surrogates > 0 and estimator.kind != "dcc"
+        if score == "correlation_centred" and not centred:
+            raise refusal("auto or correlation under surrogates: 0 and beside kind: dcc")
+        return ("correlation_centred" if centred else "correlation") if score == "auto" else score
 
     @model_validator(mode="after")
     def _one_kind_of_input(self) -> Self:

@@ -43,7 +43,10 @@ Pairs: TypeAlias = pd.DataFrame | pa.Table | StreamedPairs
 MATRICES = ("mi_nats", "correlation", "null_mean", "p_value", "dcc")
 """Matrices that are in every archive; all NaN where the analysis does not estimate it."""
 
-EXTRA_MATRICES = ("null_sd", "mi_sd", "correlation_sd", "dcc_sd", "q_value")
+EXTRA_MATRICES = (
+    *("null_sd", "mi_centred", "correlation_centred", "correlation_half_1", "correlation_half_2"),
+    *("mi_sd", "correlation_sd", "dcc_sd", "q_value"),
+)
 """Matrices that are there if the pairs table has such a column."""
 
 LABELS = ("chain", "resid", "icode", "resname", "atom", "domain", "secondary_structure")
@@ -97,6 +100,9 @@ def write_matrices(
     | correlation | generalized correlation coefficient, 0 to 1 |
     | null_mean, null_sd | of ``mi_nats`` of time-shifted surrogates |
     | p_value, q_value | against these |
+    | mi_centred | ``mi_nats`` - ``null_mean`` |
+    | correlation_centred | generalized correlation of ``mi_centred``; 0 where that is below 0 |
+    | correlation_half_1, correlation_half_2 | the same of two halves of the data |
     | dcc | dynamical cross-correlation, -1 to 1 |
     | mi_sd, correlation_sd, dcc_sd | spread over replicas |
     | labels | names of rows and columns, as in ``items.parquet`` |
@@ -205,7 +211,9 @@ def _array(pairs: pd.DataFrame | pa.Table, column: str) -> NDArray[Any]:
 
 _PLACE = ("chain", "resid", "icode", "atom")
 VALUES = ("correlation", "mi_nats", "dcc")
-"""What is compared."""
+"""What is compared; and ``correlation_centred`` where both have it."""
+
+CENTRED = "correlation_centred"
 
 
 def matched_items(items: pd.DataFrame, other: pd.DataFrame, names: tuple[str, str]) -> pd.Series:
@@ -272,7 +280,7 @@ def difference(
     mine[matched.to_numpy()] = matched.index.to_numpy()
     i, j = mine[other["i"].to_numpy()], mine[other["j"].to_numpy()]
     known = (i >= 0) & (j >= 0)
-    values = [v for v in VALUES if v in pairs and v in other]
+    values = [v for v in (*VALUES, CENTRED) if v in pairs and v in other]
     theirs = pd.DataFrame({"i": np.minimum(i, j), "j": np.maximum(i, j)})
     theirs[[f"{value}_other" for value in values]] = other[values].to_numpy()
     joined = pairs[["i", "j", *values]].merge(theirs[known], on=["i", "j"], how="inner")
@@ -322,6 +330,8 @@ def write_difference(
     assert name is not None
     other = folder.parent / name
     columns = ["i", "j", *VALUES]
+    shared = {*pairs.columns} & {*pq.read_schema(other / "pairs.parquet").names}
+    columns += [CENTRED] * (CENTRED in shared)
     mine = pa.concat_tables(pairs.read(columns)).to_pandas()
     theirs = pd.read_parquet(other / "pairs.parquet", columns=columns)
     other_items = pd.read_parquet(other / "items.parquet")
@@ -343,14 +353,16 @@ def write_difference(
             "other way round: their difference means little."
         )
     _write_table(folder / "difference.parquet", table, items)
-    write_matrices(folder / "difference.npz", table, items, names=DIFFERENCE_MATRICES)
+    centred = [f"{CENTRED}_difference"] * (CENTRED in shared)
+    write_matrices(folder / "difference.npz", table, items, names=[*DIFFERENCE_MATRICES, *centred])
+    score = opened.config.score if opened.config.score in table else "correlation"
     if "structure" in opened.state:
         structure = centred_structure(opened.state)["structure"]
         n_residues = int(structure["residue"].max(initial=-1)) + 1
         write_structure_pdb(
             folder / "difference.pdb",
             structure,
-            100.0 * residue_means(items, _item_means(table, len(items)), n_residues),
+            100.0 * residue_means(items, _item_means(table, len(items), score), n_residues),
             np.zeros(n_residues, dtype=np.int32),
             f"100 X MEAN DIFFERENCE OF CORRELATIONS, THIS MINUS {name}",
         )
@@ -366,9 +378,9 @@ def _write_table(path: Path, table: pd.DataFrame, items: pd.DataFrame) -> None:
         pq.write_table(pa.Table.from_pandas(typed, preserve_index=False), temporary)
 
 
-def _item_means(table: pd.DataFrame, n_items: int) -> np.ndarray:
+def _item_means(table: pd.DataFrame, n_items: int, score: str) -> np.ndarray:
     """Mean difference of the correlations of each item; NaN where none is shared."""
-    value = table["correlation_difference"].to_numpy()
+    value = table[f"{score}_difference"].to_numpy()
     ends = np.concatenate([table["i"].to_numpy(), table["j"].to_numpy()])
     number = np.bincount(ends, minlength=n_items)
     total = np.bincount(ends, np.concatenate([value, value]), minlength=n_items)

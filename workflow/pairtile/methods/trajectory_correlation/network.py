@@ -21,6 +21,9 @@ from pairtile.statistics.correction import benjamini_hochberg
 COLUMNS = ("i", "j", "mi_nats", "correlation", "p_value", "dcc")
 """Columns of the pairs table that a network is made from."""
 
+CENTRED = ("mi_centred", "correlation_centred")
+"""Columns that go with them where surrogates were run."""
+
 EDGE_COLUMNS = ["source", "target", "mi_nats", "correlation", "p_value", "q_value", "dcc"]
 
 GIRVAN_NEWMAN_EDGES = 2_000
@@ -42,25 +45,31 @@ def candidate_q_values(
 
 
 def motion_network(
-    pairs: pd.DataFrame, keep: KeepMotionConfig | str, candidate: NDArray[np.bool_] | None = None
+    pairs: pd.DataFrame,
+    keep: KeepMotionConfig | str,
+    candidate: NDArray[np.bool_] | None = None,
+    score: str = "correlation",
 ) -> Network:
     """The network of the pairs that are kept, strongest first.
 
     Parameters
     ----------
     pairs : DataFrame
-        All pairs: ``COLUMNS``.
+        All pairs: ``COLUMNS``, and ``CENTRED`` where they are known.
     keep : KeepMotionConfig or "all"
-        By ``p_value``, ``fdr``, ``correlation`` (its size) or ``top_edges``.
+        By ``p_value``, ``fdr``, ``correlation`` (the size of the score) or ``top_edges``.
     candidate : bool array, shape (pairs,), optional
         Pairs that may become edges: those in contact. All without it.
+    score : str
+        The column that ranks pairs: ``correlation`` or ``correlation_centred``.
 
     Returns
     -------
     Network
-        Edges ``EDGE_COLUMNS``, by the size of the correlation, equals by their numbers; undirected.
+        Edges ``EDGE_COLUMNS`` and ``CENTRED``, by the size of the score, equals by their numbers;
+        undirected.
     """
-    size = np.abs(pairs["correlation"].to_numpy(dtype=np.float64))
+    size = np.abs(pairs[score].to_numpy(dtype=np.float64))
     p = pairs["p_value"].to_numpy(dtype=np.float64)
     q = candidate_q_values(p, candidate)
     may = np.ones(size.size, dtype=bool) if candidate is None else candidate
@@ -72,15 +81,17 @@ def motion_network(
     elif limit is not None:
         passed = {"p_value": p <= limit, "fdr": q <= limit, "correlation": size >= limit}[rule]
         chosen = chosen[passed[chosen]]
-    edges = pairs.iloc[chosen][list(COLUMNS)].rename(columns={"i": "source", "j": "target"})
-    edges = edges.assign(q_value=q[chosen])[EDGE_COLUMNS].reset_index(drop=True)
+    centred = [name for name in CENTRED if name in pairs]
+    edges = pairs.iloc[chosen][[*COLUMNS, *centred]]
+    edges = edges.rename(columns={"i": "source", "j": "target"}).assign(q_value=q[chosen])
+    edges = edges[[*EDGE_COLUMNS, *centred]].reset_index(drop=True)
     least = float(size[chosen].min()) if chosen.size else None
     candidates = int(may.sum())
     result = Network(
         edges,
         directed=False,
         counts={"pairs_candidates": candidates, "pairs_kept": len(edges), "edges": len(edges)},
-        threshold={"keep": rule, "value": limit, "least_correlation": least},
+        threshold={"keep": rule, "value": limit, "least_correlation": least, "score": score},
     )
     if rule == "p_value" and limit is not None and candidates:
         chance = limit * candidates

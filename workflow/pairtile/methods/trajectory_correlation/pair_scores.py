@@ -28,6 +28,9 @@ Floats = NDArray[np.float64]
 HISTOGRAM_BINS = 200
 """Of correlations, from 0 (of a signed correlation, from -1) to 1."""
 
+HALVES = ("correlation_half_1", "correlation_half_2")
+"""Columns of the two halves of the data, which tell whether communities are found again."""
+
 LEAST_NATS = 1e-12
 """What rounding leaves of no mutual information."""
 
@@ -38,10 +41,12 @@ class ScoredMotion:
 
     mi_nats : mean over the replicas; NaN for ``kind: dcc``. correlation : the generalized
     correlation of ``mi_nats``, or the DCC for ``kind: dcc``. dcc : mean over the replicas; NaN for
-    angles. null_mean, null_sd, p_value : of the surrogates' ``mi_nats`` (or DCC); empty where there
-    are none. spread : standard deviation over the replicas (n - 1) of ``mi_nats``, ``correlation``
-    and ``dcc``; empty for one replica. null_counts : int64 (bins,), correlations of the surrogates
-    of all pairs that ``wanted`` names.
+    angles. null : of the surrogates' ``mi_nats`` (or DCC) null_mean, null_sd, p_value; mi_centred,
+    correlation_centred (see ``centred``; not for ``kind: dcc``); from two replicas on also
+    correlation_half_1, correlation_half_2: the same of the replicas with odd and with even numbers
+    (for ``kind: dcc`` the DCC); empty where there are no surrogates. spread : standard deviation
+    over the replicas (n - 1) of ``mi_nats``, ``correlation`` and ``dcc``; empty for one replica.
+    null_counts : int64 (bins,), correlations of the surrogates of all pairs that ``wanted`` names.
     """
 
     mi_nats: Floats
@@ -188,26 +193,30 @@ class MotionScores:
             spread["dcc_sd"] = _spread(dcc_of_each)
             scored = replace(scored, spread=spread)
         if self.shifts.shape[1]:
-            null, counts = self._surrogates(value, rows, columns, wanted)
+            null, counts = self._surrogates(each, rows, columns, wanted)
             scored = replace(scored, null=null, null_counts=counts)
         return scored
 
     def _surrogates(
-        self, observed: Floats, rows: slice, columns: slice, wanted: NDArray[np.bool_] | None
+        self, each: list[Floats], rows: slice, columns: slice, wanted: NDArray[np.bool_] | None
     ) -> tuple[dict[str, Floats], NDArray[np.int64]]:
+        """``each``: the values of the replicas."""
+        observed = _mean(each)
         moments = SurrogateMoments(observed)
+        halves = [SurrogateMoments(_mean(each[first::2])) for first in (0, 1) if len(each) > 1]
         normal = SurrogateMoments(self.normal(observed))
         # On the diagonal of the pair space only what lies above it is wanted.
         upper = rows == columns
         counts = np.zeros(HISTOGRAM_BINS, dtype=np.int64)
         for number in range(self.shifts.shape[1]):
-            shifted = _mean(
-                [
-                    pairs.block(rows, columns, int(shift), upper=upper)
-                    for pairs, shift in zip(self._pairs(), self.shifts[:, number], strict=True)
-                ]
-            )
+            parts = [
+                pairs.block(rows, columns, int(shift), upper=upper)
+                for pairs, shift in zip(self._pairs(), self.shifts[:, number], strict=True)
+            ]
+            shifted = _mean(parts)
             moments.add(shifted)
+            for first, half in enumerate(halves):
+                half.add(_mean(parts[first::2]))
             normal.add(self.normal(shifted))
             counts += self.histogram(self.correlation(shifted), wanted)
         null = {
@@ -215,6 +224,11 @@ class MotionScores:
             "null_sd": moments.standard_deviation,
             "p_value": two_sided(normal) if self.signed else normal.p_value(),
         }
+        if not self.signed:
+            null["mi_centred"] = moments.centred
+            null["correlation_centred"] = self.correlation(moments.centred)
+        for name, half in zip(HALVES, halves, strict=False):
+            null[name] = self.correlation(half.observed if self.signed else half.centred)
         return null, counts
 
     def _in_halves(
@@ -287,6 +301,16 @@ class SurrogateMoments:
     def standard_deviation(self) -> NDArray[np.float64]:
         """Of the surrogates, with n - 1; 0 for a single one."""
         return np.asarray(np.sqrt(self._squares / max(1, self.number - 1)))
+
+    @property
+    def centred(self) -> NDArray[np.float64]:
+        """``observed`` minus the mean of its own surrogates.
+
+        The bias of few independent frames is that of the surrogates, which are as slow: of normal
+        variables it does not depend on what they share (their entropies' expectation differs from
+        the true one by a function of the number of frames alone, as in ``finite_sample_bias``).
+        """
+        return np.asarray(self.observed - self.mean)
 
     def p_value(self) -> NDArray[np.float64]:
         """See :func:`p_value`."""

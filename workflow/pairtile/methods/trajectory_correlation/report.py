@@ -17,12 +17,16 @@ from pairtile.methods.trajectory_correlation.report_text import (
     LEVEL,
     METHOD_NAMES,
     MotionResults,
+    agreement_of,
+    claimed_communities,
+    difference_of,
     findings,
     kind_of,
     members_in_words,
     methods_paragraph,
     motion_results,
     rule_of_keep,
+    score_of,
     text_warnings,
 )
 from pairtile.report import figures
@@ -63,7 +67,7 @@ def _blocks_text(n: int) -> str:
 
 def _correlation(results: Results) -> FigureWithText | None:
     found = results.cached(motion_results)
-    matrix = None if found is None else found.matrix("correlation")
+    matrix = None if found is None else found.matrix(score_of(results))
     if found is None or matrix is None:
         return None
     signed, label = kind_of(results) == "dcc", results.text.score
@@ -103,7 +107,7 @@ def _dcc(results: Results) -> FigureWithText | None:
 
 def _difference(results: Results) -> FigureWithText | None:
     found, name = results.cached(motion_results), results.parameters.get("compare")
-    matrix = None if found is None or not name else found.difference("correlation")
+    matrix = None if found is None or not name else difference_of(results, found)
     if found is None or matrix is None:
         return None
     if len(matrix) != len(found.marks):
@@ -130,7 +134,8 @@ def _score_distribution(results: Results) -> FigureWithText | None:
         label=words.score_axis,
     )  # fmt: skip
     total = int(scores["counts"].sum())
-    caption = f"{words.score.capitalize()} of {counted(total, 'pair')}; logarithmic y axis."
+    name = words.score_axis.capitalize()
+    caption = f"{name} of {counted(total, 'pair')}; logarithmic y axis."
     if has_null:
         caption += (
             " The null: the same pairs with one of the two motions shifted in time, so that each "
@@ -196,7 +201,7 @@ def _residues(results: Results) -> FigureWithText | None:
     through = len(results.network) > 0 and table["betweenness"].notna().any()
     if through:
         profiles["betweenness"] = table["betweenness"]
-    method = next(iter(found.community_methods), None)
+    method = next(iter(claimed_communities(results, found)), None)
     members = found.members(method) if method else None
     figure = maps.residue_profiles(profiles, found.marks, members)
     kind = "fluctuation about the mean position" if positions else "standard deviation"
@@ -218,7 +223,7 @@ def _distance(results: Results) -> FigureWithText | None:
     found = results.cached(motion_results)
     if found is None or found.places is None:
         return None
-    matrix = found.matrix("correlation")
+    matrix = found.matrix(score_of(results))
     if matrix is None:
         return None
     i, j = np.triu_indices(len(matrix), 1)
@@ -243,13 +248,13 @@ def _above(results: Results, found: MotionResults) -> tuple[NDArray[np.bool_] | 
     in contact or not. None without one."""
     keep = results.parameters.get("keep")
     rule, value = next(iter(keep.items())) if isinstance(keep, dict) and keep else ("", None)
-    name = {"p_value": "p_value", "fdr": "q_value", "correlation": "correlation"}.get(rule)
+    name = {"p_value": "p_value", "fdr": "q_value", "correlation": score_of(results)}.get(rule)
     if name == "q_value" and results.parameters.get("contacts"):
         name, value = "p_value", LEVEL  # q-values are of contacts alone
     matrix = found.matrix(name or "p_value")
     if matrix is None:
         return None, ""
-    if name == "correlation":
+    if rule == "correlation":
         return np.abs(matrix) >= value, f"at least {value:g}"
     limit = value if name and value is not None else LEVEL
     return matrix <= limit, f"{'q' if name == 'q_value' else 'p'} ≤ {limit:g}"
@@ -305,7 +310,9 @@ def motion_section(results: Results, pictures: list[CaptionedFigure]) -> PageSec
         template="section_motion.html.j2",
         values={
             "words": results.text,
-            "communities": [_community_rows(found, method) for method in found.community_methods],
+            "communities": [
+                _community_rows(results, found, method) for method in found.community_methods
+            ],
             "paths": _path_rows(found.paths),
             "paths_total": len(found.paths),
             "headings": [results.text.item, *(COLUMNS[column] for column in columns)],
@@ -322,8 +329,9 @@ def motion_section(results: Results, pictures: list[CaptionedFigure]) -> PageSec
     )
 
 
-def _community_rows(found: MotionResults, method: str) -> dict[str, Any]:
+def _community_rows(results: Results, found: MotionResults, method: str) -> dict[str, Any]:
     table = found.communities[found.communities["method"] == method]
+    agreement = agreement_of(results, method)
     member = found.members(method)
     rows = []
     for row in table.head(MAX_COMMUNITIES).to_dict("records"):
@@ -341,6 +349,8 @@ def _community_rows(found: MotionResults, method: str) -> dict[str, Any]:
     return {
         "method": METHOD_NAMES.get(method, method),
         "modularity": number(float(table["modularity"].iloc[0])) if len(table) else "",
+        "agreement": "" if np.isnan(agreement) else number(agreement, 2),
+        "claimed": method in claimed_communities(results, found),
         "rows": rows,
         "more": len(table) - len(rows),
         "alone": int((member == 0).sum()),
@@ -380,6 +390,8 @@ def _cells(values: pd.Series) -> list[Cell]:
 def community_grouping(results: Results, names: pd.Index[Any]) -> Grouping | None:
     """The communities by the first method that was asked for."""
     motion = results.cached(motion_results)
+    if motion.community_methods[:1] != claimed_communities(results, motion)[:1]:
+        return None
     if not motion.community_methods:
         return None
     members = motion.members(motion.community_methods[0])
@@ -446,6 +458,8 @@ def _communities(results: Results) -> tuple[int, float] | None:
     if found is None or found.communities.empty:
         return None
     method = found.community_methods[0]
+    if method not in claimed_communities(results, found):
+        return None
     table = found.communities[found.communities["method"] == method]
     return (len(table), float(table["modularity"].iloc[0])) if len(table) else None
 
@@ -459,6 +473,9 @@ def adapted(results: Results) -> MethodText:
     if variables not in ITEMS and "residue" in kept and kept["residue"].is_unique:
         item, items = "residue", "residues"
     words = replace(words, item=item, items=items)
+    score = score_of(results)
+    if score == "correlation_centred":
+        words = replace(words, score=f"centred {words.score}", strength=(score, "correlation"))
     if kind_of(results) == "dcc":
         axis = "dynamical cross-correlation"
         # Two atoms that move against each other are as strongly coupled.

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pairtile.engine.state import MANIFEST, open_state
 from pairtile.errors import StoreError
 from pairtile.methods.trajectory_correlation.figures import ResidueMarks
+from pairtile.methods.trajectory_correlation.stability import LEAST_AGREEMENT
 from pairtile.report.formats import count, counted, listed, number, percent, plain
 from pairtile.report.method_report import Reference
 from pairtile.report.methods_parts import Part, paragraph, section, versions
@@ -195,6 +196,21 @@ def kind_of(results: Results) -> str:
     return str((results.parameters.get("estimator") or {}).get("kind", "ksg"))
 
 
+def score_of(results: Results) -> str:
+    """The column that ranks pairs."""
+    return str(results.parameters.get("score") or "correlation")
+
+
+def agreement_of(results: Results, method: str) -> float:
+    """Adjusted Rand index of the communities of two halves of the data; NaN where not tested."""
+    return float((results.scores or {}).get(f"community_agreement_{method}", np.nan))
+
+
+def claimed_communities(results: Results, found: MotionResults) -> list[str]:
+    """The methods whose communities were found again, or not tested."""
+    return [m for m in found.community_methods if not agreement_of(results, m) < LEAST_AGREEMENT]
+
+
 def rule_of_keep(results: Results) -> str:
     """`` (p ≤ 0.05)``: which pairs are kept, as far as it is a rule."""
     keep = results.parameters.get("keep")
@@ -234,24 +250,29 @@ def _strongest_finding(results: Results, found: MotionResults) -> str:
     best = results.strongest(5000)
     i, j = (best[end].map(found.number).to_numpy() for end in ("source", "target"))
     far = best[found.far_apart(i, j, least=FAR)]
-    text = f"Most strongly correlated: {_named(best, N_NAMED)}."
+    score = score_of(results)
+    text = f"Most strongly correlated: {_named(best, score)}."
     if "resid" in found.residues and len(far) and not far.head(N_NAMED).equals(best.head(N_NAMED)):
         apart = f"{FAR} residues or more apart"
         apart += ", or in different chains" if found.several_chains else ""
-        text += f" Of those not next to each other ({apart}): {_named(far, N_NAMED)}."
+        text += f" Of those not next to each other ({apart}): {_named(far, score)}."
     return text
 
 
-def _named(table: pd.DataFrame, limit: int) -> str:
-    rows = table.head(limit).to_dict("records")
-    return listed(
-        [f"{row['source']} and {row['target']} ({number(row['correlation'])})" for row in rows]
-    )
+def _named(table: pd.DataFrame, score: str) -> str:
+    rows = table.head(N_NAMED).to_dict("records")
+    return listed([f"{row['source']} and {row['target']} ({number(row[score])})" for row in rows])
+
+
+def difference_of(results: Results, found: MotionResults) -> NDArray[Any] | None:
+    """The difference from another analysis, of the score where both have it."""
+    matrix = found.difference(score_of(results))
+    return found.difference("correlation") if matrix is None else matrix
 
 
 def _difference_finding(results: Results, found: MotionResults) -> str:
     name = results.parameters.get("compare")
-    matrix = found.difference("correlation") if name else None
+    matrix = difference_of(results, found) if name else None
     if matrix is None:
         return ""
     upper = np.triu(np.isfinite(matrix), 1)
@@ -274,6 +295,13 @@ def _community_finding(results: Results, found: MotionResults) -> str:
     table = found.communities[found.communities["method"] == method]
     if table.empty:
         return ""
+    agreement = agreement_of(results, method)
+    halves = "the two halves of the data"
+    if agreement < LEAST_AGREEMENT:
+        return (
+            f"No communities are claimed: those of {halves} ({METHOD_NAMES[method]}) agree with an "
+            f"adjusted Rand index of {number(agreement, 2)} (0: as by chance, 1: the same)."
+        )
     named = []
     member = found.members(method)
     for row in table.head(N_COMMUNITIES).to_dict("records"):
@@ -282,7 +310,10 @@ def _community_finding(results: Results, found: MotionResults) -> str:
     more = len(table) - len(named)
     text = f"{counted(len(table), 'community', 'communities')} ({METHOD_NAMES[method]}, modularity "
     text += f"{number(float(table['modularity'].iloc[0]))}): {'; '.join(named)}"
-    return text + (f"; and {count(more)} smaller." if more > 0 else ".")
+    text += f"; and {count(more)} smaller." if more > 0 else "."
+    if np.isnan(agreement):
+        return f"{text} Whether they are found again was not tested."
+    return f"{text} Those of {halves} agree with an adjusted Rand index of {number(agreement, 2)}."
 
 
 def _path_finding(results: Results, found: MotionResults) -> str:
@@ -549,9 +580,13 @@ def _estimator(results: Results) -> Part:
             "(⟨Δrᵢ²⟩⟨Δrⱼ²⟩)^½ of their displacements (Ichiye and Karplus 1991)."
         ), [papers.ICHIYE_KARPLUS_1991]
     how, cited = _information(settings, kind)
+    centred = ""
+    if score_of(results) == "correlation_centred":
+        centred = ", here of I less the mean of its time-shifted surrogates"
     return (
         f"{how} The generalized correlation coefficient is (1 − exp(−2I/d))^½, with I the mutual "
-        "information in nats and d the dimension of a variable (Lange and Grubmüller 2006)."
+        "information in nats and d the dimension of a variable (Lange and Grubmüller 2006)"
+        f"{centred}."
     ), [*cited, papers.LANGE_GRUBMUELLER_2006]
 
 
@@ -659,7 +694,14 @@ def _communities(results: Results) -> Part:
         cited.append(papers.GIRVAN_NEWMAN_2002)
     if not named or results.network.empty:
         return "", []
-    return f"Communities were found by {listed(named)}.", cited
+    text = f"Communities were found by {listed(named)}"
+    if any(not np.isnan(agreement_of(results, method)) for method in methods):
+        text += (
+            "; they were sought in two halves of the data as well, in as many pairs, and compared "
+            "by the adjusted Rand index (Hubert and Arabie 1985)"
+        )
+        cited.append(papers.HUBERT_ARABIE_1985)
+    return f"{text}.", cited
 
 
 def _paths(results: Results) -> Part:

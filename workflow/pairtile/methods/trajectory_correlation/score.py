@@ -23,18 +23,33 @@ from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelation
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 from pairtile.methods.trajectory_correlation.estimators import KEPT_BLOCKS
 from pairtile.methods.trajectory_correlation.network import (
+    CENTRED,
     COLUMNS,
     dense_warnings,
     motion_network,
     path_ends,
 )
-from pairtile.methods.trajectory_correlation.pair_scores import HISTOGRAM_BINS, MotionScores
+from pairtile.methods.trajectory_correlation.pair_scores import (
+    HALVES,
+    HISTOGRAM_BINS,
+    MotionScores,
+)
 from pairtile.methods.trajectory_correlation.residues import (
     in_contact,
     pairs_in_contact,
     trajectory_contacts,
 )
-from pairtile.methods.trajectory_correlation.state import replicas_of, shifts_of, trajectory_state
+from pairtile.methods.trajectory_correlation.stability import (
+    agreement_warning,
+    community_agreement,
+    half_networks,
+)
+from pairtile.methods.trajectory_correlation.state import (
+    halves_of,
+    replicas_of,
+    shifts_of,
+    trajectory_state,
+)
 from pairtile.methods.trajectory_correlation.tables import write_trajectory_tables
 from pairtile.splines.scorer import weights_bytes
 
@@ -43,6 +58,9 @@ if TYPE_CHECKING:
 
 SERIES_COPIES = 8
 """Of a block of series: read, centred, whitened, shifted, of rows and of columns."""
+
+HALF_SURROGATES = 5
+"""Of each half of a single trajectory: only their mean is wanted."""
 
 P_BINS = 50
 """Of the histogram of p-values, from 0 to 1."""
@@ -59,6 +77,7 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
         self.n_frames = int(state["replica_offsets"][-1])
         self.n_surrogates = config.estimator.surrogates
         self._scores: MotionScores | None = None
+        self._half_scores: MotionScores | None = None
 
     # --- what the plan needs --------------------------------------------------------------------
 
@@ -113,6 +132,8 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
         longest, together = (coordinates * int(n) for n in (frames.max(), frames.sum()))
         series = SERIES_COPIES * 8 * longest
         estimator = config.estimator
+        if estimator.surrogates and halves_of(state) is not None:
+            series += 8 * int(np.prod(state["series"].shape))  # made ready once more, by halves
         if backend == "cuda" or estimator.kind not in ("bspline", "dihedral"):
             return series
         kept, beside = weights_bytes(estimator.n_bins, estimator.order)
@@ -128,7 +149,12 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
             seconds_a_pair(config.estimator, d, frames, backend, threads)
             for frames in np.diff(state["replica_offsets"]).tolist()
         )
-        return 1.0 / (estimates * seconds)
+        seconds *= estimates
+        if config.estimator.surrogates and halves_of(state) is not None:
+            half = int(state["series"].shape[2]) // 2
+            once = seconds_a_pair(config.estimator, d, half, backend, threads)
+            seconds += 2 * (1 + HALF_SURROGATES) * once
+        return 1.0 / seconds
 
     @classmethod
     def resolve_precision(cls, config: TrajectoryCorrelationConfig, backend: str) -> str:
@@ -141,6 +167,10 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
     def schema(self) -> pa.Schema:
         real = pa.float64()
         null = [("null_sd", real)] if self.n_surrogates else []
+        if self.n_surrogates and self.config.estimator.kind != "dcc":
+            null += [("mi_centred", real), ("correlation_centred", real)]
+        if self.has_halves:
+            null += [(name, real) for name in HALVES]
         names = ("mi_sd", "correlation_sd", "dcc_sd") if self.n_replicas > 1 else ()
         return pa.schema(
             [
@@ -172,6 +202,31 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
             )
         return self._scores
 
+    @property
+    def has_halves(self) -> bool:
+        """Whether two halves of the data are scored apart: of replicas, or of the one there is."""
+        if not self.n_surrogates:
+            return False
+        return self.n_replicas > 1 or halves_of(self.state) is not None
+
+    @property
+    def half_scores(self) -> MotionScores | None:
+        """The scores of the two halves of a single trajectory; None of replicas."""
+        state = halves_of(self.state) if self.has_halves else None
+        if state is None:
+            return None
+        if self._half_scores is None:
+            estimator = self.config.estimator
+            most = (int(state["replica_offsets"][1]) - estimator.neighbours - 1) // 2
+            window = min(int(self.state["theiler"][0]), most)
+            self._half_scores = MotionScores(
+                replicas_of(state),
+                [estimator.with_window(window)] * 2,
+                shifts_of(state, min(self.n_surrogates, HALF_SURROGATES), self.seed),
+                self.device,
+            )
+        return self._half_scores
+
     def compute_tile(
         self, tile: Tile, selection: Selection, scan: State | None, cut: float
     ) -> tuple[Rows, Summaries]:
@@ -183,6 +238,9 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
         everything = None if wanted.all() else wanted
         scored = self.scores.block(rows, columns, everything)
         blocks = scored.columns()
+        if self.half_scores is not None:
+            halves = self.half_scores.block(rows, columns, everything).null
+            blocks |= {name: halves[name] for name in HALVES}
         n_pairs = int(wanted.sum())
         at_row, at_column = np.nonzero(wanted)
         found: dict[str, NDArray[Any]] = {"i": row[at_row], "j": column[at_column]}
@@ -210,22 +268,44 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
         return pa.concat_tables(merged.batches(names)).to_pandas()
 
     def network(self, merged: Merged) -> Network:
-        pairs = self._stored(merged, COLUMNS)
+        there = self.schema().names
+        pairs = self._stored(merged, tuple(c for c in (*COLUMNS, *CENTRED) if c in there))
         candidate = self.in_contact(pairs["i"].to_numpy(), pairs["j"].to_numpy())
-        result = motion_network(pairs, self.config.keep, candidate)
+        result = motion_network(pairs, self.config.keep, candidate, self.config.score)
         result.warnings += dense_warnings(len(result.edges), self.config.communities)
+        if self.has_halves and self.config.communities and len(result.edges):
+            del pairs
+            self._add_agreement(result, self._stored(merged, ("i", "j", *HALVES)), candidate)
         return result
 
+    def _add_agreement(
+        self, network: Network, pairs: pd.DataFrame, candidate: NDArray[np.bool_] | None
+    ) -> None:
+        """How far the communities of the two halves of the data agree, by each method."""
+        edges = network.edges
+        halves = half_networks(pairs, candidate, len(edges), int(self.state["series"].shape[0]))
+        joined = edges[edges[self.config.score] != 0.0]
+        nodes = np.unique(joined[["source", "target"]].to_numpy())
+        found = {
+            method: community_agreement(halves, nodes, method, self.seed)
+            for method in self.config.communities
+        }
+        known = {method: value for method, value in found.items() if not np.isnan(value)}
+        network.threshold["community_agreement"] = known
+        for method, value in known.items():
+            network.arrays[f"community_agreement_{method}"] = np.array(value)
+            network.warnings += filter(None, [agreement_warning(method, value)])
+
     def ranking(self, merged: Merged) -> Ranking:
-        pairs = self._stored(merged, ("i", "j", "correlation"))
+        score = self.config.score
+        pairs = self._stored(merged, ("i", "j", score))
         edges = pairs.rename(columns={"i": "source", "j": "target"})
-        return Ranking(
-            edges[["source", "target"]].assign(score=edges["correlation"].abs()), directed=False
-        )
+        return Ranking(edges[["source", "target"]].assign(score=edges[score].abs()), directed=False)
 
     def score_histogram(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
         low = -1.0 if self.scores.signed else 0.0
         by_size = network.threshold["keep"] in ("correlation", "top_edges")
+        by_size &= self.config.score == "correlation"  # the histogram is of that
         least = network.threshold["least_correlation"] if by_size else None
         return {
             "edges": np.linspace(low, 1.0, HISTOGRAM_BINS + 1),
@@ -235,6 +315,7 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
             "p_value_counts": merged.sums["p_value_counts"],
             "threshold_unit": np.array("correlation"),
             "threshold": np.array(np.nan if least is None else least),
+            **network.arrays,
         }
 
     def write_tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:

@@ -19,13 +19,27 @@ from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
+from pairtile.methods.trajectory_correlation.correlation_times import (
+    BLOCK_VALUES,
+    correlation_time,
+    effective_frames,
+    theiler_window,
+)
 from pairtile.methods.trajectory_correlation.prepare import prepare_trajectory
+from pairtile.methods.trajectory_correlation.stationarity import (
+    drifting,
+    half_shifts,
+    least_p_values,
+)
 from pairtile.methods.trajectory_correlation.time_series import without_frames
 
 FEW_FRAMES = 50.0
 """Effective frames below which a variable is warned of."""
 
 FEW_SURROGATES = 20
+
+SHORTEST_HALF = 100
+"""Frames of half a trajectory, to be scored by itself."""
 
 MOST_REPEATED = 0.1
 """Share of the frames that may repeat others; more is no overlap of two parts, but a fault."""
@@ -46,8 +60,9 @@ def trajectory_state(
     | correlation_time | float64 (replicas, variables) | integrated, in frames |
     | theiler | int64 (replicas,) | window in frames; 0 but for ``kind: ksg`` |
 
-    and the items have ``correlation_time`` (mean over the replicas) and ``n_effective`` (effective
-    frames, added up over the replicas).
+    and the items have ``correlation_time`` (mean over the replicas), ``n_effective`` (effective
+    frames, added up over the replicas), ``drift`` and ``drift_p_value`` (``half_shifts`` of the
+    replica with the least p-value, times the number of replicas).
 
     Raises
     ------
@@ -74,6 +89,7 @@ def state_of_series(
     _check_surrogates(config.estimator.surrogates, tau, lengths, names)
     prepared.state.update(correlation_time=tau, theiler=theiler)
     _describe(prepared, config, tau, lengths)
+    _describe_drift(prepared, [half_shifts(part, cyclic=cyclic) for part in replicas])
     windows = sorted(set(theiler.tolist()))
     decided = {"theiler": windows[0] if len(windows) == 1 else theiler.tolist()}
     return replace(prepared, parameters={"estimator": decided})
@@ -90,6 +106,20 @@ def replicas_of(state: Mapping[str, NDArray[Any]]) -> list[NDArray[np.floating]]
     offsets = np.asarray(state["replica_offsets"]).tolist()
     series = state["series"]
     return [series[:, :, a:b] for a, b in pairwise(offsets)]
+
+
+def halves_of(state: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]] | None:
+    """The two halves of a single trajectory as two replicas: what ``replicas_of`` and ``shifts_of``
+    need. None of replicas, and of fewer than 2 x 100 frames."""
+    offsets = np.asarray(state["replica_offsets"])
+    half = int(offsets[-1]) // 2
+    if len(offsets) > 2 or half < SHORTEST_HALF:
+        return None
+    return {
+        "series": state["series"],
+        "replica_offsets": np.array([0, half, 2 * half], dtype=np.int64),
+        "correlation_time": np.repeat(np.asarray(state["correlation_time"]), 2, axis=0),
+    }
 
 
 def shifts_of(state: Mapping[str, NDArray[Any]], number: int, seed: int) -> NDArray[np.int64]:
@@ -226,7 +256,8 @@ def _describe(
             f"{int(few.sum())} of {effective.size} variables have fewer than {FEW_FRAMES:.0f} "
             f"effective frames (the least has {effective[moving].min():.0f}; median correlation "
             f"time {np.median(times):.3g} frames): their correlations say more of how slow they "
-            "are than of what they share. A longer run, or more replicas, is what helps."
+            "are than of what they share. A longer run, or more replicas, is what helps"
+            + ("; kind: gaussian scatters half as much." if estimator.kind == "ksg" else ".")
         )
     windows = np.asarray(prepared.state["theiler"])
     if estimator.theiler == "auto" and estimator.kind == "ksg":
@@ -239,54 +270,34 @@ def _describe(
         )
 
 
-# --- correlation times, repeated frames -----------------------------------------------------------
+def _describe_drift(
+    prepared: PreparedInput, found: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]]
+) -> None:
+    """Columns of the items, and a warning where variables lie elsewhere in the second half."""
+    shifts, p_values = (np.stack(part) for part in zip(*found, strict=True))
+    items = prepared.items
+    p, shift = least_p_values(shifts, p_values)
+    gap = np.full(len(items) - p.size, np.nan)
+    items["drift"] = np.concatenate([shift, gap])
+    items["drift_p_value"] = np.concatenate([p, gap])
+    drifts = drifting(p)
+    prepared.counts["variables_drifting"] = int(drifts.sum())
+    if drifts.any():
+        row = int(np.argmax(np.where(drifts, shift, -1.0)))
+        prepared.warnings.append(
+            f"{int(drifts.sum())} of {p.size} variables lie elsewhere in the second half of a run "
+            f"than in the first (the most {items['name'].iloc[row]}: its mean moves by "
+            f"{shift[row]:.2g} standard deviations): what drifts in the same run looks correlated, "
+            "and surrogates do not tell. Leave out the beginning (frames: {start: ...}), or take "
+            "longer runs."
+        )
 
 
-SOKAL_FACTOR = 5.0
-"""The autocorrelation is summed up to this many correlation times (Sokal 1997, section 3)."""
+# --- repeated frames ------------------------------------------------------------------------------
 
-BLOCK_VALUES = 1 << 22
-"""Values that are transformed at a time."""
 
 NEAR = 1e-5
 """Frames are nearly duplicates below this part of the mean distance between two frames."""
-
-
-def correlation_time(series: NDArray[np.floating], *, cyclic: bool = False) -> NDArray[np.float64]:
-    """Integrated correlation time of each variable in frames: float64 (variables,).
-
-    tau = 1/2 + sum of the normalised autocorrelation <dr(t) . dr(t + lag)> / <dr^2> over the lags
-    1 .. M, with the first M >= 5 tau(M), so that noise does not add up. 0.5 for white noise, about
-    T where the autocorrelation falls as exp(-lag / T), and half the number of frames for a variable
-    that does not move.
-
-    series : (variables, d, frames). cyclic : angles in radians, taken as points on a circle.
-    """
-    n = series.shape[2]
-    tau = np.empty(series.shape[0])
-    size = max(1, BLOCK_VALUES // (2 * n * series.shape[1]))
-    for begin in range(0, series.shape[0], size):
-        values = np.asarray(series[begin : begin + size], dtype=np.float64)
-        if cyclic:
-            values = np.concatenate([np.cos(values), np.sin(values)], axis=1)
-        tau[begin : begin + size] = _integrated(values)
-    return tau
-
-
-def effective_frames(tau: NDArray[np.float64], n_frames: int) -> NDArray[np.float64]:
-    """Independent frames that give a mean as precisely: n / (2 tau), 1 to n."""
-    return np.clip(n_frames / (2.0 * np.asarray(tau, dtype=np.float64)), 1.0, float(n_frames))
-
-
-def theiler_window(tau: NDArray[np.float64], n_frames: int) -> int:
-    """Window in frames for ``theiler: auto``: all frames nearer in time than 2 tau are excluded.
-
-    tau is the median over the variables, because two series look alike in time only as long as the
-    faster one does. 0 for white noise; at most an eighth of the frames, so that at least three
-    quarters stay.
-    """
-    window = round(2.0 * float(np.median(tau)) - 1.0)
-    return min(max(window, 0), n_frames // 8)
 
 
 @dataclass(frozen=True)
@@ -342,21 +353,6 @@ def duplicate_frames(series: NDArray[np.floating], near: float = NEAR) -> Duplic
     exact = {later: _first_of(exact, later) for later in exact}
     nearly = {later: earlier for later, earlier in nearly.items() if later not in exact}
     return DuplicateFrames(*_vectors(exact), *_vectors(nearly))
-
-
-def _integrated(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    n = values.shape[2]
-    moves = values - values.mean(axis=2, keepdims=True)
-    power = np.abs(np.fft.rfft(moves, 2 * n, axis=2)) ** 2
-    covariance = np.fft.irfft(power, 2 * n, axis=2)[:, :, :n].sum(axis=1)
-    still = (values == values[:, :, :1]).all(axis=(1, 2)) | (covariance[:, 0] <= 0.0)
-    covariance[still, 0] = 1.0
-    tau = 0.5 + np.cumsum(covariance / covariance[:, :1], axis=1) - 1.0
-    enough = np.arange(n) >= SOKAL_FACTOR * tau
-    enough[:, -1] = True
-    chosen = tau[np.arange(len(tau)), enough.argmax(axis=1)]
-    # Series that swing to and fro give a mean more precisely than white noise: not counted on.
-    return np.where(still, n / 2.0, np.clip(chosen, 0.5, n / 2.0))
 
 
 def _distance(series: NDArray[np.floating], first: int, second: int) -> float:

@@ -27,6 +27,7 @@ from pairtile.methods.trajectory_correlation.network import (
     shortest_paths,
 )
 from pairtile.methods.trajectory_correlation.residues import pairs_in_contact
+from pairtile.methods.trajectory_correlation.stability import MOST_EDGES
 from pairtile.methods.trajectory_correlation.structures import (
     centred_structure,
     residue_communities,
@@ -40,9 +41,6 @@ from pairtile.runtime.files import atomic_path
 
 if TYPE_CHECKING:
     from pairtile.methods.trajectory_correlation.score import TrajectoryCorrelation
-
-MOST_EDGES = 3_000_000
-"""Larger networks have no communities and no paths: igraph would take minutes and gigabytes."""
 
 MOST_BETWEENNESS = 6e9
 BETWEENNESS_A_MINUTE = 1e9
@@ -58,10 +56,10 @@ def write_trajectory_tables(
     written = Written()
     _write_matrices(opened, merged, pairs, items, folder)
     if config.g_correlation_text:
-        matrix = correlation_matrix(pairs, items, "correlation")
+        matrix = correlation_matrix(pairs, items, config.score)
         write_g_correlation_text(folder / "g_correlation.txt", matrix)
         del matrix
-    network = residue_network(merged.network, items)
+    network = residue_network(merged.network, items, config.score)
     whole = network
     if network.correlation.size > MOST_EDGES:
         written.warnings.append(
@@ -74,11 +72,16 @@ def write_trajectory_tables(
     }
     for method, found in communities.items():
         written.counts[f"communities_{method}"] = int(found.max(initial=0))
-    means = mean_correlation(merged, network.n_nodes)
+    means = mean_correlation(merged, network.n_nodes, config.score)
     table = residue_table(items, whole, communities, _betweenness(network, whole, written), means)
     write_table(folder / "residues.tsv", table)
     if communities:
-        write_table(folder / "communities.tsv", community_table(items, network, communities))
+        agreement = {
+            method: float((merged.scores or {}).get(f"community_agreement_{method}", np.nan))
+            for method in communities
+        }
+        found_again = community_table(items, network, communities, agreement)
+        write_table(folder / "communities.tsv", found_again)
     if config.paths:
         ends = path_ends(items, config.paths)
         number = config.suboptimal_paths
@@ -105,8 +108,11 @@ def streamed(merged: Merged, schema: pa.Schema) -> StreamedPairs:
     return StreamedPairs(schema.names, read)
 
 
-def residue_network(edges: pd.DataFrame | None, items: pd.DataFrame) -> ResidueNetwork:
-    """The final network, whose ends are names, with the kept items as nodes."""
+def residue_network(
+    edges: pd.DataFrame | None, items: pd.DataFrame, score: str = "correlation"
+) -> ResidueNetwork:
+    """The final network, whose ends are names, with the kept items as nodes; ``score``: the column
+    that weighs its edges."""
     kept = items["name"][items["kept"].to_numpy(dtype=bool)]
     if edges is None:
         raise ValueError("found no network; expected the final one, with names")
@@ -115,15 +121,15 @@ def residue_network(edges: pd.DataFrame | None, items: pd.DataFrame) -> ResidueN
         len(kept),
         number.get_indexer(edges["source"]),
         number.get_indexer(edges["target"]),
-        edges["correlation"],
+        edges[score],
     )
 
 
-def mean_correlation(merged: Merged, n_items: int) -> NDArray[np.float64]:
-    """Mean size of the correlation of each item with all others."""
+def mean_correlation(merged: Merged, n_items: int, score: str) -> NDArray[np.float64]:
+    """Mean size of the correlation (the column ``score``) of each item with all others."""
     total = np.zeros(n_items)
-    for part in merged.batches(["i", "j", "correlation"]):
-        size = np.abs(part["correlation"].to_numpy())
+    for part in merged.batches(["i", "j", score]):
+        size = np.abs(part[score].to_numpy())
         for end in ("i", "j"):
             total += np.bincount(part[end].to_numpy(), size, minlength=n_items)
     return total / max(1, n_items - 1)
@@ -205,7 +211,7 @@ def _write_structure(
         state,
         number.get_indexer(edges["source"]),
         number.get_indexer(edges["target"]),
-        edges["correlation"],
+        edges[opened.config.score],
         opened.config.draw_strongest,
     )
     n_communities = int(communities.max(initial=0))
@@ -268,6 +274,7 @@ def community_table(
     items: pd.DataFrame,
     network: ResidueNetwork,
     communities: Mapping[str, NDArray[np.integer[Any]]],
+    agreement: Mapping[str, float] | None = None,
 ) -> pd.DataFrame:
     """One row for each community of each method, the largest first (``communities.tsv``).
 
@@ -280,6 +287,7 @@ def community_table(
     | mean_correlation | of the edges within, by size |
     | modularity | of the whole division |
     | members | names, separated by blanks |
+    | agreement | adjusted Rand index of those of two halves of the data; empty if not tested |
     """
     names = _kept(items, network)["name"].astype(str).to_numpy(dtype=object)
     rows = []
@@ -301,10 +309,12 @@ def community_table(
                     "mean_correlation": float(within.mean()) if within.size else np.nan,
                     "modularity": score,
                     "members": " ".join(names[member == number]),
+                    "agreement": (agreement or {}).get(method, np.nan),
                 }
             )
     columns = ["method", "community", "n_members", "edges_within", "edges_out"]
-    return pd.DataFrame(rows, columns=[*columns, "mean_correlation", "modularity", "members"])
+    columns += ["mean_correlation", "modularity", "members", "agreement"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def path_table(

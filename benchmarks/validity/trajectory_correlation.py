@@ -1,0 +1,212 @@
+"""Whether the statistics of ``trajectory_correlation`` hold on motions whose truth is known.
+
+    PYTHONPATH=workflow python -m benchmarks.validity.trajectory_correlation [--quick]
+
+Motions are Ornstein-Uhlenbeck processes in three dimensions, as slow as atoms in a simulation are
+beside its length. ``run`` gives one row for each claim.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pairtile import trajectory_correlation
+from scipy.signal import lfilter
+from scipy.stats import beta
+
+Floats = NDArray[np.float64]
+
+COMMAND = "python -m benchmarks.validity.trajectory_correlation"
+GROUP = 6
+"""Motions of one group, all pairs of which have the same true correlation."""
+
+LEAST_AGREEMENT = 0.3
+BARS = {0.0: 0.12, 0.3: 0.05, 0.6: 0.08}
+"""By true correlation: how high independent pairs may read; how far off others."""
+
+
+def slow_motion(draw: np.random.Generator, frames: int, variables: int, tau: float) -> Floats:
+    """Ornstein-Uhlenbeck, variance 1, memory exp(-t / tau): (frames, variables, 3)."""
+    phi, start = np.exp(-1.0 / tau), int(20 * tau)
+    noise = draw.standard_normal((frames + start, variables, 3))
+    return np.asarray(lfilter([np.sqrt(1 - phi * phi)], [1, -phi], noise, axis=0)[start:])
+
+
+def coupled(draw: np.random.Generator, frames: int, r: float, tau: float, n: int = GROUP) -> Floats:
+    """Motions of which every two correlate with r, coordinate by coordinate."""
+    common, own = (slow_motion(draw, frames, k, tau) for k in (1, n))
+    return np.sqrt(r) * common + np.sqrt(1.0 - r) * own
+
+
+def found_in(series: Floats, **settings: Any) -> Any:
+    """The result of the library's function; its warnings are in it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return trajectory_correlation(series, backend="cpu", **settings)
+
+
+def row(
+    scenario: str, what: str, measured: float, interval: tuple[float, float], **judged: Any
+) -> dict[str, Any]:
+    """One claim; ``judged``: nominal, bar, passed."""
+    low, high = interval
+    return {
+        "scenario": scenario,
+        "nominal": judged["nominal"],
+        "measured": measured,
+        "low": low,
+        "high": high,
+        "what": what,
+        "bar": judged["bar"],
+        "passed": bool(judged["passed"]),
+        "command": COMMAND,
+    }
+
+
+def of_mean(values: list[float]) -> tuple[float, float]:
+    """95 % of the mean, from independent draws."""
+    error = 1.96 * float(np.std(values, ddof=1)) / np.sqrt(len(values))
+    return float(np.mean(values)) - error, float(np.mean(values)) + error
+
+
+def of_share(hits: int, total: int) -> tuple[float, float]:
+    """95 % of a share (Clopper and Pearson 1934)."""
+    low = beta.ppf(0.025, hits, total - hits + 1) if hits else 0.0
+    high = beta.ppf(0.975, hits + 1, total - hits) if hits < total else 1.0
+    return float(low), float(high)
+
+
+def correlations(kind: str, tau: int, frames: int, groups: int) -> Iterator[dict[str, Any]]:
+    """The centred correlation read where the true one is 0, 0.3 and 0.6."""
+    for true, bar in BARS.items():
+        draw = np.random.default_rng([tau, frames, int(10 * true)])
+        means = []
+        for number in range(groups):
+            result = found_in(coupled(draw, frames, true, tau), kind=kind, seed=number)
+            means.append(float(result.pairs["correlation_centred"].mean()))
+        measured = float(np.mean(means))
+        passed = measured <= bar if true == 0.0 else abs(measured - true) <= bar
+        yield row(
+            f"{'independent' if true == 0.0 else 'coupled'} motions, kind {kind}, tau {tau}, "
+            f"{frames} frames",
+            "mean centred correlation",
+            measured,
+            of_mean(means),
+            nominal=true,
+            bar=f"at most {bar}" if true == 0.0 else f"within {bar}",
+            passed=passed,
+        )
+
+
+def communities(draws: int) -> Iterator[dict[str, Any]]:
+    """Communities of noise are not claimed; those of blocks that move together are."""
+    draw = np.random.default_rng(7)
+
+    def noise() -> Floats:
+        speeds = np.exp(draw.uniform(np.log(5), np.log(40), 40))
+        return np.concatenate([slow_motion(draw, 1000, 1, tau) for tau in speeds], axis=1)
+
+    def blocks() -> Floats:
+        return np.concatenate([coupled(draw, 1000, 0.5, 20, n=10) for _ in range(4)], axis=1)
+
+    makers: tuple[tuple[str, Callable[[], Floats], bool], ...] = (
+        ("noise of mixed speeds", noise, False),
+        ("four blocks with r 0.5", blocks, True),
+    )
+    for name, make, real in makers:
+        found = [found_in(make(), kind="gaussian", seed=k) for k in range(draws)]
+        claims = sum(f.community_agreement.get("leiden", 0.0) >= LEAST_AGREEMENT for f in found)
+        bar = 0.9 if real else 0.1
+        share = claims / draws
+        yield row(
+            f"communities of {name}, 40 variables, 1000 frames",
+            "share of runs that claim communities",
+            share,
+            of_share(claims, draws),
+            nominal=float(real),
+            bar=f"at {'least' if real else 'most'} {bar}",
+            passed=share >= bar if real else share <= bar,
+        )
+
+
+def drifts(draws: int) -> Iterator[dict[str, Any]]:
+    """Stationary motions are not warned of, drifting ones are."""
+    draw = np.random.default_rng(8)
+    for name, size, bar in (("stationary", 0.0, 0.05), ("moved by 2 sd halfway", 2.0, 0.8)):
+        hits = total = 0
+        for number in range(draws):
+            series = slow_motion(draw, 1000, 40, 20.0)
+            series[500:] += size / np.sqrt(3)
+            found = found_in(series, kind="gaussian", seed=number, surrogates=0)
+            hits += found.counts["variables_drifting"]
+            total += 40
+        share = hits / total
+        yield row(
+            f"{name} variables, tau 20, 1000 frames",
+            "share of variables that are warned of",
+            share,
+            of_share(hits, total),
+            nominal=float(size > 0),
+            bar=f"at {'least' if size else 'most'} {bar}",
+            passed=share >= bar if size else share <= bar,
+        )
+
+
+def p_values(draws: int) -> Iterator[dict[str, Any]]:
+    """Of independent motions, 5 % of the pairs have p <= 0.05."""
+    draw = np.random.default_rng(9)
+    shares = []
+    for number in range(draws):
+        found = found_in(slow_motion(draw, 1000, 12, 20.0), kind="gaussian", seed=number)
+        shares.append(float((found.pairs["p_value"] <= 0.05).mean()))
+    measured = float(np.mean(shares))
+    yield row(
+        "independent motions, kind gaussian, tau 20, 1000 frames",
+        "share of pairs with p <= 0.05",
+        measured,
+        of_mean(shares),
+        nominal=0.05,
+        bar="at most 0.08",
+        passed=measured <= 0.08,
+    )
+
+
+def run(quick: bool) -> list[dict[str, Any]]:
+    """All claims: scenario, nominal, measured, low, high (95 %), what, bar, passed, command.
+
+    quick : fewer draws, and nearest neighbours at 500 frames alone.
+    """
+    groups = 16 if quick else 60
+    rows: list[dict[str, Any]] = []
+    for frames in (500, 1000, 2000):
+        rows += correlations("gaussian", 20, frames, groups)
+    rows += correlations("ksg", 20, 500, 8 if quick else 40)
+    if not quick:
+        rows += correlations("ksg", 20, 1000, 24)
+        rows += correlations("ksg", 20, 2000, 8)
+        for tau in (5, 50):
+            rows += correlations("gaussian", tau, 1000, groups)
+    rows += p_values(groups)
+    rows += communities(10 if quick else 40)
+    rows += drifts(4 if quick else 20)
+    return rows
+
+
+def main() -> int:
+    rows = run("--quick" in sys.argv[1:])
+    for one in rows:
+        verdict = "ok  " if one["passed"] else "FAIL"
+        print(
+            f"{verdict} {one['measured']:.3f} [{one['low']:.3f}, {one['high']:.3f}] "
+            f"({one['bar']}; nominal {one['nominal']:g}) {one['what']}: {one['scenario']}"
+        )
+    return 0 if all(one["passed"] for one in rows) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
