@@ -192,12 +192,12 @@ def chain() -> MotionCorrelation:
 
 
 def test_network_paths_and_communities_follow_from_the_matrix(chain: MotionCorrelation) -> None:
-    strong = chain.correlation.to_numpy() >= 0.5
+    strong = chain.correlation_centred.to_numpy() >= 0.5
     assert len(chain.network) == np.triu(strong, 1).sum()
-    assert (np.diff(chain.network["correlation"]) <= 0).all()
+    assert (np.diff(chain.network["correlation_centred"]) <= 0).all()
     path = chain.paths("a", "e").iloc[0]
     steps_of_path = path["path"].split(" ")
-    values = [chain.correlation.loc[u, v] for u, v in pairwise(steps_of_path)]
+    values = [chain.correlation_centred.loc[u, v] for u, v in pairwise(steps_of_path)]
     assert path["length"] == pytest.approx(-np.log(values).sum())
     assert chain.communities()["f"] == 0
     assert (chain.communities()[list("abcde")] > 0).all()
