@@ -83,19 +83,21 @@ def test_matrices_pairs_network_and_residues_agree(tmp_path: Path) -> None:
     assert len(pairs) == 40 * 39 // 2
     assert (pairs["n_frames"] == 60).all()
     matrices = dict(np.load(out / "matrices.npz"))
-    for name in ("mi_nats", "correlation", "null_mean", "null_sd", "p_value", "dcc"):
+    centred = ["mi_centred", "correlation_centred"]
+    for name in ("mi_nats", "correlation", "null_mean", "null_sd", "p_value", "dcc", *centred):
         np.testing.assert_array_equal(matrices[name][pairs["i"], pairs["j"]], pairs[name])
         np.testing.assert_array_equal(matrices[name], matrices[name].T)
     assert matrices["labels"].tolist() == items["name"].tolist()
     assert set(matrices["domain"]) == {"", "LID"}
     edges = read(out / "network.tsv")
     columns = ["source", "target", "mi_nats", "correlation", "p_value", "q_value", "dcc"]
-    assert list(edges) == columns
+    assert list(edges) == [*columns, *centred]
+    assert edges["correlation_centred"].is_monotonic_decreasing
     assert (edges["p_value"] <= 0.05).all()
     row = {name: number for number, name in enumerate(items["name"])}
     i, j = edges["source"].map(row).to_numpy(), edges["target"].map(row).to_numpy()
     assert matrices["contact"][i, j].all()
-    for name in ("correlation", "q_value"):
+    for name in ("correlation", "q_value", *centred):
         np.testing.assert_array_equal(matrices[name][i, j], edges[name])
     touching = np.triu(matrices["contact"], 1)
     assert np.isnan(matrices["q_value"][~matrices["contact"]]).all()
@@ -105,7 +107,7 @@ def test_matrices_pairs_network_and_residues_agree(tmp_path: Path) -> None:
     residues = read(out / "residues.tsv")
     degree = np.bincount(np.concatenate([i, j]), minlength=40)
     np.testing.assert_array_equal(residues["degree"], degree)
-    means = np.nansum(np.abs(matrices["correlation"]), axis=1) / 39
+    means = np.nansum(matrices["correlation_centred"], axis=1) / 39
     np.testing.assert_allclose(residues["mean_correlation"], means)
     for column in ("sd", "correlation_time", "n_effective"):
         np.testing.assert_allclose(residues[column], items[column])
@@ -119,7 +121,7 @@ def test_matrices_pairs_network_and_residues_agree(tmp_path: Path) -> None:
     assert paths["path"].str.startswith("4AKE:MET1 ").all()
     text = (out / "g_correlation.txt").read_text().split()
     assert text[:3] == ["40", "x", "40"]
-    np.testing.assert_allclose(float(text[5]), matrices["correlation"][0, 1], rtol=1e-5)
+    np.testing.assert_allclose(float(text[5]), matrices["correlation_centred"][0, 1], rtol=1e-5)
     atoms = [line for line in (out / "structure.pdb").read_text().splitlines() if "ATOM" in line]
     alpha = [line for line in atoms if line[12:16].strip() == "CA"]
     factors = [float(line[60:66]) for line in alpha]

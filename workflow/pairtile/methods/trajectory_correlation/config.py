@@ -191,7 +191,7 @@ class TrajectoryCorrelationConfig(Analysis):
     )
     g_correlation_text: Annotated[bool, Boolean()] = Field(
         default=False,
-        description="Write the matrix of correlations also as the text that g_correlation writes.",
+        description="Write the matrix of `score` also as the text that g_correlation writes.",
     )
     chunks: Chunks = chunks_field()
     export: ExportList = export_field()
