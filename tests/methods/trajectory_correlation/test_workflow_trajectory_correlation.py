@@ -11,6 +11,9 @@ import pytest
 from pairtile.errors import ConfigError, InputError
 from pairtile.methods.trajectory_correlation import score
 from pairtile.methods.trajectory_correlation import tables as trajectory_tables
+from pairtile.methods.trajectory_correlation.report import community_grouping, headline
+from pairtile.methods.trajectory_correlation.report_text import findings
+from pairtile.report.results import read_results
 from pairtile.runtime.files import read_json
 from small_trajectories import adenylate_kinase_files
 from trajectory_analyses import adenylate_kinase, section, slow, write_runs
@@ -346,3 +349,20 @@ def test_what_would_take_too_long_is_left_out_and_said(
     residues = read(analysis.out / "residues.tsv")
     assert (residues["community_leiden"] == 0).all()
     assert (residues["degree"] == 11).all()
+
+
+def test_communities_of_noise_are_not_claimed(tmp_path: Path) -> None:
+    files = write_runs(tmp_path, slow(400, 16, 5, seed=3))
+    estimator = {"kind": "gaussian"}
+    out = Analysis(tmp_path, section(time_series=files, estimator=estimator)).all().out
+    summary = read_json(out / "summary.json")
+    agreement = summary["threshold"]["community_agreement"]["leiden"]
+    assert agreement < 0.3
+    assert any(f"index of {agreement:.2f}" in text for text in summary["warnings"])
+    np.testing.assert_allclose(read(out / "communities.tsv")["agreement"], agreement)
+    assert np.load(out / "scores.npz")["community_agreement_leiden"] == agreement
+    found = read_results(out)
+    page = findings(found)
+    assert any("No communities are claimed" in text for text in page)
+    assert "communit" not in headline(found)
+    assert community_grouping(found, pd.Index([])) is None
