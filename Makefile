@@ -9,6 +9,7 @@
 # make test-faults  kills, full disks, lack of memory, by the hundred (an hour; full disks need root)
 # make test-fuzz  tens of thousands of damaged input files and configurations
 # make bench      benchmarks into benchmarks/results/
+# make validity   simulate every claim of error control; docs/validity.md
 # make quality    AUPR on public data sets (needs them beside the checkout); known networks
 # make docs       regenerate schema and config/README.md, build the documentation into site/
 # make rule-graphs  draw the rules of each method into docs/images/
@@ -18,7 +19,7 @@ BIN := $(VENV)/bin
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 
 .DELETE_ON_ERROR:
-.PHONY: demo setup test lint types unit workflow-lint test-slurm test-storage test-faults test-fuzz lock audit gpu-test bench quality docs rule-graphs clean
+.PHONY: demo setup test lint types unit workflow-lint test-slurm test-storage test-faults test-fuzz lock audit gpu-test bench validity quality docs rule-graphs clean
 
 demo: setup
 	$(BIN)/snakemake --cores $(CORES)
@@ -104,6 +105,9 @@ test-fuzz: $(VENV)/.stamp-test
 
 bench:
 	$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) -m benchmarks
+
+validity: $(VENV)/.stamp-test
+	PYTHONPATH=workflow $(BIN)/python -m benchmarks.validity
 
 quality: $(VENV)/.stamp
 	$(BIN)/python -m benchmarks.bench_quality

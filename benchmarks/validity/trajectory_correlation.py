@@ -1,6 +1,6 @@
 """Whether the statistics of ``trajectory_correlation`` hold on motions whose truth is known.
 
-    PYTHONPATH=workflow python -m benchmarks.validity.trajectory_correlation [--quick]
+    PYTHONPATH=workflow python -m benchmarks.validity trajectory_correlation [--quick]
 
 Motions are Ornstein-Uhlenbeck processes in three dimensions, as slow as atoms in a simulation are
 beside its length. ``run`` gives one row for each claim.
@@ -8,7 +8,6 @@ beside its length. ``run`` gives one row for each claim.
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -17,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pairtile import trajectory_correlation
 from scipy.signal import lfilter
-from scipy.stats import beta
+
+from benchmarks.validity.claims import claim, of_mean, of_share
 
 Floats = NDArray[np.float64]
 
-COMMAND = "python -m benchmarks.validity.trajectory_correlation"
+COMMAND = "python -m benchmarks.validity trajectory_correlation"
 GROUP = 6
 """Motions of one group, all pairs of which have the same true correlation."""
 
@@ -50,35 +50,9 @@ def found_in(series: Floats, **settings: Any) -> Any:
         return trajectory_correlation(series, backend="cpu", **settings)
 
 
-def row(
-    scenario: str, what: str, measured: float, interval: tuple[float, float], **judged: Any
-) -> dict[str, Any]:
-    """One claim; ``judged``: nominal, bar, passed."""
-    low, high = interval
-    return {
-        "scenario": scenario,
-        "nominal": judged["nominal"],
-        "measured": measured,
-        "low": low,
-        "high": high,
-        "what": what,
-        "bar": judged["bar"],
-        "passed": bool(judged["passed"]),
-        "command": COMMAND,
-    }
-
-
-def of_mean(values: list[float]) -> tuple[float, float]:
-    """95 % of the mean, from independent draws."""
-    error = 1.96 * float(np.std(values, ddof=1)) / np.sqrt(len(values))
-    return float(np.mean(values)) - error, float(np.mean(values)) + error
-
-
-def of_share(hits: int, total: int) -> tuple[float, float]:
-    """95 % of a share (Clopper and Pearson 1934)."""
-    low = beta.ppf(0.025, hits, total - hits + 1) if hits else 0.0
-    high = beta.ppf(0.975, hits + 1, total - hits) if hits < total else 1.0
-    return float(low), float(high)
+def row(*parts: Any, **stated: Any) -> dict[str, Any]:
+    """A claim by this file's command."""
+    return claim(*parts, command=COMMAND, **stated)
 
 
 def correlations(kind: str, tau: int, frames: int, groups: int) -> Iterator[dict[str, Any]]:
@@ -195,18 +169,3 @@ def run(quick: bool) -> list[dict[str, Any]]:
     rows += communities(10 if quick else 40)
     rows += drifts(4 if quick else 20)
     return rows
-
-
-def main() -> int:
-    rows = run("--quick" in sys.argv[1:])
-    for one in rows:
-        verdict = "ok  " if one["passed"] else "FAIL"
-        print(
-            f"{verdict} {one['measured']:.3f} [{one['low']:.3f}, {one['high']:.3f}] "
-            f"({one['bar']}; nominal {one['nominal']:g}) {one['what']}: {one['scenario']}"
-        )
-    return 0 if all(one["passed"] for one in rows) else 1
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

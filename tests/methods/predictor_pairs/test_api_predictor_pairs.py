@@ -273,7 +273,10 @@ NAMED = pd.DataFrame(LEVELS, index=list("abcdef"), columns=[f"s{k}" for k in ran
         ),
         ({"expression": simulated()}, "expression: found levels of a simulation; expected levels="),
         ({"levels": LEVELS, "penalty": "noobs"}, "^penalty: found 'noobs'.*did you mean no_obs"),
-        ({"levels": LEVELS, "null": "shift"}, "^null: found 'shift'; expected permutation or"),
+        (
+            {"levels": LEVELS, "null": "shift"},
+            "^null: found 'shift'; expected auto, permutation or",
+        ),
         ({"levels": LEVELS, "include_self": 3}, "^include_self: found 3"),
         ({"levels": LEVELS, "cardinality": 4}, "^cardinality: found 4; expected an integer"),
         ({"levels": LEVELS, "quantize": {"bins": 2}}, "^quantize.bins: found an unknown key"),

@@ -162,9 +162,9 @@ def _null_warnings(
         return []
     return [
         f"{drifting:.0%} of the targets drift along their series (5 % would by chance). Shifts "
-        "keep ups and downs, not drifts: genes that only drift in the same time predict each other, with "
-        "p- and q-values far too small. preprocess.regress_out with a column of times removes "
-        "straight drifts before levels are made."
+        "keep ups and downs, not drifts: genes that only drift at the same time predict each "
+        "other, with p- and q-values far too small. preprocess.regress_out with a column of times "
+        "removes straight drifts before levels are made."
     ]
 
 

@@ -1,0 +1,67 @@
+"""Simulate every claim of error control and write what came out.
+
+    PYTHONPATH=workflow python -m benchmarks.validity [METHOD ...] [--quick]
+
+Writes ``benchmarks/results/validity.json`` and the table in ``docs/validity.md``; with ``--quick``,
+fewer draws, prints only. Exits with 1 where a claim does not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "benchmarks/results/validity.json"
+PAGE = ROOT / "docs/validity.md"
+METHODS = sorted(
+    path.stem for path in Path(__file__).parent.glob("*_*.py") if not path.stem.startswith("_")
+)
+BEGIN, END = "<!-- table: make validity -->", "<!-- end of table -->"
+
+
+def table(claims: dict[str, list[dict[str, Any]]]) -> str:
+    """The claims of each method as Markdown."""
+    lines = []
+    for method, rows in sorted(claims.items()):
+        lines += [f"### {method}", "", f"`{rows[0]['command']}`", ""]
+        lines += ["| scenario | what | nominal | measured (95 %) | bar | holds |"]
+        lines += ["| --- | --- | --- | --- | --- | --- |"]
+        for row in rows:
+            measured = f"{row['measured']:.3g} ({row['low']:.3g} to {row['high']:.3g})"
+            holds = "yes" if row["passed"] else "**no**"
+            cells = (row["scenario"], row["what"], f"{row['nominal']:g}", measured, row["bar"])
+            lines.append(f"| {' | '.join((*cells, holds))} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.validity")
+    parser.add_argument("methods", nargs="*", metavar="METHOD", help=", ".join(METHODS))
+    parser.add_argument("--quick", action="store_true", help="fewer draws, nothing is written")
+    given = parser.parse_args()
+    unknown = set(given.methods) - set(METHODS)
+    if unknown:
+        parser.error(f"found {', '.join(sorted(unknown))}; expected some of {', '.join(METHODS)}")
+    claims = {}
+    for method in given.methods or METHODS:
+        claims[method] = import_module(f"benchmarks.validity.{method}").run(given.quick)
+        print(table({method: claims[method]}), flush=True)
+    if not given.quick:
+        stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+        RESULTS.write_text(json.dumps(stored | claims, indent=1) + "\n")
+        head, _, rest = PAGE.read_text().partition(BEGIN)
+        text = f"{BEGIN}\n\n{table(stored | claims)}\n{END}{rest.partition(END)[2]}"
+        PAGE.write_text(head + text)
+    failed = sum(not row["passed"] for rows in claims.values() for row in rows)
+    print(f"{failed} of {sum(map(len, claims.values()))} claims do not hold.")
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,40 @@
+"""One claim of validity: what was simulated, what should come out, what did."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.stats import beta
+
+
+def claim(
+    scenario: str, what: str, measured: float, interval: tuple[float, float], **stated: Any
+) -> dict[str, Any]:
+    """A row of the table. ``stated``: nominal (what should come out), bar (what is allowed, in
+    words), passed, command."""
+    low, high = interval
+    return {
+        "scenario": scenario,
+        "what": what,
+        "nominal": stated["nominal"],
+        "measured": measured,
+        "low": low,
+        "high": high,
+        "bar": stated["bar"],
+        "passed": bool(stated["passed"]),
+        "command": stated["command"],
+    }
+
+
+def of_mean(values: list[float]) -> tuple[float, float]:
+    """95 % of the mean, from independent draws."""
+    error = 1.96 * float(np.std(values, ddof=1)) / np.sqrt(len(values))
+    return float(np.mean(values)) - error, float(np.mean(values)) + error
+
+
+def of_share(hits: int, total: int) -> tuple[float, float]:
+    """95 % of a share (Clopper and Pearson 1934)."""
+    low = beta.ppf(0.025, hits, total - hits + 1) if hits else 0.0
+    high = beta.ppf(0.975, hits + 1, total - hits) if hits < total else 1.0
+    return float(low), float(high)

@@ -1,0 +1,185 @@
+"""Whether p-values and networks of ``mutual_information`` hold on samples that people have.
+
+    PYTHONPATH=workflow python -m benchmarks.validity mutual_information [--quick]
+
+Genes are unrelated unless said otherwise: what passes is false.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pairtile import infer_network, mutual_information, permutation_null
+from pairtile.config.samples import SamplesConfig
+from pairtile.io.expression import Expression
+from pairtile.preprocess.samples import arrange_samples
+from scipy.signal import lfilter
+
+from benchmarks.validity.claims import claim, of_mean
+from benchmarks.validity.consensus import consensus
+
+Floats = NDArray[np.float64]
+Simulated = tuple[Floats, dict[str, Any]]
+"""A table, and what the call states of its samples."""
+
+COMMAND = "python -m benchmarks.validity mutual_information"
+GENES = 150
+LEVEL, BAR = 0.05, 0.07
+
+
+def autoregressive(draw: np.random.Generator, samples: int, phi: Any) -> Floats:
+    """Independent AR(1) genes of variance 1; ``phi`` one for all or one for each."""
+    noise = draw.standard_normal((GENES, samples + 200))
+    each = np.broadcast_to(phi, (GENES,))
+    rows = [lfilter([np.sqrt(1 - k * k)], [1, -k], row) for k, row in zip(each, noise, strict=True)]
+    return np.array(rows)[:, 200:]
+
+
+def two_batches(draw: np.random.Generator, distance: float) -> Simulated:
+    """Batches of 60 and 40 samples in random order; every gene shifted up or down."""
+    batch = draw.permutation(np.repeat([0, 1], [60, 40]))
+    shift = distance * draw.choice([-1, 1], size=(GENES, 1))
+    return draw.standard_normal((GENES, 100)) + shift * batch, {"batch": batch}
+
+
+def short_courses(draw: np.random.Generator) -> Simulated:
+    """20 subjects at 5 times each."""
+    parts = [autoregressive(draw, 5, 0.9) for _ in range(20)]
+    return np.concatenate(parts, axis=1), {"series": np.repeat(np.arange(20), 5)}
+
+
+def triplicates(draw: np.random.Generator) -> Simulated:
+    """33 specimens measured three times, 80 % of the variance between specimens; averaged as
+    ``samples.replicate`` does."""
+    specimens = np.repeat(draw.standard_normal((GENES, 33)), 3, axis=1)
+    values = np.sqrt(0.8) * specimens + np.sqrt(0.2) * draw.standard_normal((GENES, 99))
+    names = [f"s{k}" for k in range(99)]
+    table = pd.DataFrame({"sample": names, "specimen": np.repeat(np.arange(33), 3)})
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "samples.tsv")
+        table.to_csv(path, sep="\t", index=False)
+        config = SamplesConfig(annotations=str(path), replicate="specimen")
+        genes = [f"g{k}" for k in range(GENES)]
+        averaged, _ = arrange_samples(Expression(values, genes, names), config)
+    return averaged.values, {}
+
+
+def mixed(draw: np.random.Generator) -> Simulated:
+    """Fast and slow genes side by side."""
+    return autoregressive(draw, 100, draw.uniform(0.0, 0.95, GENES)), {}
+
+
+TABLES: dict[str, Callable[[np.random.Generator], Simulated]] = {
+    "independent samples": lambda draw: (draw.standard_normal((GENES, 100)), {}),
+    "lognormal values": lambda draw: (draw.lognormal(size=(GENES, 60)), {}),
+    "AR(1), phi 0.8, 100 samples": lambda draw: (autoregressive(draw, 100, 0.8), {}),
+    "AR(1), phi 0.9, 100 samples": lambda draw: (autoregressive(draw, 100, 0.9), {}),
+    "AR(1), phi 0.9, 300 samples": lambda draw: (autoregressive(draw, 300, 0.9), {}),
+    "AR(1), phi 0 to 0.95, 100 samples": mixed,
+    "20 courses of 5 times, phi 0.9, `series`": short_courses,
+    "two batches 1 SD apart, `batch`": lambda draw: two_batches(draw, 1.0),
+    "two batches 2 SD apart, `batch`": lambda draw: two_batches(draw, 2.0),
+    "triplicates (ICC 0.8), `replicate`": triplicates,
+}
+
+
+def p_values(values: Floats, **stated: Any) -> Floats:
+    """Of all pairs, as the default null gives them: (genes, genes)."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        null = permutation_null(values, permutations=200_000, backend="cpu", **stated)
+        return np.asarray(null.p_value(mutual_information(values, backend="cpu")))
+
+
+def false_positives(n_tables: int) -> list[dict[str, Any]]:
+    """Share of unrelated pairs with p <= 0.05, mean of tables."""
+    rows = []
+    for scenario, simulate in TABLES.items():
+        shares = []
+        for seed in range(n_tables):
+            values, stated = simulate(np.random.default_rng([seed, 1]))
+            p = p_values(values, **stated)[np.triu_indices(GENES, 1)]
+            shares.append(float(np.nanmean(p <= LEVEL)))
+        rows.append(
+            claim(
+                scenario,
+                "pairs with p ≤ 0.05",
+                float(np.mean(shares)),
+                of_mean(shares),
+                nominal=LEVEL,
+                bar=f"at most {BAR}",
+                passed=np.mean(shares) <= BAR,
+                command=COMMAND,
+            )
+        )
+    return rows
+
+
+def shared_samples(n_tables: int) -> list[dict[str, Any]]:
+    """Half of the genes observed in half of the samples: the ratio to nominal in each class."""
+    half = np.arange(GENES) % 2
+    found: dict[str, list[float]] = {"both complete": [], "one complete": [], "none complete": []}
+    for seed in range(n_tables):
+        draw = np.random.default_rng([seed, 2])
+        values = draw.standard_normal((GENES, 100))
+        values[(draw.random(values.shape) < 0.5) & (half[:, None] == 1)] = np.nan
+        i, j = np.triu_indices(GENES, 1)
+        p = p_values(values)[i, j]
+        for number, scenario in enumerate(found):
+            here = p[(half[i] + half[j] == number) & ~np.isnan(p)]
+            found[scenario].append(float(np.mean(here <= LEVEL)) / LEVEL)
+    return [
+        claim(
+            f"genes observed in 100 or about 50 samples, {scenario}",
+            "ratio of p ≤ 0.05 to nominal",
+            float(np.mean(ratios)),
+            of_mean(ratios),
+            nominal=1.0,
+            bar="0.8 to 1.25",
+            passed=0.8 <= np.mean(ratios) <= 1.25,
+            command=COMMAND,
+        )
+        for scenario, ratios in found.items()
+    ]
+
+
+def discoveries(n_tables: int) -> list[dict[str, Any]]:
+    """What ``keep: {fdr: 0.05}`` finds among unrelated genes."""
+    rows = []
+    for scenario in ("AR(1), phi 0.8, 100 samples", "AR(1), phi 0.9, 100 samples"):
+        shares = []
+        for seed in range(n_tables):
+            values, stated = TABLES[scenario](np.random.default_rng([seed, 3]))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                edges = infer_network(
+                    values, keep={"fdr": 0.05}, score="mi", backend="cpu", **stated
+                )
+            shares.append(len(edges) / (GENES * (GENES - 1) / 2))
+        rows.append(
+            claim(
+                scenario,
+                "pairs that are edges at fdr 0.05",
+                float(np.mean(shares)),
+                of_mean(shares),
+                nominal=0.0,
+                bar="at most 0.01",
+                passed=np.mean(shares) <= 0.01,
+                command=COMMAND,
+            )
+        )
+    return rows
+
+
+def run(quick: bool) -> list[dict[str, Any]]:
+    """All claims; ``quick`` from fewer tables."""
+    n_tables = 3 if quick else 12
+    rows = false_positives(n_tables) + shared_samples(n_tables) + discoveries(n_tables)
+    return rows + consensus(quick)
