@@ -54,6 +54,7 @@ DEFAULTS: dict[str, Any] = {
     "threshold": {
         "method": "rmt",
         "score": None,
+        "fdr": None,
         "start": 0.99,
         "step": 0.001,
         "stop": None,
@@ -194,6 +195,7 @@ def test_example_shows_every_key() -> None:
     [
         ("rmt", {"start": 0.99, "step": 0.001, "rule": "symmetric", "min_eigenvalues": 50}),
         ("power_law", {"start": 0.99, "step": 0.01, "fit": 0.8, "min_genes": 50}),
+        ("fdr", {"fdr": 0.05}),
         ("none", {}),
     ],
 )
@@ -326,8 +328,8 @@ BAD_KEYS: list[tuple[dict[str, Any], str]] = [
     ({"estimator": {"outliers_before": "yes"}}, "outliers_before: found 'yes'; expected true or f"),
     ({"estimator": {"restarts": 0}}, "restarts: found 0; expected an integer between 1 and 100"),
     ({"estimator": {"bins": 10}}, "estimator.bins: found an unknown key; expected clustering, cor"),
-    ({"threshold": "rmt"}, "threshold: found 'rmt'; expected a mapping with keys method, score, s"),
-    ({"threshold": {"method": "RMT"}}, "found 'RMT'; expected rmt, power_law, score or none (did"),
+    ({"threshold": "rmt"}, "threshold: found 'rmt'; expected a mapping with keys method, score, f"),
+    ({"threshold": {"method": "RMT"}}, "found 'RMT'; expected rmt, fdr, power_law, score or none"),
     (
         {"threshold": {"method": "score"}},
         "threshold.score: found nothing (null) (the default); expected a number of at least 0",

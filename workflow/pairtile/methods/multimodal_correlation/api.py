@@ -306,9 +306,10 @@ class ModeCorrelation:
 
         Parameters
         ----------
-        threshold : {"rmt", "power_law", "none"}, float or mapping
-            Least size of an edge's correlation: sought by random matrix theory or the power law,
-            none, or given; or a mapping with the keys of the configuration's ``threshold``.
+        threshold : {"rmt", "fdr", "power_law", "none"}, float or mapping
+            Least size of an edge's correlation: sought by random matrix theory, a false discovery
+            rate of 0.05 or the power law, none, or given; or a mapping with the keys of the
+            configuration's ``threshold``.
         power : mapping or bool
             ``{"alpha": 0.001, "power": 0.8}``: leave out modes with too few samples for their
             correlation. True: with these values. False: do not.
@@ -358,7 +359,13 @@ class ModeCorrelation:
                 annotations, self.state["samples"].tolist(), config.conditions
             )
         made = network_of_modes(
-            config, self.state, self.merged, self.computed_on, found, self.labels
+            config.model_copy(update={"annotations": None}),
+            self.state,
+            self.merged,
+            self.computed_on,
+            found,
+            self.labels,
+            self.settings["seed"],
         )
         for warning in made.warnings:
             warnings.warn(warning, stacklevel=2)
@@ -430,10 +437,13 @@ def network_of_modes(
     device: Device,
     annotations: Annotations | None,
     labels: pd.Index[Any],
+    seed: int,
 ) -> ModeNetwork:
-    """The network of stored modes, by the rules of ``config``; genes as ``labels`` names them."""
-    config = config.model_copy(update={"annotations": None})
-    made = multimodal_network(config, state, merged, device, annotations)
+    """The network of stored modes, by the rules of ``config``; genes as ``labels`` names them.
+
+    ``annotations`` are taken from the argument, and not read again.
+    """
+    made = multimodal_network(config, state, merged, device, annotations, seed)
     numbered = made.edges.rename(columns={"source": "i", "target": "j"})
     edges = named_ends(made.edges, labels)
     tests, tested = ConditionTests([], {}), edges[["source", "target", "cluster"]]

@@ -156,10 +156,11 @@ class MixtureEstimatorConfig(ConfigModel):
         return high
 
 
-ThresholdMethod = Literal["rmt", "power_law", "score", "none"]
+ThresholdMethod = Literal["rmt", "fdr", "power_law", "score", "none"]
 
 METHOD_KEYS: dict[str, dict[str, Any]] = {
     "rmt": {"start": 0.99, "step": 0.001, "stop": None, "rule": "auto", "min_eigenvalues": 50},
+    "fdr": {"fdr": 0.05},
     "power_law": {"start": 0.99, "step": 0.01, "stop": None, "fit": 0.8, "min_genes": 50},
     "score": {"score": None},
     "none": {},
@@ -176,15 +177,24 @@ class ThresholdConfig(ConfigModel):
         description=(
             "`rmt`: random matrix theory; the threshold goes down until the spacings of the "
             "matrix' eigenvalues look like those of a random matrix, and stays above (Luo et al. "
-            "2007). Needs some hundred genes. `power_law`: the lowest threshold at which the "
-            "numbers of neighbours follow a power law (Zhang and Horvath 2005). `score`: the "
-            "number under `score`. `none`: every mode that `estimator` kept. Where the walk finds "
-            "none, the network is empty, and a warning says why and what to do."
+            "2007). Needs a thousand genes or more. `fdr`: modes whose false discovery rate is at "
+            "most `fdr`, by the modes of permuted genes; for any number of genes. `power_law`: the "
+            "lowest threshold at which the numbers of neighbours follow a power law (Zhang and "
+            "Horvath 2005). `score`: the number under `score`. `none`: every mode that `estimator` "
+            "kept. Where nothing is found, the network is empty, and a warning says why and what "
+            "to do."
         ),
     )
     score: Annotated[float | None, Number(low=0, high=1, optional=True)] = Field(
         default=None,
         description="Of `method: score`: keep modes whose correlation has at least this size.",
+    )
+    fdr: Annotated[float | None, Number(above=0, below=1, optional=True)] = Field(
+        default=None,
+        description=(
+            "Of `method: fdr`: largest `q_value` of an edge, the share of edges that are expected "
+            "to be false; null: 0.05."
+        ),
     )
     start: Annotated[float | None, Number(above=0, high=1, optional=True)] = Field(
         default=None,
@@ -231,7 +241,7 @@ class ThresholdConfig(ConfigModel):
     )
 
     @field_validator(
-        "score", "start", "step", "stop", "rule", "min_eigenvalues", "fit", "min_genes"
+        "score", "fdr", "start", "step", "stop", "rule", "min_eigenvalues", "fit", "min_genes"
     )
     @classmethod
     def _fits_method(cls, value: Any, info: ValidationInfo) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -35,6 +35,7 @@ from pairtile.methods.multimodal_correlation.config import (
     MultimodalCorrelationConfig,
 )
 from pairtile.methods.multimodal_correlation.modes import ModeSamples, packed_masks
+from pairtile.methods.multimodal_correlation.null import draws_needed, mode_null
 from pairtile.methods.multimodal_correlation.thresholds import (
     RankedPairs,
     Threshold,
@@ -57,11 +58,13 @@ def multimodal_network(
     merged: Merged,
     device: Device,
     annotations: Annotations | None = None,
+    seed: int = 0,
 ) -> Network:
     """Choose modes by the configured threshold and power, and test those that are left.
 
     Where no threshold is found the network is empty, and a warning says why and what to do.
-    ``annotations``: read beforehand; None: those that the configuration names.
+    ``annotations``: read beforehand; None: those that the configuration names. ``seed``: of the
+    permutations of ``threshold: {method: fdr}``.
 
     Raises
     ------
@@ -69,8 +72,13 @@ def multimodal_network(
         If the annotations do not fit the samples.
     """
     genes = int(state["values"].shape[0])
-    found = _threshold(config, merged, genes, device)
-    modes, counts = _strong_modes(config, merged, found)
+    rates = None
+    if config.threshold.method == "fdr":
+        rates = _false_discoveries(config, state, merged, device, seed)
+        found = rates.threshold
+    else:
+        found = _threshold(config, merged, genes, device)
+    modes, counts = _strong_modes(config, merged, found, rates)
     message = _sentence(found.message)
     notes, warnings = [message[0].upper() + message[1:]], []
     if found.threshold is None:
@@ -89,7 +97,8 @@ def multimodal_network(
         conditions = [] if annotations is None else annotations.conditions
         labelled = [each for each in conditions if each.kind == "categorical"]
         columns |= mode_bias(samples, labelled).columns()
-    first = [*KEYS, *_REPORTED, *(["power"] if config.power else [])]
+    tested = ["q_value"] if rates else []
+    first = [*KEYS, *_REPORTED, *tested, *(["power"] if config.power else [])]
     edges = pd.concat(
         [modes[first], pd.DataFrame(columns, index=modes.index), modes[list(_ALSO)]], axis=1
     ).rename(columns={"i": "source", "j": "target"})
@@ -252,16 +261,58 @@ def _threshold(
     return scale_free_threshold(pairs, **settings)
 
 
+class _FalseDiscoveries(NamedTuple):
+    """p- and q-values of all stored modes, in order; the weakest edge; counts of the null."""
+
+    p_value: NDArray[np.float64]
+    q_value: NDArray[np.float64]
+    threshold: Threshold
+    counts: dict[str, int]
+
+
+def _false_discoveries(
+    config: MultimodalCorrelationConfig, state: State, merged: Merged, device: Device, seed: int
+) -> _FalseDiscoveries:
+    rate = config.threshold.fdr
+    assert rate is not None
+    genes, n_pairs = int(state["values"].shape[0]), int(merged.sums["count_pairs"][0])
+    null = mode_null(config, state, device, seed, draws_needed(genes, rate))
+    table = pa.concat_tables(list(merged.batches(["n_samples", "correlation"])))
+    r, n = table["correlation"].to_numpy(), table["n_samples"].to_numpy()
+    p = null.p_value(r, n)
+    q = null.q_value(p, n_pairs)
+    edges = np.abs(r[q <= rate])
+    weakest = float(edges.min()) if edges.size else None
+    searched = f"{null.modes:,} modes of {null.pairs:,} pairs of permuted genes"
+    if weakest is None:
+        least = f"the least q_value is {q.min():.3g}" if q.size else "no mode was stored"
+        message = f"no mode has a false discovery rate of {rate:g} or less, by {searched}: {least}"
+    else:
+        message = (
+            f"{edges.size:,} modes have a false discovery rate of {rate:g} or less, by {searched}; "
+            f"the weakest has |r| = {weakest:.4g}"
+        )
+    counts = {"null_pairs": null.pairs, "null_modes": null.modes}
+    return _FalseDiscoveries(p, q, Threshold(weakest, pd.DataFrame(), message), counts)
+
+
 def _sentence(message: str) -> str:
     return message if message.endswith(".") else f"{message}."
 
 
 def _strong_modes(
-    config: MultimodalCorrelationConfig, merged: Merged, found: Threshold
+    config: MultimodalCorrelationConfig,
+    merged: Merged,
+    found: Threshold,
+    rates: _FalseDiscoveries | None,
 ) -> tuple[pd.DataFrame, dict[str, int]]:
     """Modes above the threshold with enough power, with their masks, by falling correlation; and
     all counts of modes."""
-    modes = _modes_above(merged, np.float32(np.inf if found.threshold is None else found.threshold))
+    if rates is None:
+        limit = np.float32(np.inf if found.threshold is None else found.threshold)
+        modes = _modes_above(merged, limit)
+    else:
+        modes = _modes_within(merged, rates, float(config.threshold.fdr or 0.0))
     above = len(modes)
     if config.power:
         reached, strong = power_filter(
@@ -276,6 +327,7 @@ def _strong_modes(
     counts = mode_counts(merged.sums) | {
         "modes_above_threshold": above,
         "modes_without_power": above - len(modes),
+        **(rates.counts if rates else {}),
     }
     return modes.iloc[order].reset_index(drop=True), counts
 
@@ -286,6 +338,18 @@ def _modes_above(merged: Merged, limit: np.float32) -> pd.DataFrame:
     for batch in merged.batches(columns):
         strong = np.abs(batch["correlation"].to_numpy()) >= limit
         parts.append(batch.filter(pa.array(strong)).to_pandas())
+    return pd.concat(parts, ignore_index=True)
+
+
+def _modes_within(merged: Merged, rates: _FalseDiscoveries, limit: float) -> pd.DataFrame:
+    """The modes with a q-value up to ``limit``, with these p- and q-values."""
+    parts, begin = [], 0
+    for batch in merged.batches([*KEYS, *_REPORTED, *_ALSO, *MASKS]):
+        rows = slice(begin, begin := begin + batch.num_rows)
+        chosen = rates.q_value[rows] <= limit
+        part = batch.filter(pa.array(chosen)).to_pandas()
+        p, q = rates.p_value[rows][chosen], rates.q_value[rows][chosen]
+        parts.append(part.assign(p_value=p, q_value=q))
     return pd.concat(parts, ignore_index=True)
 
 

@@ -87,6 +87,7 @@ def key_numbers(results: Results) -> list[tuple[str, str, str]]:
     if found.threshold:
         how = {
             "rmt": "by random matrix theory",
+            "fdr": "of the weakest edge",
             "power_law": "by the power law",
             "score": "as configured",
         }
@@ -594,6 +595,11 @@ def _threshold_part(results: Results) -> Part:
         return f"Every mode with |r| ≥ {least:g} made an edge.", []
     if method == "score" and value is not None:
         return f"Modes with |r| ≥ {as_set(value)} made the edges.", []
+    if method == "fdr":
+        return (
+            f"Edges are modes with a false discovery rate of {settings.get('fdr'):g} or less: the "
+            "modes as strong that pairs of permuted genes have, over those found."
+        ), []
     if method == "rmt":
         how = "random matrix theory (Luo et al. 2007"
         how += ", with KINC's choice of genes)" if settings.get("rule") == "kinc" else ")"

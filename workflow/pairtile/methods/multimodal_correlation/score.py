@@ -42,6 +42,7 @@ from pairtile.methods.multimodal_correlation.network import (
     strongest_modes,
 )
 from pairtile.methods.multimodal_correlation.plain_correlation import PlainCorrelation
+from pairtile.methods.multimodal_correlation.scorer import pair_scorer
 from pairtile.methods.multimodal_correlation.tables import write_tables
 from pairtile.preprocess.expression import Prepared, prepare_expression
 from pairtile.preprocess.samples import read_arranged
@@ -185,11 +186,8 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
     def engine(self) -> PairMixtures | PlainCorrelation:
         """What finds the modes of the pairs of a tile."""
         # The seed is part of the chunks' fingerprint; draws are keyed on it and on both genes.
-        values = np.asarray(self.state["values"])
-        if self.config.estimator.clustering == "none":
-            return PlainCorrelation(values, self.config, self.device)
-        keys = np.asarray(self.state["keys"])
-        return PairMixtures(values, keys, self.config, self.device, self.seed)
+        values, keys = np.asarray(self.state["values"]), np.asarray(self.state["keys"])
+        return pair_scorer(self.config, values, keys, self.device, self.seed)
 
     def compute_tile(
         self, tile: Tile, selection: Selection, scan: State | None, cut: float
@@ -209,7 +207,7 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
     # --- network --------------------------------------------------------------------------------
 
     def network(self, merged: Merged) -> Network:
-        return multimodal_network(self.config, self.state, merged, self.device)
+        return multimodal_network(self.config, self.state, merged, self.device, seed=self.seed)
 
     def ranking(self, merged: Merged) -> Ranking:
         edges = strongest_modes(merged.batches(["i", "j", "correlation"]))

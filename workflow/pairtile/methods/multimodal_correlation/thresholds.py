@@ -333,7 +333,7 @@ class _RandomMatrixSearch:
 
 
 _MEMORY = "Take a device with more memory (backend: cpu, where the GPU's is short), or "
-_OTHER = "take threshold: {method: power_law} or {method: score, score: x}"
+_OTHER = "take threshold: {method: fdr}, {method: power_law} or {method: score, score: x}"
 
 
 # --- power law ---
