@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
+from pairtile.methods.multimodal_correlation.coexpression import DifferentialCoexpression
 from pairtile.methods.multimodal_correlation.conditions import (
     ConditionTest,
     ConditionTests,
@@ -21,8 +24,19 @@ def made_up(
     n = np.full(len(q), 40, dtype=np.int32)
     explained = None if r_squared is None else np.array(r_squared)
     p = np.array(q) / 10.0
+    # Expression says nothing here; co-expression does. Correlations go with the modes' signs.
+    r = 0.9 * np.sign(MODES["correlation"].to_numpy())
     return ConditionTest(
-        f"{condition}_{label}", condition, label, kind, n, p, np.array(q), explained
+        f"{condition}_{label}",
+        condition,
+        label,
+        kind,
+        n,
+        np.ones(len(q)),
+        np.ones(len(q)),
+        explained,
+        coexpression=DifferentialCoexpression(r, 0.1 * r, p),
+        coexpression_q_value=np.array(q),
     )
 
 
@@ -53,24 +67,24 @@ def test_modes_within_the_limits_make_the_network_of_a_label() -> None:
         "r_squared", "direction", "unique", "mode",
     ]  # fmt: skip
     of = {key: part["mode"].tolist() for key, part in edges.groupby(["condition", "label"])}
-    # A mode at the limit belongs to it; NaN never does; a weak trend is left out.
-    assert of == {("T", "heat"): [0, 2], ("T", "cold"): [1, 3], ("Dose", ""): [0, 2]}
+    # A mode at the limit belongs to it; NaN never does.
+    assert of == {("T", "heat"): [0, 2], ("T", "cold"): [1, 3], ("Dose", ""): [0, 1, 2]}
     assert edges["direction"].tolist()[:4] == ["positive", "positive", "negative", "negative"]
     assert edges["q_value"].tolist()[:2] == [0.001, 0.0]
-    assert edges["r_squared"].isna().tolist() == [True] * 4 + [False] * 2
+    assert edges["r_squared"].isna().tolist() == [True] * 4 + [False] * 3
 
 
 def test_a_pair_of_genes_in_two_networks_of_a_condition_is_unique_to_none() -> None:
     edges, counts = networks()
     # Genes a and b: one mode is enriched for heat, the other for cold. Dose is another condition.
-    assert edges["unique"].tolist() == [False, True, False, True, True, True]
+    assert edges["unique"].tolist() == [False, True, False, True, True, True, True]
     table = counts.set_index(["condition", "label"])
     assert table.loc[("T", "heat")].to_dict() == {
         "modes": 2, "positive": 2, "negative": 0, "gene_pairs": 2, "unique_gene_pairs": 1,
         "genes": 3,
     }  # fmt: skip
     assert table.loc[("T", "none")].tolist() == [0, 0, 0, 0, 0, 0]
-    assert table.loc[("Dose", ""), "unique_gene_pairs"] == 2
+    assert table.loc[("Dose", ""), "unique_gene_pairs"] == 2  # two modes of one
 
 
 def test_two_modes_of_a_pair_in_one_network_are_one_pair_of_genes() -> None:
@@ -84,14 +98,27 @@ def test_two_modes_of_a_pair_in_one_network_are_one_pair_of_genes() -> None:
     ("limits", "n_edges"),
     [
         ({"q_value": 0.0}, 1),
-        ({"q_value": 1.0}, 14),
-        ({"r_squared": 0.0}, 7),
+        ({"q_value": 1.0}, 15),
         ({"q_value": -1.0}, 0),
     ],
 )
 def test_limits_choose(limits: dict[str, float], n_edges: int) -> None:
     edges, counts = networks(**limits)
     assert len(edges) == n_edges == counts["modes"].sum()
+
+
+def test_a_mode_belongs_to_the_label_that_takes_its_correlation_further() -> None:
+    heat = made_up("heat", [0.0] * 5)
+    towards = heat.coexpression.r_others  # weaker, in the modes' directions
+    cold = dataclasses.replace(
+        made_up("cold", [0.0] * 5),
+        coexpression=DifferentialCoexpression(
+            towards, heat.coexpression.r_label, heat.coexpression.p_value
+        ),
+    )
+    edges = condition_networks(MODES, ConditionTests([heat, cold], {})).edges
+    assert edges["label"].tolist() == ["heat"] * 5
+    assert edges["unique"].all()
 
 
 def test_without_tests_the_network_is_empty_and_has_its_columns() -> None:

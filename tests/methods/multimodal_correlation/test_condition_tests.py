@@ -247,11 +247,17 @@ def test_columns_and_table_name_what_they_hold() -> None:
     assert list(tests.columns()) == [
         "Cell_type_B-cell_p_value",
         "Cell_type_B-cell_q_value",
+        "Cell_type_B-cell_coexpression_p_value",
+        "Cell_type_B-cell_coexpression_q_value",
         "Cell_type_T_cell_p_value",
         "Cell_type_T_cell_q_value",
+        "Cell_type_T_cell_coexpression_p_value",
+        "Cell_type_T_cell_coexpression_q_value",
         "Dose_mg_p_value",
         "Dose_mg_q_value",
         "Dose_mg_r_squared",
+        "Dose_mg_coexpression_p_value",
+        "Dose_mg_coexpression_q_value",
     ]
     edges = pd.DataFrame({"source": list("abcde"), "target": list("vwxyz"), "cluster": 1})
     table = tests.table(edges)

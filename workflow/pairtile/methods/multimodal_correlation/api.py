@@ -22,12 +22,12 @@ from pairtile.methods.multimodal_correlation.conditions import (
     ConditionTests,
     condition_networks,
 )
-from pairtile.methods.multimodal_correlation.conditions import condition_tests as run_tests
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
 from pairtile.methods.multimodal_correlation.modes import PairModes, packed_masks
 from pairtile.methods.multimodal_correlation.network import (
     MASKS,
     annotations_in_memory,
+    conditions_tested,
     mode_counts,
     mode_samples,
     modes_of_edges,
@@ -320,7 +320,7 @@ class ModeCorrelation:
             Columns to test: names, or mappings with ``name``, ``kind`` and ``levels``. Empty: all
             that can be tested.
         condition_networks : mapping, optional
-            ``{"q_value": 0.001, "r_squared": 0.3}``: limits of condition-specific networks.
+            ``{"q_value": 0.001}``: limit of condition-specific networks.
         modules : mapping or bool
             ``{"method": "leiden", "resolution": 1.0}`` or ``"link_communities"``. True: with these
             values. False: none.
@@ -450,10 +450,8 @@ def network_of_modes(
     if annotations is not None:
         masks = modes_of_edges(merged, numbered)[list(MASKS)]
         samples = mode_samples(config, state, pd.concat([numbered, masks], axis=1))
-        tests = run_tests(samples, annotations.conditions)
-    chosen = condition_networks(
-        edges, tests, config.condition_networks.q_value, config.condition_networks.r_squared
-    )
+        tests = conditions_tested(config, state, samples, annotations.conditions)
+    chosen = condition_networks(edges, tests, config.condition_networks.q_value)
     modules = pd.DataFrame(columns=["gene", "module", "degree", "degree_in_module"])
     if config.modules:
         modules = module_rows(config.modules, numbered, labels.to_numpy())
@@ -518,8 +516,11 @@ def condition_tests(
         ``source``, ``target``, ``cluster``, ``condition``, ``label``, ``test`` ("enrichment":
         hypergeometric, of a label; "regression": F-test of the linear model of both genes and their
         product), ``n``, ``n_mode``, ``n_label``, ``n_both``, ``p_value``, ``q_value`` (Benjamini
-        and Hochberg, over all modes and labels of the condition), ``r_squared``. NaN where there
-        was nothing to test.
+        and Hochberg, over all modes and labels of the condition), ``r_squared``: tests of the
+        expression within a mode. And of a different co-expression of the pair: ``r_label`` and
+        ``r_others`` (correlation of the samples with the label, and of the others; of a regression,
+        at the highest and the lowest value), ``coexpression_p_value``, ``coexpression_q_value``.
+        NaN where there was nothing to test.
 
     Raises
     ------
@@ -551,7 +552,8 @@ def condition_tests(
     asked = annotations_in_memory(annotations, found.state["samples"].tolist(), config.conditions)
     chosen = found.modes if modes is None else found.modes.loc[modes.index]
     stored = found.merged.pairs.iloc[chosen.index]
-    tests = run_tests(mode_samples(config, found.state, stored), asked.conditions)
+    samples = mode_samples(config, found.state, stored)
+    tests = conditions_tested(config, found.state, samples, asked.conditions)
     return tests.table(chosen[["source", "target", "cluster"]])
 
 

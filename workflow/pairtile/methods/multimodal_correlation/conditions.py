@@ -1,9 +1,10 @@
 """Tests of modes: what their samples have in common, and whether they are groups of their own.
 
 Each mode is tested against each condition of the samples: the labels of a categorical one by
-enrichment, an ordinal or quantitative one by regression. Networks of single conditions hold the
-edges that go with them. Tests of bias ask whether a mode is no group of its own, or is made by
-missing values.
+enrichment, an ordinal or quantitative one by regression. These are tests of expression: genes that
+follow a condition pass them, however they are co-expressed. ``coexpression`` tests whether the
+correlation of the pair differs, and networks of single conditions hold the edges that pass that.
+Tests of bias ask whether a mode is no group of its own, or is made by missing values.
 """
 
 from __future__ import annotations
@@ -19,6 +20,11 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from pairtile.io.annotations import Condition
+from pairtile.methods.multimodal_correlation.coexpression import (
+    DifferentialCoexpression,
+    Exchangeable,
+    differential_coexpression,
+)
 from pairtile.methods.multimodal_correlation.kernels.mode_statistics import (
     ModeArrays,
     ModeMoments,
@@ -45,6 +51,8 @@ class ConditionTest:
     p_value, q_value : float64 (M,), NaN where there was nothing to test. q is by Benjamini and
         Hochberg, over all modes and all labels of the condition.
     r_squared : float64 (M,), for a regression; None for an enrichment.
+    coexpression : test of the difference of the pair's correlation; its arrays are (M,).
+    coexpression_q_value : float64 (M,), as ``q_value``, of that test.
     """
 
     name: str
@@ -58,6 +66,8 @@ class ConditionTest:
     n_mode: NDArray[np.int32] | None = None
     n_label: NDArray[np.int32] | None = None
     n_both: NDArray[np.int32] | None = None
+    coexpression: DifferentialCoexpression = field(kw_only=True)
+    coexpression_q_value: NDArray[np.float64] = field(kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -69,13 +79,15 @@ class ConditionTests:
 
     def columns(self) -> dict[str, NDArray[np.float64]]:
         """Columns of a network table: ``<name>_p_value``, ``<name>_q_value`` and, for a regression,
-        ``<name>_r_squared``."""
+        ``<name>_r_squared``; ``<name>_coexpression_p_value``, ``<name>_coexpression_q_value``."""
         result = {}
         for test in self.tests:
             result[f"{test.name}_p_value"] = test.p_value
             result[f"{test.name}_q_value"] = test.q_value
             if test.r_squared is not None:
                 result[f"{test.name}_r_squared"] = test.r_squared
+            result[f"{test.name}_coexpression_p_value"] = test.coexpression.p_value
+            result[f"{test.name}_coexpression_q_value"] = test.coexpression_q_value
         return result
 
     def table(self, modes: pd.DataFrame, rows: slice = slice(None)) -> pd.DataFrame:
@@ -101,11 +113,17 @@ class ConditionTests:
                 "p_value": test.p_value[rows],
                 "q_value": test.q_value[rows],
                 "r_squared": blank if test.r_squared is None else test.r_squared[rows],
+                "r_label": test.coexpression.r_label[rows],
+                "r_others": test.coexpression.r_others[rows],
+                "coexpression_p_value": test.coexpression.p_value[rows],
+                "coexpression_q_value": test.coexpression_q_value[rows],
             }
             tables.append(part.assign(**columns))
         if not tables:
             names = ["condition", "label", "test", "n", "n_mode", "n_label", "n_both"]
-            return pd.DataFrame(columns=[*modes.columns, *names, "p_value", "q_value", "r_squared"])
+            names += ["p_value", "q_value", "r_squared", "r_label", "r_others"]
+            names += ["coexpression_p_value", "coexpression_q_value"]
+            return pd.DataFrame(columns=[*modes.columns, *names])
         whole = pd.concat(tables, ignore_index=True)
         order = np.arange(len(whole)).reshape(len(tables), len(part)).T.ravel()
         whole = whole.iloc[order].reset_index(drop=True)
@@ -113,32 +131,50 @@ class ConditionTests:
         return whole.astype(dict.fromkeys(counted, "Int32"))
 
 
-def condition_tests(modes: ModeSamples, conditions: Sequence[Condition]) -> ConditionTests:
+def condition_tests(
+    modes: ModeSamples,
+    conditions: Sequence[Condition],
+    exchangeable: Exchangeable | None = None,
+    spearman: bool = True,
+) -> ConditionTests:
     """Test each mode against each condition.
 
     Categorical: the hypergeometric test of every label (``enrichment``). Ordinal and quantitative:
     regression on the two genes (``regression``); of an ordinal condition the ranks 1, 2, ... of its
-    levels.
+    levels. And each by ``differential_coexpression``: of ranks (``spearman``) or values, by
+    permutations of samples that are ``exchangeable`` (None: all of them).
 
     Raises ValueError where a condition has another number of samples than the modes.
     """
     names = _names(conditions)
+    exchangeable = exchangeable or Exchangeable.of({})
     tests: list[ConditionTest] = []
     counts: dict[str, dict[str, int]] = {}
     for condition in conditions:
         if len(condition.codes) != modes.n_samples:
             found = f"condition {condition.name!r} has {len(condition.codes)} samples"
             raise ValueError(f"{found}; expected {modes.n_samples}")
+        coexpression = differential_coexpression(modes, condition, exchangeable, spearman)
+        differs = _corrected(coexpression.p_value)
         if condition.kind == "categorical":
             enriched = enrichment(modes, condition)
-            tests += _of_labels(condition, enriched, names)
+            tests += _of_labels(condition, enriched, names, coexpression, differs)
             counts[condition.name] = enriched.counts()
         else:
             fit = regression(modes, condition.numbers)
             name = names[condition.name, ""]
             q = _corrected(fit.p_value)
             test = ConditionTest(
-                name, condition.name, "", REGRESSION, fit.n, fit.p_value, q, fit.r_squared
+                name,
+                condition.name,
+                "",
+                REGRESSION,
+                fit.n,
+                fit.p_value,
+                q,
+                fit.r_squared,
+                coexpression=coexpression.of_label(0),
+                coexpression_q_value=differs[:, 0],
             )
             tests.append(test)
             counts[condition.name] = fit.counts
@@ -166,7 +202,11 @@ def unique_names(words: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _of_labels(
-    condition: Condition, found: Enrichment, names: dict[tuple[str, str], str]
+    condition: Condition,
+    found: Enrichment,
+    names: dict[tuple[str, str], str],
+    coexpression: DifferentialCoexpression,
+    differs: NDArray[np.float64],
 ) -> list[ConditionTest]:
     q = _corrected(found.p_value)
     return [
@@ -182,6 +222,8 @@ def _of_labels(
             found.n_mode,
             found.n_label[:, k],
             found.n_both[:, k],
+            coexpression=coexpression.of_label(k),
+            coexpression_q_value=differs[:, k],
         )
         for k, label in enumerate(condition.labels)
     ]
@@ -372,10 +414,10 @@ LABEL = ["condition", "label"]
 @dataclass(frozen=True)
 class ConditionNetworks:
     """edges : one row for each mode and test that meets the limits, in the order of tests, then of
-    modes: ``condition``, ``label``, the two genes, ``cluster``, ``correlation``, ``p_value``,
-    ``q_value``, ``r_squared``, ``direction`` (of the correlation: ``positive`` or ``negative``),
-    ``unique`` (whichever its modes, the pair of genes is in the network of no other label of the
-    condition), ``mode`` (row of the table of modes).
+    modes: ``condition``, ``label``, the two genes, ``cluster``, ``correlation``, ``p_value`` and
+    ``q_value`` (of the difference of co-expression), ``r_squared``, ``direction`` (of the
+    correlation: ``positive`` or ``negative``), ``unique`` (whichever its modes, the pair of genes
+    is in the network of no other label of the condition), ``mode`` (row of the table of modes).
 
     counts : one row for each test: ``condition``, ``label``, ``modes``, ``positive``, ``negative``
     (of the modes), ``gene_pairs``, ``unique_gene_pairs``, ``genes``; zeros for an empty network.
@@ -386,9 +428,10 @@ class ConditionNetworks:
 
 
 def condition_networks(
-    modes: pd.DataFrame, tests: ConditionTests, q_value: float = 0.001, r_squared: float = 0.3
+    modes: pd.DataFrame, tests: ConditionTests, q_value: float = 0.001
 ) -> ConditionNetworks:
-    """Choose the modes of each condition-specific network.
+    """Choose the modes of each condition-specific network: those whose pair is co-expressed
+    differently under the label.
 
     Parameters
     ----------
@@ -397,13 +440,13 @@ def condition_networks(
     tests : ConditionTests
         Of the same modes.
     q_value : float
-        A mode whose q-value is at most this belongs to the network of the label.
-    r_squared : float
-        And, for regressions, whose R^2 is at least this: with many samples a weak trend has a small
-        q-value as well.
+        A mode belongs to the network of a label where ``coexpression_q_value`` is at most this and
+        the pair's correlation under the label is further in the direction of the mode's: a pair
+        that goes together under one label only is in the network of this one. A regression has no
+        label, and either direction of its trend counts.
     """
     pair = ["source", "target"] if "source" in modes else ["i", "j"]
-    parts = [_network(modes, pair, test, q_value, r_squared) for test in tests.tests]
+    parts = [_network(modes, pair, test, q_value) for test in tests.tests]
     columns = [*LABEL, *pair, "cluster", "correlation", "p_value", "q_value", "r_squared"]
     columns += ["direction", "unique", "mode"]
     if not parts:
@@ -420,11 +463,12 @@ def condition_networks(
 
 
 def _network(
-    modes: pd.DataFrame, pair: list[str], test: ConditionTest, q_value: float, r_squared: float
+    modes: pd.DataFrame, pair: list[str], test: ConditionTest, q_value: float
 ) -> pd.DataFrame:
-    met = test.q_value <= q_value  # NaN is not
-    if test.r_squared is not None:
-        met &= test.r_squared >= r_squared
+    difference = test.coexpression
+    met = test.coexpression_q_value <= q_value  # NaN is not
+    if test.kind == ENRICHMENT:
+        met &= modes["correlation"].to_numpy() * (difference.r_label - difference.r_others) > 0.0
     rows = np.flatnonzero(met)
     explained = np.full(len(rows), np.nan) if test.r_squared is None else test.r_squared[rows]
     return (
@@ -433,8 +477,8 @@ def _network(
         .assign(
             condition=test.condition,
             label=test.label,
-            p_value=test.p_value[rows],
-            q_value=test.q_value[rows],
+            p_value=difference.p_value[rows],
+            q_value=test.coexpression_q_value[rows],
             r_squared=explained,
             mode=rows,
         )

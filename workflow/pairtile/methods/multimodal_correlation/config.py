@@ -343,7 +343,8 @@ class ConditionConfig(ConfigModel):
         description=(
             "`categorical`: labels; each is tested for more samples in the mode than by chance. "
             "`ordinal`: labels in an order, or ranks. `quantitative`: numbers. Both are regressed "
-            "on the expression of the two genes. `auto`: quantitative where all cells are numbers "
+            "on the expression of the two genes. All are tested for a difference in co-expression. "
+            "`auto`: quantitative where all cells are numbers "
             "and more than five differ, else categorical; never ordinal."
         ),
     )
@@ -404,12 +405,16 @@ class ConditionNetworksConfig(ConfigModel):
     q_value: Annotated[float, Number(low=0, high=1)] = Field(
         default=0.001,
         description=(
-            "Largest q-value of a test (Benjamini-Hochberg, over all tests of the condition)."
+            "Largest q-value of a difference in co-expression (Benjamini-Hochberg, over all edges "
+            "and labels of the condition)."
         ),
     )
     r_squared: Annotated[float, Number(low=0, high=1)] = Field(
         default=0.3,
-        description="Least R² of a regression; categorical conditions have none.",
+        description=(
+            "Without effect since the networks rest on differences in co-expression; `r_squared` "
+            "of the regression is in the table, to sort by."
+        ),
     )
 
 

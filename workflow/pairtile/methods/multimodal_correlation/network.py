@@ -19,11 +19,13 @@ from pairtile.io.annotations import (
     EMPTY,
     Annotations,
     AnnotationTable,
+    Condition,
     ConditionEntry,
     annotations_of_table,
     quoted,
     read_annotations,
 )
+from pairtile.methods.multimodal_correlation.coexpression import Exchangeable
 from pairtile.methods.multimodal_correlation.conditions import (
     ConditionTests,
     arrays_of_conditions,
@@ -88,7 +90,7 @@ def multimodal_network(
     arrays = _arrays(found)
     annotations = annotations or annotations_of(config, state)
     if annotations is not None:
-        tests = condition_tests(samples, annotations.conditions)
+        tests = conditions_tested(config, state, samples, annotations.conditions)
         columns |= tests.columns()
         arrays |= arrays_of_conditions(annotations.conditions)
         notes += annotations.notes
@@ -216,6 +218,18 @@ def mode_samples(
         estimator.min_expression,
         estimator.max_expression,
     )
+
+
+def conditions_tested(
+    config: MultimodalCorrelationConfig,
+    state: State,
+    samples: ModeSamples,
+    conditions: Sequence[Condition],
+) -> ConditionTests:
+    """Every mode against every condition, with the samples' series and batches as the state has
+    them."""
+    spearman = config.estimator.correlation == "spearman"
+    return condition_tests(samples, conditions, Exchangeable.of(state), spearman)
 
 
 def modes_of_edges(merged: Merged, edges: pd.DataFrame) -> pd.DataFrame:
@@ -357,11 +371,11 @@ def _untested(tests: ConditionTests) -> list[str]:
     """A warning for each condition of which nothing could be tested."""
     without: dict[str, bool] = {}
     for test in tests.tests:
-        nothing = bool(np.isnan(test.p_value).all())
+        nothing = bool(np.isnan([test.p_value, test.coexpression.p_value]).all())
         without[test.condition] = without.get(test.condition, True) and nothing
     return [
         f"Condition {name!r} could not be tested in any edge: every mode holds all of its pair's "
-        "samples, or too few of them."
+        "samples, or too few of them; and a label has too few for a difference in co-expression."
         for name, nothing in without.items()
         if nothing and len(tests.tests[0].p_value)
     ]

@@ -56,15 +56,23 @@ NETWORK_COLUMNS = {
     "correlation": "of these samples",
     "p_value": (
         "of no correlation, two-sided; too small where a pair has several modes, since the same "
-        "data chose the mode: rank by it, and do not read it as the chance of a mistake"
+        "data chose the mode: rank by it, and do not read it as the chance of a mistake. With "
+        "threshold fdr: by the modes of permuted genes, which count that"
     ),
+    "q_value": "with threshold fdr: false discovery rate among modes as strong",
     "power": "chance that a test would find a true correlation of this size in so many samples",
     "CONDITION_LABEL_p_value, ..._q_value": (
         "whether the label is more frequent in the mode than among the pair's samples "
         "(hypergeometric); q: false discovery rate over all edges and labels of the condition"
     ),
     "CONDITION_p_value, ..._q_value, ..._r_squared": (
-        "of a condition in numbers or in order: whether the expression of the two genes predicts it"
+        "of a condition in numbers or in order: whether the expression of the two genes predicts "
+        "it in the mode"
+    ),
+    "..._coexpression_p_value, ..._coexpression_q_value": (
+        "whether the pair's correlation differs under the label, or changes with the numbers, each "
+        "gene centred within the label: a gene that follows the condition does not count; this "
+        "makes the networks of conditions"
     ),
     "source_welch_p_value, target_welch_p_value": (
         "whether the gene's mean expression differs between the mode and the pair's other samples"
@@ -127,7 +135,6 @@ def conditions_section(results: Results, figures: list[CaptionedFigure]) -> Page
             ],
             "shown": MAX_EDGES,
             "q_value": plain(float(limits.get("q_value") or 0.0)),
-            "r_squared": plain(float(limits.get("r_squared") or 0.0)),
             "labels": any(each.kind == "categorical" for each in found.conditions),
             "numbers": any(each.kind != "categorical" for each in found.conditions),
         },

@@ -219,7 +219,7 @@ def label_counts(found: ModeResults) -> pd.DataFrame:
     columns = unique_names([(name, label) if label else (name,) for name, label in labels])
     rows = []
     for (condition, label), column in zip(labels, columns, strict=True):
-        p_value = found.network.get(f"{column}_p_value", pd.Series(dtype=float))
+        p_value = found.network.get(f"{column}_coexpression_p_value", pd.Series(dtype=float))
         part = table[(table["condition"] == condition) & (table["label"] == label)]
         pairs = part.drop_duplicates(["source", "target"])
         rows.append(

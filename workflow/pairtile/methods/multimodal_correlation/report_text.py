@@ -641,13 +641,12 @@ def _conditions_part(results: Results) -> Part:
             "genes and their product"
         )
     limits: dict[str, Any] = section(results, "condition_networks")
-    least = f" and R² ≥ {limits.get('r_squared'):g}" if numbers else ""
-    of_numbers = " (R² for regressions)" if numbers and labels else ""
     return (
         f"Edges were tested {listed(tests)} (SciPy; Virtanen et al. 2020), with q-values by "
-        "Benjamini and Hochberg (1995) over all edges and labels of a condition; "
-        "condition-specific networks hold edges with q ≤ "
-        f"{limits.get('q_value'):g}{least}{of_numbers}."
+        "Benjamini and Hochberg (1995) over all edges and labels of a condition: tests of "
+        "expression. Differences in co-expression were tested by Fisher's z of samples centred "
+        "within each label, against permuted samples; condition-specific networks hold edges with "
+        f"q ≤ {limits.get('q_value'):g} by that test."
     ), [papers.VIRTANEN_2020, papers.BENJAMINI_HOCHBERG_1995]
 
 

@@ -15,7 +15,6 @@ from pairtile.engine.estimator import Merged, Written
 from pairtile.methods.multimodal_correlation.conditions import (
     ConditionTests,
     condition_networks,
-    condition_tests,
 )
 from pairtile.methods.multimodal_correlation.config import (
     ModulesConfig,
@@ -32,6 +31,7 @@ from pairtile.methods.multimodal_correlation.modes import ModeSamples
 from pairtile.methods.multimodal_correlation.network import (
     MASKS,
     annotations_of,
+    conditions_tested,
     mode_samples,
     modes_of_edges,
 )
@@ -63,11 +63,9 @@ def write_tables(
     annotations = annotations_of(config, state)
     tests = ConditionTests([], {})
     if annotations is not None:
-        tests = condition_tests(samples, annotations.conditions)
+        tests = conditions_tested(config, state, samples, annotations.conditions)
         _write_tests(edges, tests, folder / "condition_tests.tsv")
-        chosen = condition_networks(
-            edges, tests, config.condition_networks.q_value, config.condition_networks.r_squared
-        )
+        chosen = condition_networks(edges, tests, config.condition_networks.q_value)
         _write_frame(chosen.edges.drop(columns="mode"), folder / "condition_networks.tsv")
         done.counts["condition_specific_edges"] = len(chosen.edges)
         for label in chosen.counts.to_dict("records"):
