@@ -208,3 +208,14 @@ def test_few_of_the_edges_are_false_and_noise_has_none() -> None:
         map(tuple, edges[["source", "target"]].to_numpy())
     )
     pd.testing.assert_frame_equal(both.network("fdr", power=False).edges, edges)
+
+
+def test_a_random_matrix_threshold_of_few_genes_brings_a_warning() -> None:
+    noise = np.random.default_rng(9).normal(size=(300, 60))
+    found = multimodal_correlation(
+        noise, clustering="none", min_correlation=0.3, preprocess={"log2": False}
+    )
+    with pytest.warns(UserWarning, match="300 genes.*method: fdr"):
+        network = found.network({"method": "rmt", "step": 0.01}, power=False, modules=False)
+    assert network.threshold is not None, "in noise"
+    assert len(network.edges) > 0

@@ -48,6 +48,9 @@ from pairtile.methods.multimodal_correlation.thresholds import (
 
 State = Mapping[str, NDArray[Any]]
 
+FEW_GENES = 1000
+"""Below, random matrix theory misses modules, and finds thresholds in noise."""
+
 MASKS = ("samples", "outliers")
 KEYS = ("i", "j", "cluster")
 _REPORTED = ("n_clusters", "n_samples", "correlation", "p_value")
@@ -85,6 +88,12 @@ def multimodal_network(
     notes, warnings = [message[0].upper() + message[1:]], []
     if found.threshold is None:
         notes, warnings = [], [f"The network is empty: {message}"]
+    elif config.threshold.method == "rmt" and genes < FEW_GENES:
+        warnings = [
+            f"threshold: {{method: rmt}} found |r| = {found.threshold:.4g} among {genes:,} genes. "
+            f"Below {FEW_GENES:,} genes the eigenvalues of noise can give a threshold, too, and it "
+            "has no error rate; threshold: {method: fdr} has one, for any number of genes."
+        ]
     samples = mode_samples(config, state, modes)
     columns: dict[str, NDArray[Any]] = {}
     arrays = _arrays(found)
