@@ -1,0 +1,212 @@
+"""Whether the statistics of ``multimodal_correlation`` hold on tables whose truth is known.
+
+    PYTHONPATH=workflow python -m benchmarks.validity.multimodal_correlation [--quick]
+
+Rates of edges and labels that are wrongly called, and what is found beside them.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pairtile import multimodal_correlation
+from pairtile.io.annotations import Condition
+from pairtile.methods.multimodal_correlation.coexpression import (
+    Exchangeable,
+    differential_coexpression,
+)
+from pairtile.methods.multimodal_correlation.modes import ModeSamples
+from scipy.stats import binomtest
+
+Floats = NDArray[np.float64]
+
+COMMAND = "python -m benchmarks.validity.multimodal_correlation"
+LEVEL = 0.05
+CALLED, FALSE = 0.07, 0.08
+"""Bars at ``LEVEL``: of tests with p that small, and of edges that are false."""
+
+RAW = {"preprocess": {"log2": False}, "backend": "cpu"}
+
+
+def run(quick: bool) -> list[dict[str, Any]]:
+    """A row for each claim: scenario, nominal, measured, low, high (95 %), unit, bar, passed,
+    command."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tables = 6 if quick else 40
+        return [
+            *conditions(tables),
+            replicates(600 if quick else 3000),
+            *false_edges(1 if quick else 6),
+            noise(60 if quick else 400),
+            *small_modular_tables(3 if quick else 20),
+        ]
+
+
+# --- conditions ---
+
+
+def conditions(tables: int) -> list[dict[str, Any]]:
+    """Pairs with the same correlation everywhere, whose genes follow the condition."""
+    random = np.random.default_rng(1)
+    p: dict[str, list[Floats]] = {"hours": [], "group": []}
+    unique = []
+    for _ in range(tables):
+        hours, group = random.normal(size=80), np.repeat([0, 1], 40)
+        for name, shift in (("hours", hours), ("group", 6.0 * group)):
+            values = _pairs(random, 12, 80, 0.8) + shift
+            found = multimodal_correlation(values, max_clusters=2, **RAW)
+            modes = found.modes
+            modes = modes[(modes["source"] // 2 == modes["target"] // 2)]
+            label = hours if name == "hours" else np.where(group, "b", "a")
+            network = found.network(
+                "none",
+                power=False,
+                annotations=pd.DataFrame({name: label}),
+                condition_networks={"q_value": LEVEL},
+                modules=False,
+            )
+            tests = network.tests.drop_duplicates(["source", "target", "condition"])
+            true = tests["source"] // 2 == tests["target"] // 2
+            p[name].append(tests.loc[true, "coexpression_p_value"].dropna().to_numpy())
+            edges = network.condition_networks
+            mine = edges["source"] // 2 == edges["target"] // 2
+            unique.append([int(edges.loc[mine, "unique"].sum()), len(modes)])
+    words = {
+        "hours": "genes follow a quantitative condition by 1 SD",
+        "group": "groups shifted by 6 SD",
+    }
+    rows = [
+        _rate(f"{words[name]}, same co-expression", parts, LEVEL, CALLED, "of edges, p <= 0.05")
+        for name, parts in ((name, np.concatenate(each) <= LEVEL) for name, each in p.items())
+    ]
+    called, of = np.sum(unique, axis=0)
+    flags = np.arange(of) < called
+    return [*rows, _rate("the same: edges in a condition network as unique", flags, 0.05, FALSE)]
+
+
+def replicates(pairs: int) -> dict[str, Any]:
+    """Triplicates of specimens with random labels; the specimens are stated as series."""
+    random = np.random.default_rng(2)
+    specimen = np.repeat(np.arange(20), 3).astype(np.int32)
+    label = random.permutation(np.repeat([0, 1], 10))[specimen].astype(np.int32)
+    values = np.repeat(_pairs(random, pairs, 20, 0.6), 3, axis=1)
+    values += 0.3 * random.normal(size=values.shape)
+    modes = ModeSamples(
+        np.arange(0, 2 * pairs, 2),
+        np.arange(1, 2 * pairs, 2),
+        np.zeros((pairs, 8), np.uint8),
+        values,
+    )
+    condition = Condition("label", "categorical", ("a", "b"), label, np.full(60, np.nan))
+    exchangeable = Exchangeable(specimen, np.empty(0, np.int32))
+    p = differential_coexpression(modes, condition, exchangeable, spearman=True).p_value[:, 0]
+    return _rate("triplicates with random labels", p <= LEVEL, LEVEL, CALLED, "of pairs, p <= 0.05")
+
+
+def _pairs(random: np.random.Generator, number: int, samples: int, rho: float) -> Floats:
+    """Gene 2 k with gene 2 k + 1, the others independent: float64 (2 number, samples)."""
+    shared = np.repeat(random.normal(size=(number, samples)), 2, axis=0)
+    return np.sqrt(rho) * shared + np.sqrt(1.0 - rho) * random.normal(size=shared.shape)
+
+
+# --- false edges ---
+
+
+def false_edges(tables: int) -> list[dict[str, Any]]:
+    """Modules beside independent lognormal genes, by mixtures: edges that are in no module."""
+    random = np.random.default_rng(3)
+    rows = []
+    for criterion in ("icl", "bic"):
+        false: list[NDArray[np.bool_]] = []
+        for _ in range(tables):
+            values = np.concatenate(
+                [_modules(random, 8, 5, 100, 0.7), np.exp(random.normal(size=(30, 100)))]
+            )
+            found = multimodal_correlation(
+                values, criterion=criterion, max_clusters=3, min_correlation=0.3, **RAW
+            )
+            false.append(_false(found.network("fdr", power=False, modules=False).edges, 5, 40))
+        what = f"modules and independent lognormal genes, {criterion}: false edges"
+        rows.append(_rate(what, np.concatenate(false), LEVEL, FALSE, "of edges"))
+    return rows
+
+
+def noise(tables: int) -> dict[str, Any]:
+    """Independent genes: tables in which any edge is found."""
+    random = np.random.default_rng(4)
+    any_edge = []
+    for _ in range(tables):
+        values = np.exp(random.normal(size=(100, 50)))
+        found = multimodal_correlation(values, clustering="none", min_correlation=0.3, **RAW)
+        any_edge.append(len(found.network("fdr", power=False, modules=False).edges) > 0)
+    return _rate("independent genes: tables with an edge", any_edge, LEVEL, FALSE, "of tables")
+
+
+def small_modular_tables(tables: int) -> list[dict[str, Any]]:
+    """300 genes, 40 modules of 5: what fdr finds; noise of 300 genes: what rmt says of it."""
+    random = np.random.default_rng(5)
+    recall, false, silent = [], [], []
+    for _ in range(tables):
+        noise = random.normal(size=(100, 60))
+        values = np.concatenate([_modules(random, 40, 5, 60, 0.6), noise])
+        found = multimodal_correlation(values, clustering="none", min_correlation=0.3, **RAW)
+        edges = found.network("fdr", power=False, modules=False).edges
+        false.append(_false(edges, 5, 200))
+        recall.append(np.arange(40 * 10) < (~false[-1]).sum())
+        values = random.normal(size=(300, 60))
+        found = multimodal_correlation(values, clustering="none", min_correlation=0.3, **RAW)
+        made = found.network("rmt", power=False, modules=False)
+        silent.append(made.threshold is not None and not made.warnings)
+    least = _rate("300 genes in modules: recall of fdr", np.concatenate(recall), 1.0, 0.16)
+    least["passed"] = least["measured"] >= least["bar"]
+    return [
+        _rate("300 genes in modules: false edges", np.concatenate(false), LEVEL, FALSE, "of edges"),
+        least,
+        _rate("noise: rmt threshold without a warning", silent, 0.0, 0.0, "of tables"),
+    ]
+
+
+def _modules(
+    random: np.random.Generator, number: int, size: int, samples: int, rho: float
+) -> Floats:
+    shared = np.repeat(random.normal(size=(number, samples)), size, axis=0)
+    return np.sqrt(rho) * shared + np.sqrt(1.0 - rho) * random.normal(size=shared.shape)
+
+
+def _false(edges: pd.DataFrame, size: int, in_modules: int) -> NDArray[np.bool_]:
+    """Of each pair with an edge, whether its genes are in no module together."""
+    pairs = edges[["source", "target"]].drop_duplicates()
+    source, target = pairs["source"].to_numpy(), pairs["target"].to_numpy()
+    return np.asarray(~((source // size == target // size) & (target < in_modules)))
+
+
+def _rate(
+    scenario: str, flags: Any, nominal: float, bar: float, unit: str = "of edges"
+) -> dict[str, Any]:
+    """The share of ``flags`` that are true, with the exact binomial interval."""
+    flags = np.asarray(flags, dtype=bool)
+    test = binomtest(int(flags.sum()), max(1, flags.size))
+    interval = test.proportion_ci(0.95)
+    measured = float(test.statistic)
+    return {
+        "scenario": scenario,
+        "nominal": nominal,
+        "measured": measured,
+        "low": float(interval.low),
+        "high": float(interval.high),
+        "unit": unit,
+        "bar": bar,
+        "passed": measured <= bar,
+        "command": COMMAND,
+    }
+
+
+if __name__ == "__main__":
+    for line in run("--quick" in sys.argv[1:]):
+        print({key: line[key] for key in line if key != "command"})
