@@ -99,7 +99,7 @@ def test_methods_paragraph_cites_what_was_used_and_nothing_else(demo: Path, tmp_
 @pytest.mark.parametrize(
     ("changes", "slow", "wanted", "unwanted"),
     [
-        ({"null": {"kind": "permutation"}}, True, "Levels change slowly: targets keep", "one step to"),
+        ({"null": {"kind": "permutation"}}, True, "Levels change slowly", "one step to"),
         ({}, True, "", "Levels change slowly"),
         ({}, False, "have p > 0.05", "from one step to the next"),
         ({"null": {"kind": "circular_shift"}}, True, "", "from one step to the next"),
@@ -110,7 +110,10 @@ def test_methods_paragraph_cites_what_was_used_and_nothing_else(demo: Path, tmp_
         ({"estimator": {"cardinality": 3}}, False, "", "Few samples"),
         ({"estimator": {"cardinality": 3, "search": "sffs", "top": 3}}, False, "lower limit", ""),
     ],
-    ids=["slow", "auto", "fast", "shifts", "static", "coarse", "no_null", "kept_by_p", "enough", "sffs"],
+    ids=[
+        "slow", "auto", "fast", "shifts", "static",
+        "coarse", "no_null", "kept_by_p", "enough", "sffs",
+    ],
 )  # fmt: skip
 def test_cautions_come_where_there_is_reason(
     tmp_path: Path, changes: dict[str, Any], slow: bool, wanted: str, unwanted: str
