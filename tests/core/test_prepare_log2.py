@@ -175,3 +175,35 @@ def test_a_pseudocount_without_logarithm_is_warned_of() -> None:
 def test_settings_that_are_not_allowed_are_refused(section: dict, message: str) -> None:
     with pytest.raises(ValueError, match="^" + re.escape(message)):
         pairtile.prepare_expression(np.ones((3, 30)), **section)
+
+
+def counts_table(totals: list[float], zeros: float = 0.0) -> Expression:
+    random = np.random.default_rng(8)
+    values = random.poisson(np.outer(random.gamma(2.0, 30.0, size=200), totals)).astype(float)
+    values[random.random(values.shape) < zeros] = 0.0
+    return Expression(values, [f"g{k}" for k in range(200)], [f"s{k}" for k in range(len(totals))])
+
+
+@pytest.mark.parametrize(
+    ("totals", "normalize", "warned"),
+    [([1.0, 2.0], "none", True), ([1.0, 2.0], "cpm", False), ([1.0, 1.0], "none", False)],
+)
+def test_counts_of_unequal_samples_are_warned_of(
+    totals: list[float], normalize: str, warned: bool
+) -> None:
+    table = counts_table(totals * 15)
+    prepared = prepare_expression(table, {"normalize": normalize, "pseudocount": 1.0})
+    found = [text for text in prepared.warnings if "preprocess.normalize" in text]
+    assert bool(found) is warned
+    if warned:
+        assert "samples sum to between" in found[0]
+
+
+@pytest.mark.parametrize(("zeros", "warned"), [(0.5, True), (0.05, False)])
+def test_zeros_that_become_missing_are_warned_of(zeros: float, warned: bool) -> None:
+    prepared = prepare_expression(counts_table([1.0] * 30, zeros), {"min_samples": 3})
+    found = [text for text in prepared.warnings if "became missing under log2" in text]
+    assert bool(found) is warned
+    if warned:
+        assert found[0].startswith(("49%", "50%", "51%"))
+        assert "pseudocount: 1" in found[0]

@@ -33,7 +33,9 @@ DEFAULTS: dict[str, Any] = {
         "normalize": "none",
         "min_samples": 20,
         "drop_constant": False,
+        "regress_out": [],
     },
+    "samples": dict.fromkeys(("annotations", "series", "time", "batch", "replicate")),
     "gold_standard": None,
     "compatibility": "none",
     "estimator": {

@@ -8,6 +8,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from pairtile import infer_network, mutual_information, permutation_null
+from pairtile.api.settings import analysis_config
+from pairtile.engine.in_memory import network_in_memory
+from pairtile.engine.network import Network
+from pairtile.gpu.device import choose
+from pairtile.methods.mutual_information.api import open_analysis
+from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.kernels.permuted_rows import Exchange, permuted_rows
 from pairtile.methods.mutual_information.null_design import (
     entropy_classes,
@@ -197,3 +203,22 @@ def test_labels_that_do_not_fit_are_refused() -> None:
         infer_network(values, batch=[None, *range(29)])
     with pytest.raises(ValueError, match="blocks"):
         infer_network(values, null="blocks")
+
+
+def network_of(values: NDArray[np.float64], keep: dict[str, Any]) -> Network:
+    config = analysis_config(MutualInformationConfig, keep=keep, backend="cpu")
+    opened = open_analysis(values, np.empty(0), config, choose("cpu"))
+    return network_in_memory(opened, opened.space(opened.state).tiles(), 1)
+
+
+def test_a_network_of_most_pairs_is_warned_of() -> None:
+    random = np.random.default_rng(4)
+    values = random.normal(size=(30, 80))
+    common = values + 2 * random.normal(size=80)
+    for table, keep, warned in (
+        (common, {"fdr": 0.05}, True),
+        (common, {"top_edges": 300}, False),
+        (values, {"fdr": 0.05}, False),
+    ):
+        found = network_of(table, keep).warnings
+        assert any("of all scored pairs pass" in text for text in found) is warned

@@ -23,6 +23,14 @@ from pairtile.preprocess.samples import SampleDesign, remove_effects
 from pairtile.preprocess.statistics import row_statistics
 
 MIN_GENES = 2
+LEAST_COUNT = 20
+"""Whole numbers that never reach this may be levels or classes, not counts."""
+
+UNEQUAL_TOTALS = 1.5
+"""Largest over smallest total of a sample, from which counts have to be normalised."""
+
+MUCH_MISSING = 0.2
+"""Share of the values that may become missing under log2 without a warning."""
 ON_RAW_VALUES = ("cpm", "median_ratio")
 """Normalisations that are defined on counts or intensities, so they come before the logarithm."""
 
@@ -87,11 +95,12 @@ def prepare_expression(
     account = Account(n_genes)
     account.n_missing_input = np.isnan(expression.values).sum(axis=1, dtype=np.int32)
     scale = measure_scale(expression.values)
+    _warn_of_unequal_counts(chosen, scale, expression, account)
     log2 = _decide_log2(chosen, scale, expression, account)
     values = _normalize_raw(expression, chosen, account, overwrite)
     if log2:
         account.n_zeros = take_log2(values, expression, chosen.pseudocount)
-        _note_log2(chosen, account)
+        _note_log2(chosen, account, n_samples)
     elif chosen.pseudocount:
         account.warnings.append(
             f"The pseudocount {chosen.pseudocount:g} is not used: log2 is not applied."
@@ -121,6 +130,23 @@ def prepare_expression(
         notes=[*expression.notes, *account.notes],
         parameters={**chosen.model_dump(mode="json"), "log2": log2, "log2_requested": chosen.log2},
     )
+
+
+def _warn_of_unequal_counts(
+    chosen: Preprocess, scale: Scale, expression: Expression, account: Account
+) -> None:
+    """Counts of samples with unlike totals, taken as they are."""
+    counted = scale.looks_counted and scale.maximum >= LEAST_COUNT
+    if chosen.normalize != "none" or not counted:
+        return
+    totals = np.nansum(expression.values, axis=0)
+    low, high = totals.min(), totals.max()
+    if high > UNEQUAL_TOTALS * low:
+        account.warnings.append(
+            f"The values are counts, and samples sum to between {low:.4g} and {high:.4g}: where "
+            "totals differ, unrelated genes rise and fall together. preprocess.normalize: "
+            "median_ratio (or cpm) makes samples comparable."
+        )
 
 
 def _decide_log2(
@@ -195,11 +221,18 @@ def _normalize_raw(
     return expression.values if overwrite else expression.values.copy()
 
 
-def _note_log2(chosen: Preprocess, account: Account) -> None:
+def _note_log2(chosen: Preprocess, account: Account, n_samples: int) -> None:
     if chosen.pseudocount:
         account.notes.append(f"{chosen.pseudocount:g} was added to every value before log2.")
     elif account.n_zeros.any():
-        account.notes.append(f"{int(account.n_zeros.sum())} zeros became missing under log2.")
+        zeros, values = int(account.n_zeros.sum()), account.n_zeros.size * n_samples
+        account.notes.append(f"{zeros} zeros became missing under log2.")
+        if zeros > MUCH_MISSING * values:
+            account.warnings.append(
+                f"{zeros / values:.0%} of the values were zeros and became missing under log2: "
+                "scores rest on what is left. preprocess.pseudocount: 1 keeps zeros, as the lowest "
+                "value."
+            )
 
 
 def _normalize_log(values: np.ndarray, chosen: Preprocess, account: Account) -> np.ndarray:

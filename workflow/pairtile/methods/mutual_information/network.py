@@ -21,6 +21,8 @@ from pairtile.methods.mutual_information.bootstrap import bootstrap_consensus
 from pairtile.methods.mutual_information.config import (
     DpiConfig,
     KeepAll,
+    KeepFdr,
+    KeepPValue,
     KeepRule,
     MutualInformationConfig,
 )
@@ -36,6 +38,10 @@ from pairtile.statistics.correction import benjamini_hochberg
 
 P_GRID = np.concatenate([np.logspace(-30, -6, 97), np.logspace(-6, 0, 241)[1:]])
 """p-values at which the tests of all pairs are counted, for q-values."""
+
+
+MANY_PAIRS = 0.2
+"""Share of the scored pairs that may be kept by significance without a warning."""
 
 
 class GeneAnalysis(Protocol):
@@ -129,6 +135,14 @@ def infer_network(analysis: GeneAnalysis, merged: Merged) -> Network:
         "permutations": int(sum(s.size for s in null.statistic)),
         **result.threshold,
     }
+    share = result.counts["pairs_kept"] / max(1, _n_tests(merged))
+    if share > MANY_PAIRS and isinstance(config.keep, KeepPValue | KeepFdr):
+        result.warnings.append(
+            f"{share:.0%} of all scored pairs pass {config.keep.short.format(config.keep.value)}: "
+            "nearly every gene goes with every other in these data, by what samples have in common "
+            "(batches, tissues, totals) or through other genes. score: target_z with keep: "
+            "{top_edges: n} picks what stands out; preprocess.regress_out removes known effects."
+        )
     if beyond:
         result.notes.append(
             f"{beyond} edges have fewer than 10 null draws above them; their p-values are "

@@ -21,6 +21,9 @@ from pairtile.statistics.dependence import Dependence
 NEAR_COPIES_SHARE = 0.1
 """Of all samples; fewer are not worth a warning."""
 
+SAMPLES_PER_BIN = 10
+"""Fewer are warned of (docs/quality.md compares bins)."""
+
 
 def spline_state(config: MutualInformationConfig) -> PreparedInput:
     """Read, clean and scale the expression that the configuration names; match its regulators.
@@ -61,6 +64,13 @@ def spline_state(config: MutualInformationConfig) -> PreparedInput:
     dependence, measured = dependence_arrays(z, design.state.get("sample_series"))
     state |= measured
     warnings += dependence_warnings(dependence, config)
+    bins, samples = config.estimator.bins, z.shape[1]
+    if samples < SAMPLES_PER_BIN * bins:
+        warnings.append(
+            f"{samples} samples are few for {bins} bins: chance raises the score of every pair, "
+            "and true ones stand out less. estimator.bins: 5 or 6 is better below about 100 "
+            "samples."
+        )
     parameters = {"preprocess": prepared.parameters}
     return PreparedInput(items, state, counts, notes, warnings, parameters)
 
