@@ -39,12 +39,10 @@ def read_regulon(path: Path) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("directed", [False, True])
-def test_tsv_reads_back_exactly_but_for_p_method(directed: bool, tmp_path: Path) -> None:
+def test_tsv_reads_back_exactly(directed: bool, tmp_path: Path) -> None:
     network = chain(AWKWARD, directed)
     path = write(tmp_path, "tsv", network, items_table(AWKWARD), directed=directed)
-    pd.testing.assert_frame_equal(
-        read_tsv(path), network.drop(columns="p_method"), check_exact=True
-    )
+    pd.testing.assert_frame_equal(read_tsv(path), network, check_exact=True)
 
 
 @settings(max_examples=60, deadline=None)
@@ -74,7 +72,7 @@ def test_tsv_leaves_plain_names_and_formulas_bare_and_numbers_short(tmp_path: Pa
 def test_an_empty_tsv_has_its_header(tmp_path: Path) -> None:
     network = chain(["a", "b"]).iloc[:0]
     path = write(tmp_path, "tsv", network, items_table(["a", "b"]))
-    assert list(read_tsv(path)) == list(network.drop(columns="p_method"))
+    assert list(read_tsv(path)) == list(network)
 
 
 def test_parquet_keeps_types_metadata_and_missing_values(tmp_path: Path) -> None:

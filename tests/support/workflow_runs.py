@@ -136,7 +136,7 @@ FINISHED = {
         "gold_standard": "gold_standard.tsv",
         "export": ["tsv", "graphml", "parquet", "regulon"],
     },
-    "boot": {"score": "clr", "bootstraps": 4},
+    "boot": {"score": "clr", "bootstraps": {"number": 4, "alpha": 1.0}},
 }
 """The analyses of ``finished_run``."""
 

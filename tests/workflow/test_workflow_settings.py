@@ -16,6 +16,7 @@ GENES, REGULATORS = 60, 6
 PAIRS = GENES * (GENES - 1) // 2
 REGULATED = REGULATORS * (GENES - 1) - REGULATORS * (REGULATORS - 1) // 2
 COLUMNS = ["source", "target", "mi_bits", "p_value", "q_value"]
+LAST = ["p_value_extrapolated", "p_method"]
 SCORES = ["mi", "clr", "target_z"]
 
 
@@ -56,7 +57,7 @@ def test_all_pairs_are_listed_with_the_columns_of_their_score(
 ) -> None:
     table, analysis = network(data, keep="all", score=score, regulators=regulators)
     pairs, all_edges = edges(regulators, score)
-    assert list(table.columns) == COLUMNS + ([] if score == "mi" else [score])
+    assert list(table.columns) == COLUMNS + ([] if score == "mi" else [score]) + LAST
     assert len(table) == all_edges
     stored = pd.read_parquet(analysis.out / "pairs.parquet")
     assert list(stored.columns) == ["i", "j", "mi_bits", "n_samples"]
@@ -121,10 +122,10 @@ def test_nothing_significant_gives_empty_files_not_an_error(data: Path) -> None:
         data, keep={"score": 9.0}, gold_standard="gold_standard.tsv", export=[*every, "html"]
     )
     assert len(table) == 0
-    assert list(table.columns) == COLUMNS
+    assert list(table.columns) == COLUMNS + LAST
     kinds = {f.name: str(f.type) for f in pq.read_schema(analysis.out / "network.parquet")}
     text = dict.fromkeys(["source", "target", "p_method"], "string")
-    assert kinds == text | dict.fromkeys(COLUMNS[2:], "double")
+    assert kinds == text | dict.fromkeys([*COLUMNS[2:], LAST[0]], "double")
     assert (analysis.report().out / "report.html").stat().st_size > 10_000
     assert json.loads((analysis.out / "summary.json").read_text())["counts"]["edges"] == 0
 
@@ -132,20 +133,24 @@ def test_nothing_significant_gives_empty_files_not_an_error(data: Path) -> None:
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("regulators", [None, "regulators.txt"])
 def test_bootstraps_list_support_last(data: Path, regulators: str | None, score: str) -> None:
-    table, analysis = network(data, bootstraps=6, dpi={}, score=score, regulators=regulators)
-    assert list(table.columns) == [*COLUMNS, *([] if score == "mi" else [score]), "support"]
+    bootstraps = {"number": 6, "alpha": 1.0}
+    table, analysis = network(
+        data, bootstraps=bootstraps, dpi={}, score=score, regulators=regulators
+    )
+    scored = [*COLUMNS, *([] if score == "mi" else [score])]
+    assert list(table.columns) == [*scored, "support", "local_fdr", "p_method"]
     assert table["support"].dtype == np.int64
     assert table["support"].between(1, 6).all()
     assert len(table) > 0
     stored = list(pd.read_parquet(analysis.out / "network.parquet").columns)
-    assert stored == [*table.columns, "p_method"]
+    assert stored == list(table.columns)
 
 
 def test_bootstraps_without_any_edge_give_an_empty_network(data: Path) -> None:
     table, analysis = network(data, bootstraps=2, keep={"score": 9.0})
     schema = pq.read_schema(analysis.out / "network.parquet")
     assert str(schema.field("support").type) == "int64"
-    assert list(table.columns) == [*COLUMNS, "support"]
+    assert list(table.columns) == [*COLUMNS, "support", "local_fdr", "p_method"]
     assert len(table) == 0
 
 

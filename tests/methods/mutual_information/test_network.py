@@ -45,12 +45,12 @@ def histogram(pairs):
 
 
 def built(pairs, null, keep, *, score="mi", dpi=False, moments=None, is_regulator=None):
-    p, extrapolated = p_values(pairs, null)
+    p, bound = p_values(pairs, null)
     q = q_values(p, pairs.i.size, null, histogram(pairs), SAMPLES, TOP_BITS)
     rules = analysis_config(MutualInformationConfig, keep=keep, dpi=dpi)
     return build_network(
         pairs,
-        Significance(p, q, extrapolated),
+        Significance(p, q, bound),
         GeneRoles(GENES, is_regulator, moments),
         keep=rules.keep,
         score=score,
@@ -156,13 +156,17 @@ def test_dpi_removes_both_directions_of_a_pair():
     assert len(edges) == 2 * len(plain)
 
 
-def test_extrapolated_p_values_are_flagged_and_counted():
+def test_p_values_beyond_the_null_are_bounds():
     pairs, null = example()
     network = built(pairs, null, "all")
-    flagged = network.edges["p_method"] == "extrapolated"
+    edges = network.edges
+    flagged = edges["p_method"] == "bound"
     assert network.counts["edges_with_extrapolated_p"] == flagged.sum() > 0
     strongest = null.statistic[0][-10] / SAMPLES
-    assert (network.edges["mi_bits"][flagged] >= strongest * (1 - 1e-6)).all()
+    assert (edges["mi_bits"][flagged] >= strongest * (1 - 1e-6)).all()
+    assert (edges["p_value"][flagged] == 10 / (1 + null.statistic[0].size)).all()
+    assert (edges["p_value_extrapolated"][flagged] <= edges["p_value"][flagged]).all()
+    assert (edges["p_value_extrapolated"] == edges["p_value"])[~flagged].all()
 
 
 def test_no_pairs_give_an_empty_network_with_its_columns():
@@ -174,6 +178,7 @@ def test_no_pairs_give_an_empty_network_with_its_columns():
         "mi_bits",
         "p_value",
         "q_value",
+        "p_value_extrapolated",
         "p_method",
     ]
     assert empty.threshold_value is None

@@ -126,8 +126,9 @@ class NullConfig(ConfigModel):
         default="auto",
         description=(
             "Scores drawn between genes whose samples are exchanged. A p-value needs at least "
-            "10 / p of them; where there are fewer, it is extrapolated from the tail and marked "
-            "(`p_method: extrapolated`). `auto` draws as many as `keep` needs, up to 1e8."
+            "10 / p of them; where there are fewer, `p_value` is the bound that they resolve "
+            "(`p_method: bound`) and `p_value_extrapolated` goes on from their tail. `auto` draws "
+            "as many as `keep` needs, up to 1e8."
         ),
     )
 

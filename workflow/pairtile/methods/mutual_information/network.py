@@ -85,11 +85,12 @@ class Pairs:
 
 
 class Significance(NamedTuple):
-    """Of each pair: p-value, q-value, and whether the p-value is extrapolated."""
+    """Of each pair: p-value, extrapolated where ``bound`` says what was resolved (NaN elsewhere);
+    q-value, from these p-values."""
 
     p: NDArray[np.float64]
     q: NDArray[np.float64]
-    extrapolated: NDArray[np.bool_]
+    bound: NDArray[np.float64]
 
 
 class GeneRoles(NamedTuple):
@@ -108,7 +109,7 @@ def infer_network(analysis: GeneAnalysis, merged: Merged) -> Network:
     config = analysis.config
     pairs = Pairs.from_frame(merged.pairs)
     null = Null.from_arrays(merged.null)
-    p, extrapolated = p_values(pairs, null)
+    p, bound = p_values(pairs, null)
     q = q_values(
         p,
         _n_tests(merged),
@@ -120,7 +121,7 @@ def infer_network(analysis: GeneAnalysis, merged: Merged) -> Network:
     )
     result = build_network(
         pairs,
-        Significance(p, q, extrapolated),
+        Significance(p, q, bound),
         _genes(analysis, merged),
         keep=config.keep,
         score=config.score,
@@ -131,7 +132,7 @@ def infer_network(analysis: GeneAnalysis, merged: Merged) -> Network:
     result.threshold = {
         "keep": config.keep.model_dump(mode="json"),
         "mi_bits": result.threshold_value,
-        "p_method": "extrapolated" if beyond else "empirical",
+        "p_method": "bound" if beyond else "empirical",
         "permutations": int(sum(s.size for s in null.statistic)),
         **result.threshold,
     }
@@ -145,8 +146,9 @@ def infer_network(analysis: GeneAnalysis, merged: Merged) -> Network:
         )
     if beyond:
         result.notes.append(
-            f"{beyond} edges have fewer than 10 null draws above them; their p-values are "
-            "extrapolated from the top 1% of the null (p_method: extrapolated)."
+            f"{beyond} edges have fewer than 10 null draws above them: their p_value is the bound "
+            "that the draws resolve (p_method: bound). p_value_extrapolated goes on from the top "
+            "1% of the null; q-values and keep use it."
         )
     return result
 
@@ -177,10 +179,12 @@ def score_histogram(
     }
 
 
-def p_values(pairs: Pairs, null: Null) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """p-value of each pair's MI and whether it is extrapolated."""
+def p_values(pairs: Pairs, null: Null) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """p-value of each pair's MI, and where it is extrapolated the bound that was resolved."""
     statistic = pairs.mi_bits.astype(np.float64) * pairs.n_samples
-    return null.p_value(statistic, null.class_of[pairs.i], null.class_of[pairs.j])
+    classes = null.class_of[pairs.i], null.class_of[pairs.j]
+    p, extrapolated = null.p_value(statistic, *classes)
+    return p, np.where(extrapolated, null.bound(*classes), np.nan)
 
 
 def q_values(
@@ -245,7 +249,7 @@ def build_network(
     direction, each kept or not on its own by ``score`` and ``top_edges``. DPI works on the pairs
     kept.
     """
-    p, q, extrapolated = significance
+    p, q, bound = significance
     table = directed_edges(pairs, score, genes)
     pair = table.pop("pair").to_numpy()
     kept = keep.kept(table[_column(score)].to_numpy(), p[pair], q[pair])
@@ -272,22 +276,24 @@ def build_network(
     kept &= in_network[pair]
     # Only now the other columns: there may be far fewer edges than pairs.
     table, pair = table[kept], pair[kept]
-    table["p_value"] = p[pair]
+    beyond = ~np.isnan(bound[pair])
+    table["p_value"] = np.where(beyond, bound[pair], p[pair])
+    table["p_value_extrapolated"] = p[pair]
     table["q_value"] = q[pair]
-    table["p_method"] = np.where(extrapolated[pair], "extrapolated", "empirical")
+    table["p_method"] = np.where(beyond, "bound", "empirical")
     edges = sort_edges(table, _column(score))
     wanted = ["source", "target", "mi_bits", "p_value", "q_value"]
     wanted += [] if score == "mi" else [score]
     in_pairs = int(in_network.sum())
     return Network(
-        edges[[*wanted, "p_method"]],
+        edges[[*wanted, "p_value_extrapolated", "p_method"]],
         directed=_is_directed(score, genes),
         counts={
             "pairs_kept": before,
             "pairs_before_dpi": before,
             "pairs_removed_by_dpi": before - in_pairs,
             "edges": len(edges),
-            "edges_with_extrapolated_p": int((edges["p_method"] == "extrapolated").sum()),
+            "edges_with_extrapolated_p": int(beyond.sum()),
         },
         threshold_value=threshold_bits,
         threshold=bar,
@@ -348,14 +354,14 @@ def _consensus_network(analysis: GeneAnalysis, merged: Merged, bootstraps: pd.Da
     bits, n_samples = analysis.score_pairs(i, j)
     result = build_network(
         Pairs(i, j, bits, n_samples),
-        Significance(p, q, np.zeros(len(table), dtype=bool)),
+        Significance(p, q, np.full(len(table), np.nan)),
         _genes(analysis, merged),
         keep=KeepAll(),
         score=score,
         dpi=None,
     )
     row = {pair: k for k, pair in enumerate(zip(i.tolist(), j.tolist(), strict=True))}
-    edges = result.edges
+    edges = result.edges.drop(columns="p_value_extrapolated")
     ends = zip(edges["source"].tolist(), edges["target"].tolist(), strict=True)
     at = np.array([row[(a, b) if (a, b) in row else (b, a)] for a, b in ends], dtype=np.int64)
     edges.insert(len(edges.columns) - 1, "support", table["support"].to_numpy(np.int64)[at])

@@ -58,16 +58,7 @@ def findings(results: Results) -> list[str]:
 def warnings(results: Results) -> list[str]:
     """Warnings that the tables themselves give rise to."""
     found = []
-    network, counts = results.network, results.counts
-    if "p_method" in network:
-        extrapolated = int((network["p_method"] == "extrapolated").sum())
-        if extrapolated:
-            found.append(
-                f"{counted(extrapolated, 'edge has a p-value', 'edges have p-values')} below what "
-                "the permutations resolve. These are extrapolated from the tail of the null: "
-                "take them as an order of magnitude (marked “extrapolated” in the tables)."
-            )
-    few = counts.get("pairs_too_few_samples")
+    few = results.counts.get("pairs_too_few_samples")
     if few:
         found.append(
             f"{counted(few, 'pair got', 'pairs got')} no score: too few samples in which both "
@@ -148,10 +139,11 @@ def _significance(results: Results) -> Part:
         "number of the N null values that reach the observed one (Phipson and Smyth 2010)."
     )
     methods = set(results.network.get("p_method", ())) | {threshold.get("p_method")}
-    if "extrapolated" in methods:
+    if "bound" in methods:
         sentence += (
-            " p-values below what the permutations resolve were extrapolated, log p being taken as "
-            "linear in mutual information over the top 1% of the null."
+            " Where fewer than ten null values reach the observed one, p-values are the bound that "
+            "the null resolves; for q-values they were extrapolated, log p being taken as linear "
+            "in mutual information over the top 1% of the null."
         )
     sentence += (
         " q-values control the false discovery rate over all scored pairs"
@@ -247,6 +239,7 @@ TEXT = MethodText(
         "clr": "CLR",
         "target_z": "target z",
         "support": "support",
+        "p_value_extrapolated": "p-value, extrapolated",
         "p_method": "p-value is",
     },
     counts={

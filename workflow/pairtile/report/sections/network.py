@@ -55,8 +55,8 @@ def edges_section(results: Results, pictures: list[CaptionedFigure]) -> PageSect
         return None
     # The rows of the drawing in its order: the script takes names and scores from there.
     table = results.text.edge_table(results, results.strongest(drawn_network.MAX_EDGES))
-    if "p_method" in table and not (table["p_method"] == "extrapolated").any():
-        table = table.drop(columns="p_method")
+    if "p_method" in table and not (table["p_method"] == "bound").any():
+        table = table.drop(columns=["p_method", "p_value_extrapolated"], errors="ignore")
     columns = [column for column in table.columns if column not in ("source", "target")]
     # The drawing's scores have the four digits that a column of the table keeps, or are missing.
     drawn = {results.strength} if _is_decimal(results, table) else set()
