@@ -19,8 +19,8 @@ from pairtile.methods.mutual_information.config import MutualInformationConfig
 from benchmarks.validity.claims import claim, of_mean, of_share
 
 COMMAND = "python -m benchmarks.validity mutual_information"
-GENES, SAMPLES, MODULE = 80, 100, 5
-RULES: list[dict[str, Any]] = [{"p_value": 0.01}, {"fdr": 0.05}, {"top_edges": 150}]
+GENES, SAMPLES, MODULE = 60, 100, 5
+RULES: list[dict[str, Any]] = [{"p_value": 0.01}, {"fdr": 0.05}, {"top_edges": 120}]
 ALPHA = 0.05
 
 
@@ -58,7 +58,7 @@ def modules(draw: np.random.Generator, number: int) -> NDArray[np.float64]:
 
 def consensus(quick: bool) -> list[dict[str, Any]]:
     """Edges of noise, and the false ones beside 80 true pairs."""
-    n_tables, number = (2, 20) if quick else (10, 50)
+    n_tables, number = (2, 20) if quick else (10, 30)
     rows = []
     for keep in RULES:
         empty, false = 0, []
