@@ -58,7 +58,7 @@ def test_numbers_switches_and_the_key_null_survive_snakemake(tmp_path: Path) -> 
     assert (found["backend"], found["seed"], found["results"]) == ("cpu", 7, "out")
     section = found["analyses"]["net"]
     assert section["preprocess"]["log2"] is True
-    assert section["null"] == {"permutations": 1_000_000}
+    assert section["null"] == {"kind": "auto", "permutations": 1_000_000}
     assert section["keep"] == {"p_value": 1e-5}
     assert section["dpi"] is False
 

@@ -212,10 +212,13 @@ def test_columns_described_are_those_of_the_table(run, table):
     assert described == list(pd.read_parquet(run / f"{table}.parquet").columns)
 
 
+OF_OTHER_SETTINGS = ("clr", "support", "local_fdr")
+
+
 def test_columns_of_the_network_are_described(run):
     described = first_column(section_of_page("### `network.parquet`"))
     columns = list(pd.read_parquet(run / "network.parquet").columns)
-    assert [name for name in described if name not in ("clr", "support")] == columns
+    assert [name for name in described if name not in OF_OTHER_SETTINGS] == columns
 
 
 def test_keys_described_are_those_of_the_evaluation(run):

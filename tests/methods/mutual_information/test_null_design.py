@@ -15,6 +15,7 @@ from pairtile.gpu.device import choose
 from pairtile.methods.mutual_information.api import open_analysis
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.kernels.permuted_rows import Exchange, permuted_rows
+from pairtile.methods.mutual_information.null import Null
 from pairtile.methods.mutual_information.null_design import (
     entropy_classes,
     null_classes,
@@ -222,3 +223,15 @@ def test_a_network_of_most_pairs_is_warned_of() -> None:
     ):
         found = network_of(table, keep).warnings
         assert any("of all scored pairs pass" in text for text in found) is warned
+
+
+def test_classes_without_a_common_sample_have_no_significant_pair() -> None:
+    values = np.random.default_rng(5).normal(size=(40, 60))
+    values[:20, :30] = np.nan
+    values[20:, 30:] = np.nan
+    null = Null([np.empty(0, dtype=np.float32)], np.zeros(2, dtype=np.int8))
+    classes = np.zeros(1, dtype=np.int8)
+    p, extrapolated = null.p_value(np.array([99.0]), classes, classes)
+    assert (p[0], bool(extrapolated[0]), null.bound(classes, classes)[0]) == (1.0, True, 1.0)
+    assert null.thresholds(0.01)[0, 0] == np.inf
+    assert len(infer_network(values, keep={"fdr": 0.05})) <= 40

@@ -166,6 +166,8 @@ class Null:
         allowed = int(np.floor(p * (1.0 + n) - 1.0 + 1e-9))  # exceedances that still give p
         if p >= 1.0:
             return 0.0
+        if n == 0:  # no two genes of these classes share enough samples: nothing is resolved
+            return float("inf")
         if allowed >= RESOLVED:
             # x must lie above the (allowed + 1)-th largest draw.
             return float(np.nextafter(null[n - allowed - 1], np.float32(np.inf)))
@@ -190,6 +192,8 @@ def class_pair_number(a: Any, b: Any, n_classes: int, xp: Any = np) -> Any:
 def _fit_tail(null: NDArray[np.float32]) -> Tail:
     """From the top 1% of the null, ascending."""
     n = null.size
+    if n == 0:
+        return Tail(0.0, 0.0, 0.0)  # p = 1
     k = max(RESOLVED, int(n * TAIL_SHARE))
     k = min(k, n)
     top = null[n - k :].astype(np.float64)
