@@ -133,7 +133,9 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
         series = SERIES_COPIES * 8 * longest
         estimator = config.estimator
         if estimator.surrogates and halves_of(state) is not None:
-            series += 8 * int(np.prod(state["series"].shape))  # made ready once more, by halves
+            # By halves the series are made ready, and their weights kept, once more.
+            series += 8 * int(np.prod(state["series"].shape))
+            together *= 2
         if backend == "cuda" or estimator.kind not in ("bspline", "dihedral"):
             return series
         kept, beside = weights_bytes(estimator.n_bins, estimator.order)
