@@ -34,7 +34,7 @@ def table(claims: dict[str, list[dict[str, Any]]]) -> str:
         for row in rows:
             measured = f"{row['measured']:.3g} ({row['low']:.3g} to {row['high']:.3g})"
             holds = "yes" if row["passed"] else "**no**"
-            cells = (row["scenario"], row["what"], f"{row['nominal']:g}", measured, row["bar"])
+            cells = (row["scenario"], row["what"], f"{row['nominal']:g}", measured, str(row["bar"]))
             lines.append(f"| {' | '.join((*cells, holds))} |")
         lines.append("")
     return "\n".join(lines)

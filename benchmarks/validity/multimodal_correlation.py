@@ -1,6 +1,6 @@
 """Whether the statistics of ``multimodal_correlation`` hold on tables whose truth is known.
 
-    PYTHONPATH=workflow python -m benchmarks.validity.multimodal_correlation [--quick]
+    PYTHONPATH=workflow python -m benchmarks.validity multimodal_correlation [--quick]
 
 Rates of edges and labels that are wrongly called, and what is found beside them.
 """
@@ -25,7 +25,7 @@ from scipy.stats import binomtest
 
 Floats = NDArray[np.float64]
 
-COMMAND = "python -m benchmarks.validity.multimodal_correlation"
+COMMAND = "python -m benchmarks.validity multimodal_correlation"
 LEVEL = 0.05
 CALLED, FALSE = 0.07, 0.08
 """Bars at ``LEVEL``: of tests with p that small, and of edges that are false."""
@@ -34,7 +34,7 @@ RAW = {"preprocess": {"log2": False}, "backend": "cpu"}
 
 
 def run(quick: bool) -> list[dict[str, Any]]:
-    """A row for each claim: scenario, nominal, measured, low, high (95 %), unit, bar, passed,
+    """A row for each claim: scenario, nominal, measured, low, high (95 %), what, bar, passed,
     command."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -200,7 +200,7 @@ def _rate(
         "measured": measured,
         "low": float(interval.low),
         "high": float(interval.high),
-        "unit": unit,
+        "what": unit,
         "bar": bar,
         "passed": measured <= bar,
         "command": COMMAND,
