@@ -27,6 +27,23 @@ def claim(
     }
 
 
+def mean_at_most(
+    scenario: str, what: str, values: list[float], nominal: float, bar: float, command: str
+) -> dict[str, Any]:
+    """The claim that the mean of ``values``, one for each simulated table, is at most ``bar``."""
+    mean = float(np.mean(values))
+    return claim(
+        scenario,
+        what,
+        mean,
+        of_mean(values),
+        nominal=nominal,
+        bar=f"at most {bar:g}",
+        passed=mean <= bar,
+        command=command,
+    )
+
+
 def of_mean(values: list[float]) -> tuple[float, float]:
     """95 % of the mean, from independent draws."""
     error = 1.96 * float(np.std(values, ddof=1)) / np.sqrt(len(values))

@@ -16,7 +16,7 @@ from pairtile.gpu.device import choose
 from pairtile.methods.mutual_information.api import open_analysis
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 
-from benchmarks.validity.claims import claim, of_mean, of_share
+from benchmarks.validity.claims import claim, mean_at_most, of_share
 
 COMMAND = "python -m benchmarks.validity mutual_information"
 GENES, SAMPLES, MODULE = 60, 100, 5
@@ -82,15 +82,13 @@ def consensus(quick: bool) -> list[dict[str, Any]]:
             )
         )
         rows.append(
-            claim(
+            mean_at_most(
                 f"consensus with 80 true pairs, keep: {keep}",
                 "share of false edges",
-                float(np.mean(false)),
-                of_mean(false),
-                nominal=ALPHA,
-                bar=f"at most {ALPHA + 0.03:.2f}",
-                passed=np.mean(false) <= ALPHA + 0.03,
-                command=COMMAND,
+                false,
+                ALPHA,
+                ALPHA + 0.03,
+                COMMAND,
             )
         )
     return rows

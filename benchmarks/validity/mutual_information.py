@@ -22,7 +22,7 @@ from pairtile.io.expression import Expression
 from pairtile.preprocess.samples import arrange_samples
 from scipy.signal import lfilter
 
-from benchmarks.validity.claims import claim, of_mean
+from benchmarks.validity.claims import claim, mean_at_most, of_mean
 from benchmarks.validity.consensus import consensus
 
 Floats = NDArray[np.float64]
@@ -107,18 +107,7 @@ def false_positives(n_tables: int) -> list[dict[str, Any]]:
             values, stated = simulate(np.random.default_rng([seed, 1]))
             p = p_values(values, **stated)[np.triu_indices(GENES, 1)]
             shares.append(float(np.nanmean(p <= LEVEL)))
-        rows.append(
-            claim(
-                scenario,
-                "pairs with p ≤ 0.05",
-                float(np.mean(shares)),
-                of_mean(shares),
-                nominal=LEVEL,
-                bar=f"at most {BAR}",
-                passed=np.mean(shares) <= BAR,
-                command=COMMAND,
-            )
-        )
+        rows.append(mean_at_most(scenario, "pairs with p ≤ 0.05", shares, LEVEL, BAR, COMMAND))
     return rows
 
 
@@ -164,16 +153,7 @@ def discoveries(n_tables: int) -> list[dict[str, Any]]:
                 )
             shares.append(len(edges) / (GENES * (GENES - 1) / 2))
         rows.append(
-            claim(
-                scenario,
-                "pairs that are edges at fdr 0.05",
-                float(np.mean(shares)),
-                of_mean(shares),
-                nominal=0.0,
-                bar="at most 0.01",
-                passed=np.mean(shares) <= 0.01,
-                command=COMMAND,
-            )
+            mean_at_most(scenario, "pairs that are edges at fdr 0.05", shares, 0.0, 0.01, COMMAND)
         )
     return rows
 

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pairtile import predictor_pairs
 
-from benchmarks.validity.claims import claim, of_mean, of_share
+from benchmarks.validity.claims import claim, mean_at_most, of_share
 
 COMMAND = "python -m benchmarks.validity predictor_pairs"
 GENES, SAMPLES = 40, 100
@@ -50,15 +50,13 @@ def run(quick: bool) -> list[dict[str, Any]]:
             best = found.drop_duplicates("target")
             shares.append(float((best["p_value"] <= LEVEL).mean()))
         rows.append(
-            claim(
+            mean_at_most(
                 f"unrelated binary genes, level kept with chance {stays}",
                 "targets with p ≤ 0.05",
-                float(np.mean(shares)),
-                of_mean(shares),
-                nominal=LEVEL,
-                bar=f"at most {BAR}",
-                passed=np.mean(shares) <= BAR,
-                command=COMMAND,
+                shares,
+                LEVEL,
+                BAR,
+                COMMAND,
             )
         )
     warned = 0

@@ -14,8 +14,8 @@ OptionalColumn = Annotated[str | None, Text("the name of a column", optional=Tru
 
 
 class SamplesConfig(ConfigModel):
-    """How the samples hang together: time courses, batches, technical replicates. Null
-    distributions keep what is stated here, so that it is not taken for a relation of genes."""
+    """Time courses, batches and technical replicates among the samples. Null distributions keep
+    what is stated here, so that it is not taken for a relation of genes."""
 
     annotations: OptionalPath = Field(
         default=None,

@@ -18,7 +18,7 @@ from pairtile.io.expression import Expression, read_expression
 
 @dataclass(frozen=True)
 class SampleDesign:
-    """How the samples of a table hang together.
+    """Time courses, batches and covariates of the samples of a table.
 
     series, batch : int32 (samples,), numbers from 0 in order of first appearance; empty where the
     configuration states none. Samples of one series stand in the order of time.

@@ -49,7 +49,7 @@ def score_distribution(results: Results) -> FigureWithText | None:
     caption = f"{text.score.capitalize()} of {counted(total, 'scored pair')}; logarithmic y axis."
     if "null_counts" in scores and scores["null_counts"].sum():
         caption += (
-            " The null is that of permuted samples, scaled to the same number of pairs: where it "
+            " The null is that of unrelated genes, scaled to the same number of pairs: where it "
             "lies below the bars, there are more pairs than chance gives."
         )
     limit = ""
