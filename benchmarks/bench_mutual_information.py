@@ -8,11 +8,17 @@ import numpy as np
 from pairtile.api.settings import analysis_config
 from pairtile.engine.selection import Selection
 from pairtile.gpu.device import choose
+from pairtile.methods.mutual_information.api import (
+    open_analysis,
+    sample_design,
+    stated_samples,
+)
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.score import MutualInformation
 from pairtile.splines.bspline import bspline_weights, dense_weights
 from pairtile.splines.scorer import BsplineScorer, SplineSettings, _matrix_product_transposed
 from pairtile.splines.values import scaled
+from scipy.signal import lfilter
 
 from benchmarks.machine import timed
 
@@ -113,9 +119,33 @@ def cuda(genes: int, samples: int) -> dict[str, Any]:
     return result
 
 
+def nulls(genes: int, samples: int, draws: int, backend: str) -> dict[str, Any]:
+    """Seconds of each kind of null, on time courses (AR(1), phi 0.8) in two batches."""
+    noise = np.random.default_rng(1).normal(size=(genes, samples + 100))
+    values = lfilter([1.0], [1.0, -0.8], noise, axis=1)[:, 100:]
+    batch = np.arange(samples) % 2
+    result: dict[str, Any] = {"genes": genes, "samples": samples, "draws": draws}
+    for kind in ("permutation", "circular_shift", "blocks"):
+        config = analysis_config(
+            MutualInformationConfig,
+            null={"kind": kind, "permutations": draws},
+            samples=stated_samples(None, batch if kind == "blocks" else None),
+        )
+        design = sample_design(samples, None, batch if kind == "blocks" else None)
+        opened = open_analysis(values, np.empty(0), config, choose(backend), design)
+        result[kind] = timed(lambda opened=opened: opened.null(1))
+        ratio = result[kind]["seconds"] / result["permutation"]["seconds"]
+        result[kind]["ratio_to_permutation"] = ratio
+    return result
+
+
 def run(backend: str) -> dict[str, Any]:
-    """The sizes of the README's tables."""
+    """The sizes of the README's tables, and the kinds of null."""
     if backend == "cpu":
-        return {f"{samples} samples": cpu(samples) for samples in (266, 1000)}
+        results = {f"{samples} samples": cpu(samples) for samples in (266, 1000)}
+        return results | {"null": nulls(2_000, 266, 1_000_000, backend)}
     sizes = [(20_000, 1000), (15_575, 3137)]
-    return {f"{genes} genes x {samples} samples": cuda(genes, samples) for genes, samples in sizes}
+    results = {
+        f"{genes} genes x {samples} samples": cuda(genes, samples) for genes, samples in sizes
+    }
+    return results | {"null": nulls(20_000, 1_000, 10_000_000, backend)}

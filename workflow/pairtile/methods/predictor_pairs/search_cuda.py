@@ -33,6 +33,7 @@ from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import (
     NO_OBS,
     POOR_OBS,
 )
+from pairtile.methods.predictor_pairs.kernels.screens import bound_coefficients
 
 if TYPE_CHECKING:
     from pairtile.methods.predictor_pairs.search import PredictorSearch
@@ -174,21 +175,14 @@ class CudaPredictors:
         self.chunks = -(-self.words // 4)
         self.planes = self.on_gpu(search.planes)
         self.log_table = cupy.asarray(search.scoring.log_table)
-        self.weight_table = cupy.asarray(self._bound_weights())
+        # What 4 w / n is for a cell of n samples.
+        coefficients = bound_coefficients(
+            self.n_samples, self.settings.penalty_code, self.settings.alpha
+        )
+        self.weight_table = cupy.asarray(np.ascontiguousarray(coefficients[:, 1]))
         self.merge = cuda.load(KERNELS / "mean_conditional_entropy_best.cu", {}).get_function(
             "merge_candidates"
         )
-
-    def _bound_weights(self) -> NDArray[np.float32]:
-        """What 4 w / n is for a cell of n samples; see ``mean_conditional_entropy_lanes``."""
-        n = np.arange(1, self.n_samples + 1, dtype=np.float64)
-        weights = np.zeros(self.n_samples + 1)
-        weights[1:] = 4.0 / n
-        if self.settings.penalty_code == NO_OBS:
-            weights[1:] *= (n + self.settings.alpha) / n
-        elif self.settings.penalty_code == POOR_OBS:
-            weights[1] = 0.0
-        return weights.astype(np.float32)
 
     def on_gpu(self, planes: NDArray[np.uint32]) -> Any:
         """Bit planes on the GPU, padded to whole chunks of 128 samples."""
