@@ -1,4 +1,5 @@
-"""Rule report: the page that a person reads, and its figures (pairtile.report)."""
+"""Rule report: summary.json, the page that a person reads, and its figures (pairtile.steps.summary,
+pairtile.report)."""
 
 from pairtile.runtime.job import job
 
@@ -7,7 +8,16 @@ with job(snakemake):
 
     from pairtile.report import write_report
     from pairtile.runtime.record import recorded
+    from pairtile.steps.summary import summary
 
-    page = Path(snakemake.output.page)
+    out = snakemake.output
+    summary(
+        name=snakemake.wildcards.analysis,
+        config=snakemake.params.analysis,
+        seed=snakemake.params.seed,
+        plan=Path(snakemake.input.plan),
+        records=[Path(path) for path in (*snakemake.input.checked, *snakemake.input.records)],
+        out=Path(out.summary),
+    )
     with recorded("report"):
-        write_report(page.parent, page, Path(snakemake.output.figures))
+        write_report(Path(out.page).parent, Path(out.page), Path(out.figures))

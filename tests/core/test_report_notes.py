@@ -87,6 +87,7 @@ def test_the_summary_keeps_notes_by_step_and_all_together(tmp_path: Path) -> Non
         records[-1].write_text(json.dumps(record))
     plan = {"backend": "cpu", "device": "d", "precision": "float64"}
     (tmp_path / "plan.json").write_text(json.dumps(plan))
+    write_results(tmp_path)
     out = tmp_path / "summary.json"
     least = {"method": "mutual_information", "expression": "e.tsv"}
     config = load_config({"analyses": {"demo": least}}).analyses["demo"]

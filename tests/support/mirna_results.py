@@ -14,6 +14,8 @@ from pairtile.config import load_config
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
 from pairtile.methods.mirna_targets.score import target_edges
 from pairtile.methods.mirna_targets.tables import targets_table, write_arrow_tsv
+from pairtile.report.results import read_results
+from pairtile.steps.summary import warnings_of_results
 
 ALIGNMENTS = [
     (
@@ -77,7 +79,7 @@ def write_mirna_results(
         **settings,
     }
     section["estimator"] = {"energies": energies, **settings.get("estimator", {})}
-    summary = {
+    summary: dict[str, Any] = {
         "analysis": folder.name,
         "method": "mirna_targets",
         "pairtile_version": "0.1.0",
@@ -101,6 +103,7 @@ def write_mirna_results(
         "notes": [],
         "directed": True,
     }
+    summary["warnings"] += warnings_of_results(read_results(folder, summary))
     (folder / "summary.json").write_text(json.dumps(summary))
     return folder
 

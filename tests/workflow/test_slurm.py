@@ -151,7 +151,7 @@ def test_a_run_through_slurm_gives_what_a_local_one_gives(
     assert (through_slurm / "report.html").is_file()
 
 
-RULES = ("prepare", "plan", "null", "chunk", "merge", "network", "export", "summary", "report")
+RULES = ("prepare", "plan", "null", "chunk", "merge", "network", "export", "report")
 
 
 def asks_for_a_gpu(job: dict[str, str]) -> bool:

@@ -72,7 +72,7 @@ def test_with_the_profile_the_fault_is_reported_first_and_the_scores_are_made(
     (tmp_path / "gold_standard.tsv").write_text("G01\tG02\n")
     second = run(tmp_path)
     assert second.code == 0, second.text
-    assert second.rules == {"check_inputs", "evaluate", "summary", "report"}
+    assert second.rules == {"check_inputs", "evaluate", "report"}
 
 
 @pytest.mark.complete  # a run of its own to the end
@@ -87,7 +87,7 @@ def test_a_gold_standard_that_comes_later_scores_nothing_again(tmp_path: Path) -
     assert "check_inputs" not in first.rules  # there is nothing to look at
     write_config(tmp_path, {"net": section | GOLD})
     second = run(tmp_path, "-n")
-    assert second.rules == {"check_inputs", "evaluate", "summary", "report"}
+    assert second.rules == {"check_inputs", "evaluate", "report"}
 
 
 @pytest.mark.parametrize(

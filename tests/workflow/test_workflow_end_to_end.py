@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
+import lxml.html
 import networkx
 import pandas as pd
 import pytest
@@ -123,6 +125,23 @@ def test_the_summary_is_complete(finished: tuple[Path, Run]) -> None:
     assert set(net["inputs"]) == {"expression", "regulators", "gold_standard"}
 
 
+def test_warnings_are_the_same_in_logs_on_screen_in_the_summary_and_on_the_page(
+    finished: tuple[Path, Run],
+) -> None:
+    for analysis in ("net", "boot"):
+        out = finished[0] / "out" / analysis
+        stated = json.loads((out / "summary.json").read_text())["warnings"]
+        page = lxml.html.fromstring((out / "report.html").read_text())
+        assert [
+            item.text_content() for item in page.xpath("//div[@class='warnings']//li")
+        ] == stated
+        assert ("No warnings." in page.text_content()) == (not stated)
+        logs = "\n".join(path.read_text() for path in (out / "logs").rglob("*.log"))
+        logged = re.findall(r"WARNING (.*)", logs)
+        assert sorted(logged) == sorted(stated)
+        assert [text for text in stated if f"WARNING {text}" not in finished[1].text] == []
+
+
 def test_the_evaluation_is_better_than_chance(finished: tuple[Path, Run]) -> None:
     found = json.loads((finished[0] / "out/net/evaluation.json").read_text())
     assert found["aupr"] > 1.5 * found["random_aupr"]
@@ -135,7 +154,7 @@ def test_every_job_has_a_log_with_content(finished: tuple[Path, Run]) -> None:
     for analysis in ("net", "boot"):
         logs = out / analysis / "logs"
         expected = ["prepare", "plan", "null", "chunks/tiles-000000-000000", "merge", "network"]
-        expected += ["summary", "report", "export.tsv"]
+        expected += ["report", "export.tsv"]
         expected += ["evaluate"] if analysis == "net" else ["bootstraps/00000-00003", "merge_scan"]
         empty = [name for name in expected if not (logs / f"{name}.log").read_text().strip()]
         assert empty == []

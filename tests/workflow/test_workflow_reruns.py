@@ -13,7 +13,7 @@ from workflow_runs import FINISHED, Analysis, finished_run, run, write_config
 pytestmark = pytest.mark.workflow
 
 NET = FINISHED["net"]
-LAST = {"summary", "report"}
+LAST = {"report"}
 JUDGED = {"network", "evaluate", "export"} | LAST
 PLANNED = {"plan", "merge"} | JUDGED
 CHECKED = {"check_inputs"}  # a second's work, with any key that later steps use

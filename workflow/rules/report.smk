@@ -1,29 +1,8 @@
-rule summary:
+rule report:
     input:
         plan=f"{ANALYSIS}/plan.json",
         records=planned("records"),
         checked=the("input_check"),
-    output:
-        summary=f"{ANALYSIS}/summary.json",
-    log:
-        f"{LOGS}/summary.log",
-    conda:
-        ENVIRONMENT
-    resources:
-        **asks(data_memory(10), data_seconds(1e6)),
-    params:
-        analysis=lambda wildcards: CONFIG.analyses[wildcards.analysis],
-        settings=lambda wildcards: repr(CONFIG.analyses[wildcards.analysis]),
-        seed=CONFIG.seed,
-    message:
-        "{wildcards.analysis}: summary"
-    script:
-        "../../scripts/summary.py"
-
-
-rule report:
-    input:
-        summary=f"{ANALYSIS}/summary.json",
         network=f"{ANALYSIS}/network.parquet",
         items_table=f"{ANALYSIS}/items.parquet",
         scores=f"{ANALYSIS}/scores.npz",
@@ -32,6 +11,7 @@ rule report:
         state=the("report_state"),
         pairs=the("report_pairs"),
     output:
+        summary=f"{ANALYSIS}/summary.json",
         page=report(
             f"{ANALYSIS}/report.html",
             caption="../report/page.rst",
@@ -49,7 +29,11 @@ rule report:
         ENVIRONMENT
     resources:
         **asks(report_memory, data_seconds(0.2e6), least=30),
+    params:
+        analysis=lambda wildcards: CONFIG.analyses[wildcards.analysis],
+        settings=lambda wildcards: repr(CONFIG.analyses[wildcards.analysis]),
+        seed=CONFIG.seed,
     message:
-        "{wildcards.analysis}: report"
+        "{wildcards.analysis}: summary and report"
     script:
         "../../scripts/report.py"

@@ -20,9 +20,9 @@ from pairtile.methods.multimodal_correlation.report_results import (
     strongest_pairs,
 )
 from pairtile.report.results import Results, read_results
-from pairtile.report.sections.findings import warnings
 from pairtile.runtime.files import read_json, write_json
 from pairtile.statistics.modules import leiden_modules
+from pairtile.steps.summary import warnings_of_results
 from planted_modes import SAMPLES, analysis
 from report_pages import edge_rows, page_of, part, read_page, warnings_of
 from result_files import AWKWARD, write_results
@@ -75,8 +75,8 @@ def changed(folder: Path, **changes: Any) -> str:
 
 
 def told(folder: Path) -> str:
-    """What stands under "Please note"."""
-    return "\n".join(warnings(read_results(folder)))
+    """What the results give rise to."""
+    return "\n".join(warnings_of_results(read_results(folder)))
 
 
 def test_page_has_the_parts_of_this_method_and_others_have_not(demo: Path, tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def test_other_contacts_read_the_frames_again_and_score_nothing(tmp_path: Path) 
     scored += [out / "plan.json", *(out / "chunks").glob("*.parquet")]
     before = {path: path.stat().st_mtime_ns for path in scored}
     edges = (out / "network.tsv").read_bytes()
-    follow = {"network", "export", "tables_trajectory_correlation", "summary", "report"}
+    follow = {"network", "export", "tables_trajectory_correlation", "report"}
 
     write_config(tmp_path, {"net": adenylate_kinase(**small, contacts=loose)})
     second = run(tmp_path)

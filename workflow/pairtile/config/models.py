@@ -11,7 +11,9 @@ from pydantic import BaseModel, ConfigDict
 class ConfigModel(BaseModel):
     """A mapping of known keys. Immutable; unknown keys and wrong types are refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, validate_default=True, defer_build=True
+    )
 
 
 class Fault(NamedTuple):

@@ -15,7 +15,7 @@ from pairtile.report import formats
 from pairtile.report.make_figures import make_figures
 from pairtile.report.results import Results, read_results
 from pairtile.report.sections import CaptionedFigure, PageSection, page_sections
-from pairtile.report.sections.findings import headline, warnings
+from pairtile.report.sections.findings import headline
 from pairtile.runtime.files import atomic_path
 
 HERE = Path(__file__).parent
@@ -59,7 +59,7 @@ def render_page(results: Results, pictures: list[CaptionedFigure]) -> str:
             name=results.name,
             method=results.text.title,
             headline=headline(results),
-            n_warnings=len(warnings(results)),
+            n_warnings=len(results.warnings),
             version=results.summary.get("pairtile_version", ""),
             sections=sections,
             style=Markup(_own_text("report.css")),

@@ -55,6 +55,11 @@ class Results:
         """Counts at each step, in the order of the steps."""
         return dict(self.summary.get("counts") or {})
 
+    @property
+    def warnings(self) -> list[str]:
+        """What a reader should beware of."""
+        return list(self.summary.get("warnings") or [])
+
     @cached_property
     def method_report(self) -> MethodReport:
         """What the page says and shows of this analysis' method; general text for one that is not
@@ -137,17 +142,21 @@ class Results:
         return table.drop(columns="_score").head(limit).reset_index(drop=True)
 
 
-def read_results(folder: Path) -> Results:
+def read_results(folder: Path, summary: dict[str, Any] | None = None) -> Results:
     """Read what the report needs from ``folder`` (``results/NAME/``).
+
+    ``summary``: what ``summary.json`` will hold, where it is not written yet.
 
     Raises StoreError naming the file when a required one (items.parquet, network.parquet,
     summary.json) is missing or is not what its name says.
     """
+    if summary is None:
+        summary = _read_json(folder / "summary.json", required=True) or {}
     return Results(
         folder=folder,
         items=_read(folder / "items.parquet", {"name", "kept", "reason"}),
         network=_read(folder / "network.parquet", {"source", "target"}),
-        summary=_read_json(folder / "summary.json", required=True) or {},
+        summary=summary,
         evaluation=_read_json(folder / "evaluation.json", required=False),
         scores=_read_arrays(folder / "scores.npz"),
     )

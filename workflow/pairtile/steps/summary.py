@@ -1,8 +1,9 @@
-"""Rules ``summary`` and ``report``: what was done, as JSON for machines and a page for people."""
+"""Rule ``report``: what was done and what to beware of, as JSON for machines."""
 
 from __future__ import annotations
 
 import importlib.metadata
+import logging
 import platform
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,8 +11,11 @@ from typing import Any
 
 from pairtile import __version__
 from pairtile.config.models import Analysis
+from pairtile.report.results import Results, read_results
 from pairtile.runtime.files import read_json, write_json
 from pairtile.runtime.record import recorded
+
+log = logging.getLogger("pairtile")
 
 PACKAGES = (
     "numpy",
@@ -32,9 +36,23 @@ PACKAGES = (
 def summary(
     name: str, config: Analysis, seed: int, plan: Path, records: Sequence[Path], out: Path
 ) -> None:
-    """Join the records of an analysis' steps into ``summary.json``."""
+    """Join the records of an analysis' steps, and the warnings that its results give rise to, into
+    ``summary.json`` beside them."""
     with recorded(f"summary of {len(records)} steps"):
-        write_json(out, _joined(name, config, seed, plan, records))
+        content = _joined(name, config, seed, plan, records)
+        new = warnings_of_results(read_results(out.parent, content))
+        for text in new:
+            log.warning(text)
+        content["warnings"] += new
+        write_json(out, content)
+
+
+def warnings_of_results(results: Results) -> list[str]:
+    """What the settings and results give rise to, beyond what the steps warned of themselves."""
+    found = results.text.warnings(results)
+    if results.network.empty:
+        found.append(results.text.empty)
+    return [text for text in dict.fromkeys(found) if text not in results.warnings]
 
 
 def _joined(

@@ -24,7 +24,7 @@ def findings_section(results: Results, pictures: list[CaptionedFigure]) -> PageS
                 *_evaluation(results),
                 *_cost(results),
             ],
-            "warnings": warnings(results),
+            "warnings": results.warnings,
         },
     )
 
@@ -52,15 +52,6 @@ def key_numbers(results: Results) -> list[tuple[str, str, str]]:
         against = f"random ranking: {number(chance)}" if chance is not None else ""
         tiles.append((number(results.evaluation["aupr"]), "AUPR", against))
     return tiles
-
-
-def warnings(results: Results) -> list[str]:
-    """The summary's warnings and the method's, each once."""
-    found = [str(w) for w in results.summary.get("warnings") or []]
-    found += results.text.warnings(results)
-    if results.network.empty:
-        found.append(results.text.empty)
-    return list(dict.fromkeys(found))
 
 
 def _network_numbers(results: Results) -> list[tuple[str, str, str]]:
