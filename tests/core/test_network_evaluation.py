@@ -82,6 +82,14 @@ def test_evaluation_agrees_with_a_naive_scorer(
     recall, precision = (np.array(found["curve"][k]) for k in ("recall", "precision"))
     np.testing.assert_allclose(recall, tp[1:] / true.sum(), atol=1e-12)
     np.testing.assert_allclose(precision, tp[1:] / np.arange(1, len(tp)), atol=1e-12)
+    pairs: dict[frozenset[str], list[Any]] = {}
+    for edge, *row in zip(edges, score, true, judged, strict=True):
+        pairs.setdefault(frozenset(edge), []).append(row)
+    best = [[max(column) for column in zip(*rows, strict=True)] for rows in pairs.values()]
+    tp = naive_curve(*zip(*best, strict=True), top)
+    assert found["random_aupr_undirected"] == pytest.approx(tp[-1] / (len(tp) - 1))
+    if tp[-1] > 1:
+        assert found["aupr_undirected"] == pytest.approx(naive_areas(tp)[0], abs=1e-9)
     json.dumps(found, allow_nan=False)
 
 

@@ -15,6 +15,7 @@ from browser_page import CHROMIUM, Page, table_rows
 from pairtile.report import write_report
 from pairtile.report.formats import count, number
 from pairtile.report.packed_columns import pack_column, to_digits
+from pairtile.report.results import read_results
 from report_pages import unpacked
 from result_files import AWKWARD, LARGE, MODULES, write_modular, write_results
 
@@ -46,6 +47,9 @@ def awkward(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = write_results(
         tmp_path_factory.mktemp("awkward") / "demo", names=AWKWARD, n_edges=900, bootstraps=50
     )
+    network = pd.read_parquet(folder / "network.parquet")
+    network["p_method"] = ["empirical", "bound", "bound"] * (len(network) // 3)
+    network.to_parquet(folder / "network.parquet")
     write_report(folder, folder / "report.html", folder / "figures")
     return folder
 
@@ -105,6 +109,12 @@ def test_the_rows_of_the_script_are_those_of_the_page_without_script(
     assert len(rows) == 50
     page.open((awkward / "report.html").as_uri())
     assert page.ask(ROWS) == [[cell.text_content() for cell in row] for row in rows]
+    # A p-value that is a bound is written so.
+    network = read_results(awkward).strongest(50)
+    bound = (network["p_method"] == "bound").tolist()
+    assert any(bound)
+    assert not all(bound)
+    assert [row[4].startswith("< ") for row in page.ask(ROWS)] == bound
 
 
 @pytest.mark.parametrize("name", AWKWARD)
@@ -152,5 +162,5 @@ def test_missing_values_are_sorted_below_all_others(tmp_path: Path, page: Page) 
     missing = int(network["p_value"].isna().sum())
     assert (shown[missing - 1], shown[missing]) == (
         "–",
-        number(to_digits(network["p_value"].min()), 4, pad=True),
+        "< " + number(to_digits(network["p_value"].min()), 4, pad=True),
     )

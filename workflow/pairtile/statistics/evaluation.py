@@ -299,14 +299,16 @@ def evaluate(
     -------
     dict, ready for JSON
         ``rule``, ``universe``, ``top``; ``aupr``, ``auroc``, ``random_aupr`` (share of true
-        candidates); ``n_gold_edges`` and ``n_candidates`` (judged), ``n_ranked`` (judged and
-        among the top), ``n_ranking_rows_ignored``; ``n_gold_read``, ``n_gold_self``,
-        ``n_gold_outside_table``, ``n_gold_source_not_regulator``, ``n_gold_repeated``;
-        ``curve`` (``recall``, ``precision``, up to 500 points); ``network`` (or None) with
-        ``directed``, ``n_edges``, ``n_edges_judged``, ``true_positives``, ``false_positives``,
-        ``false_negatives``, ``true_negatives``, ``precision`` (None without an edge), ``recall``,
-        ``sensitivity`` (the same), ``specificity``, ``verdicts`` (a character for each row: "+"
-        true, "-" false, "." not judged; None for more than a million rows).
+        candidates), ``aupr_undirected`` and ``random_aupr_undirected`` (of unordered pairs, at the
+        better score of the two directions, true if either is); ``n_gold_edges`` and
+        ``n_candidates`` (judged), ``n_ranked`` (judged and among the top),
+        ``n_ranking_rows_ignored``; ``n_gold_read``, ``n_gold_self``, ``n_gold_outside_table``,
+        ``n_gold_source_not_regulator``, ``n_gold_repeated``; ``curve`` (``recall``, ``precision``,
+        up to 500 points); ``network`` (or None) with ``directed``, ``n_edges``, ``n_edges_judged``,
+        ``true_positives``, ``false_positives``, ``false_negatives``, ``true_negatives``,
+        ``precision`` (None without an edge), ``recall``, ``sensitivity`` (the same),
+        ``specificity``, ``verdicts`` (a character for each row: "+" true, "-" false, "." not
+        judged; None for more than a million rows).
 
     Raises
     ------
@@ -336,6 +338,7 @@ def evaluate(
     edge, score, n_ignored = _candidates(
         source[scored], target[scored], score[scored], is_source, directed
     )
+    pair_curve = _curve_of_pairs(edge, score, truth, top)
     edge, score = _strongest(edge, score, top)
     _refuse_repeated(edge, index)
     judged = truth.judges(edge)
@@ -357,6 +360,8 @@ def evaluate(
         "aupr": curve.aupr(),
         "auroc": curve.auroc(),
         "random_aupr": len(truth.edges) / truth.n_candidates,
+        "aupr_undirected": pair_curve.aupr(),
+        "random_aupr_undirected": pair_curve.n_positives / truth.n_candidate_pairs,
         "n_gold_edges": len(truth.edges),
         "n_candidates": truth.n_candidates,
         "n_ranked": n_ranked,
@@ -407,6 +412,31 @@ def _candidates(
     edge = np.concatenate([edge, (target * n_genes + source)[backward]])
     value = np.concatenate([value, score[backward]])
     return edge, value, int((~(forward | backward)).sum())
+
+
+def _curve_of_pairs(
+    edge: NDArray[np.int64], score: NDArray[np.float64], truth: Truth, top: int
+) -> RankingCurve:
+    """The curve of unordered pairs."""
+    edge, score = _strongest(edge, score, 2 * top)  # the top pairs are among them
+    order = np.lexsort((-score, _unordered(edge, truth.n_genes)))
+    pair, first = np.unique(_unordered(edge, truth.n_genes)[order], return_index=True)
+    true_pairs = np.unique(_unordered(truth.edges, truth.n_genes))
+    low, high = pair // truth.n_genes, pair % truth.n_genes
+    return ranking_curve(
+        score[order][first],
+        truth.judges(pair) | truth.judges(high * truth.n_genes + low),
+        np.isin(pair, true_pairs),
+        top=top,
+        n_candidates=truth.n_candidate_pairs,
+        n_positives=len(true_pairs),
+    )[0]
+
+
+def _unordered(edge: NDArray[np.int64], n_genes: int) -> NDArray[np.int64]:
+    """Number of each edge in the direction from its lower to its higher gene."""
+    source, target = edge // n_genes, edge % n_genes
+    return np.minimum(source, target) * n_genes + np.maximum(source, target)
 
 
 def _strongest(

@@ -85,6 +85,7 @@ def evaluate(
             raise InputError(f"{local}: {error}") from error
         write_json(out, result)
         step.note(
-            f"AUPR {result['aupr']:.3f} (random {result['random_aupr']:.3f}), "
+            f"AUPR {result['aupr']:.3f} (random {result['random_aupr']:.3f}), of unordered pairs "
+            f"{result['aupr_undirected']:.3f} ({result['random_aupr_undirected']:.3f}), "
             f"AUROC {result['auroc']:.3f}."
         )

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pairtile.report import drawn_network
 from pairtile.report.drawn_network import network_data
@@ -55,8 +56,12 @@ def edges_section(results: Results, pictures: list[CaptionedFigure]) -> PageSect
         return None
     # The rows of the drawing in its order: the script takes names and scores from there.
     table = results.text.edge_table(results, results.strongest(drawn_network.MAX_EDGES))
-    if "p_method" in table and not (table["p_method"] == "bound").any():
-        table = table.drop(columns=["p_method", "p_value_extrapolated"], errors="ignore")
+    bound = np.zeros(len(table), dtype=bool)
+    if "p_method" in table:
+        bound = ((table["p_method"] == "bound") & table["p_value"].notna()).to_numpy()
+        # Where a p-value is a bound, the page writes "<" before it.
+        said = ["p_method"] if bound.any() else ["p_method", "p_value_extrapolated"]
+        table = table.drop(columns=said, errors="ignore")
     columns = [column for column in table.columns if column not in ("source", "target")]
     # The drawing's scores have the four digits that a column of the table keeps, or are missing.
     drawn = {results.strength} if _is_decimal(results, table) else set()
@@ -66,11 +71,16 @@ def edges_section(results: Results, pictures: list[CaptionedFigure]) -> PageSect
         template="section_edges.html.j2",
         values={
             "headings": [*_ends(results), *(results.text.column(column) for column in columns)],
-            "rows": _rows(table.head(FIRST_ROWS), columns),
+            "rows": _rows(table.head(FIRST_ROWS), columns, bound),
             "data": {
                 "rows_a_page": FIRST_ROWS,
                 "columns": [
-                    pack_column(table[column], in_drawing=column in drawn) for column in columns
+                    pack_column(
+                        table[column],
+                        in_drawing=column in drawn,
+                        bound=bound if column == "p_value" else None,
+                    )
+                    for column in columns
                 ],
             },
             "shown": len(table),
@@ -103,13 +113,18 @@ def _ends(results: Results) -> list[str]:
     return [f"{item} 1", f"{item} 2"]
 
 
-def _rows(table: pd.DataFrame, columns: list[str]) -> list[list[str]]:
-    """The cells of each edge as the script writes them."""
+def _rows(table: pd.DataFrame, columns: list[str], bound: NDArray[np.bool_]) -> list[list[str]]:
+    """The cells of each edge as the script writes them; ``bound``: whose p-value is an upper
+    bound."""
     kinds = {column: table[column].dtype.kind for column in columns}
     return [
         [str(record["source"]), str(record["target"])]
-        + [_shown(record[column], kinds[column]) for column in columns]
-        for record in table.to_dict("records")
+        + [
+            ("< " if column == "p_value" and is_bound else "")
+            + _shown(record[column], kinds[column])
+            for column in columns
+        ]
+        for record, is_bound in zip(table.to_dict("records"), bound.tolist(), strict=False)
     ]
 
 
@@ -124,6 +139,8 @@ def _shown(value: Any, kind: str) -> str:
 RANKING = {
     "aupr": "area under the precision-recall curve (AUPR)",
     "random_aupr": "the same for a random ranking",
+    "aupr_undirected": "AUPR of pairs, whichever way they are directed",
+    "random_aupr_undirected": "the same for a random ranking",
     "auroc": "area under the ROC curve (AUROC); random: 0.5",
     "n_gold_edges": "edges in the gold standard",
     "n_candidates": "candidate edges",

@@ -18,6 +18,11 @@ const numberColumn = (value, write) => ({
 // A column that pack_column made; `value` in place of its own where another has its numbers.
 function tableColumn(column, value = packedColumn(column)) {
   if (column.kind === "text") return textColumn(value);
+  if (column.bound) {
+    const isBound = atob(column.bound);
+    const sign = (k) => (isBound.charCodeAt(k) ? "&lt; " : "");
+    return numberColumn(value, (number, k) => sign(k) + writtenDecimal(number));
+  }
   return numberColumn(value, column.kind === "integer" ? writtenInteger : writtenDecimal);
 }
 const writtenInteger = (value) => writtenCount.format(value);
