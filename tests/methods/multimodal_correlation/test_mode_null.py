@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
-from pairtile import multimodal_correlation
+from pairtile import ModeCorrelation, multimodal_correlation
 from pairtile.gpu.device import Device
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
 from pairtile.methods.multimodal_correlation.null import (
@@ -210,12 +212,38 @@ def test_few_of_the_edges_are_false_and_noise_has_none() -> None:
     pd.testing.assert_frame_equal(both.network("fdr", power=False).edges, edges)
 
 
-def test_a_random_matrix_threshold_of_few_genes_brings_a_warning() -> None:
-    noise = np.random.default_rng(9).normal(size=(300, 60))
-    found = multimodal_correlation(
-        noise, clustering="none", min_correlation=0.3, preprocess={"log2": False}
-    )
-    with pytest.warns(UserWarning, match="300 genes.*method: fdr"):
+def modules(n_modules: int, size: int, n_alone: int, n_samples: int) -> np.ndarray:
+    """Genes in modules (r = 0.6), and some in none."""
+    random = np.random.default_rng(9)
+    shared = np.repeat(random.normal(size=(n_modules, n_samples)), size, axis=0)
+    together = np.sqrt(0.6) * shared + np.sqrt(0.4) * random.normal(size=shared.shape)
+    return np.concatenate([together, random.normal(size=(n_alone, n_samples))])
+
+
+@pytest.mark.parametrize("n_genes", [300, 1200])
+def test_a_random_matrix_threshold_in_noise_brings_a_warning(n_genes: int) -> None:
+    found = plain_modes(modules(0, 1, n_genes, 60))
+    with pytest.warns(UserWarning, match="expected by chance.*method: fdr"):
         network = found.network({"method": "rmt", "step": 0.01}, power=False, modules=False)
     assert network.threshold is not None, "in noise"
     assert len(network.edges) > 0
+
+
+def test_a_random_matrix_threshold_of_modules_brings_none() -> None:
+    found = plain_modes(modules(40, 20, 400, 60))
+    network = found.network({"method": "rmt", "step": 0.005}, power=False, modules=False)
+    assert network.threshold is not None
+    assert network.warnings == []
+    (note,) = [note for note in network.notes if "permuted genes" in note]
+    stated = float(re.search(r"\(([0-9.]+) of them\)", note)[1])
+    true = (network.edges["source"] // 20 == network.edges["target"] // 20) & (
+        network.edges["source"] < 800
+    )
+    assert 0.0 < (~true).mean() <= 0.05
+    assert stated == pytest.approx((~true).mean(), rel=0.5)
+
+
+def plain_modes(values: np.ndarray) -> ModeCorrelation:
+    return multimodal_correlation(
+        values, clustering="none", min_correlation=0.3, preprocess={"log2": False}
+    )

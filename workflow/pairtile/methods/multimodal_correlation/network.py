@@ -48,8 +48,8 @@ from pairtile.methods.multimodal_correlation.thresholds import (
 
 State = Mapping[str, NDArray[Any]]
 
-FEW_GENES = 1000
-"""Below, random matrix theory misses modules, and finds thresholds in noise."""
+CHANCE_SHARE = 0.05
+"""Share of the modes above a threshold of random matrix theory that may be there by chance."""
 
 MASKS = ("samples", "outliers")
 KEYS = ("i", "j", "cluster")
@@ -88,12 +88,11 @@ def multimodal_network(
     notes, warnings = [message[0].upper() + message[1:]], []
     if found.threshold is None:
         notes, warnings = [], [f"The network is empty: {message}"]
-    elif config.threshold.method == "rmt" and genes < FEW_GENES:
-        warnings = [
-            f"threshold: {{method: rmt}} found |r| = {found.threshold:.4g} among {genes:,} genes. "
-            f"Below {FEW_GENES:,} genes the eigenvalues of noise can give a threshold, too, and it "
-            "has no error rate; threshold: {method: fdr} has one, for any number of genes."
-        ]
+    elif config.threshold.method == "rmt":
+        held, said = _checked_on_permuted(
+            config, state, merged, device, seed, found.threshold, counts["modes_above_threshold"]
+        )
+        (notes if held else warnings).append(said)
     samples = mode_samples(config, state, modes)
     columns: dict[str, NDArray[Any]] = {}
     arrays = _arrays(found)
@@ -317,6 +316,39 @@ def _false_discoveries(
         )
     counts = {"null_pairs": null.pairs, "null_modes": null.modes}
     return _FalseDiscoveries(p, q, Threshold(weakest, pd.DataFrame(), message), counts)
+
+
+def _checked_on_permuted(
+    config: MultimodalCorrelationConfig,
+    state: State,
+    merged: Merged,
+    device: Device,
+    seed: int,
+    threshold: float,
+    found: int,
+) -> tuple[bool, str]:
+    """Whether at most ``CHANCE_SHARE`` of the ``found`` modes above a threshold would be there if no
+    two genes had anything to do with each other, and a sentence with the numbers.
+
+    The eigenvalues know no error rate; those of noise give a threshold, too, now and then.
+    """
+    genes, n_pairs = int(state["values"].shape[0]), int(merged.sums["count_pairs"][0])
+    draws = min(n_pairs, draws_needed(genes, CHANCE_SHARE))
+    null = mode_null(config, state, device, seed, draws)
+    reaching = null.reaching(float(np.float32(threshold)))
+    expected = (1 + reaching) / null.pairs * n_pairs
+    share = min(1.0, expected / max(found, 1))
+    numbers = (
+        f"{reaching:,} modes of {null.pairs:,} pairs of permuted genes reach the threshold "
+        f"|r| = {threshold:.4g}: up to about {expected:,.0f} of the {found:,} modes above it "
+        f"({share:.2g} of them) are expected by chance"
+    )
+    if share <= CHANCE_SHARE:
+        return True, f"{numbers}."
+    return False, (
+        f"threshold: {{method: rmt}} does not hold here: {numbers}. threshold: {{method: fdr}} "
+        "controls that share."
+    )
 
 
 def _sentence(message: str) -> str:

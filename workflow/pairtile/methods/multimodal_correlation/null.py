@@ -48,11 +48,13 @@ class ModeNull:
     limits : int64 (classes - 1,), ascending: class c holds the modes with up to ``limits[c]``
         samples, the last one the others.
     statistics : for each class, float64, ascending.
+    sizes : float64 (modes,), their absolute correlations, ascending.
     """
 
     pairs: int
     limits: NDArray[np.int64]
     statistics: list[NDArray[np.float64]]
+    sizes: NDArray[np.float64]
 
     @classmethod
     def of(cls, pairs: int, correlation: ArrayLike, n_samples: ArrayLike) -> ModeNull:
@@ -64,12 +66,18 @@ class ModeNull:
         limits = limits[limits < n.max(initial=0)]
         of_class = np.searchsorted(limits, n)
         s = likelihood_ratio(correlation, n)
-        return cls(pairs, limits, [np.sort(s[of_class == c]) for c in range(limits.size + 1)])
+        statistics = [np.sort(s[of_class == c]) for c in range(limits.size + 1)]
+        sizes = np.sort(np.abs(np.asarray(correlation, dtype=np.float64)))
+        return cls(pairs, limits, statistics, sizes)
 
     @property
     def modes(self) -> int:
         """How many modes the drawn pairs had."""
         return sum(statistic.size for statistic in self.statistics)
+
+    def reaching(self, correlation: float) -> int:
+        """How many modes have at least this absolute correlation."""
+        return self.sizes.size - int(np.searchsorted(self.sizes, correlation, side="left"))
 
     def p_value(self, correlation: ArrayLike, n_samples: ArrayLike) -> NDArray[np.float64]:
         """Share of the null modes of the class that are at least as strong, shape (modes,).
