@@ -94,7 +94,7 @@ ANALYSES: dict[str, dict[str, Any]] = {
             {"name": "hours", "kind": "quantitative"},
             {"name": "stage", "kind": "ordinal", "levels": ["early", "middle", "late"]},
         ],
-        "condition_networks": {"q_value": 0.05, "r_squared": 0.1},
+        "condition_networks": {"q_value": 0.05},
         "chunks": 2,
         "export": EXPORTS,
     },

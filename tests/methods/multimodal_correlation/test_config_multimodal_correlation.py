@@ -68,7 +68,7 @@ DEFAULTS: dict[str, Any] = {
     "power": {"alpha": 0.001, "power": 0.8},
     "annotations": None,
     "conditions": [],
-    "condition_networks": {"q_value": 0.001, "r_squared": 0.3},
+    "condition_networks": {"q_value": 0.001},
     "modules": {"method": "leiden", "resolution": 1.0},
     "kinc_text": True,
     "chunks": "auto",
@@ -405,7 +405,7 @@ BAD_KEYS: list[tuple[dict[str, Any], str]] = [
         {"condition_networks": {"q_value": 2}},
         "q_value: found 2; expected a number of at least 0 an",
     ),
-    ({"condition_networks": {"r_squared": -1}}, "r_squared: found -1; expected a number of at le"),
+    ({"condition_networks": {"r_squared": 0.3}}, "r_squared: found an unknown key; expected q_val"),
     (
         {"modules": "leiden"},
         "modules: found 'leiden'; expected false, or a mapping with keys metho",

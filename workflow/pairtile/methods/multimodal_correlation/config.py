@@ -409,13 +409,6 @@ class ConditionNetworksConfig(ConfigModel):
             "and labels of the condition)."
         ),
     )
-    r_squared: Annotated[float, Number(low=0, high=1)] = Field(
-        default=0.3,
-        description=(
-            "Without effect since the networks rest on differences in co-expression; `r_squared` "
-            "of the regression is in the table, to sort by."
-        ),
-    )
 
 
 class ModulesConfig(ConfigModel):
