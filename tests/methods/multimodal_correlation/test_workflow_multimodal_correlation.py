@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from pairtile.config import load_config
 from pairtile.errors import InputError
 from pairtile.methods.multimodal_correlation import score as method
+from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
 from pairtile.methods.multimodal_correlation.score import correlation_p_value, name_keys
 from pairtile.runtime.files import read_json
 from planted_modes import SAMPLES, planted, section
@@ -124,6 +126,26 @@ def test_masks_and_p_values_are_those_of_the_values(tmp_path: Path) -> None:
         expected = stats.spearmanr(values[row.i][member], values[row.j][member])
         assert row.correlation == pytest.approx(expected.statistic, abs=1e-6)
         assert row.p_value == pytest.approx(expected.pvalue, rel=1e-3, abs=1e-12)
+
+
+def test_replicates_are_warned_of_unless_they_are_stated(tmp_path: Path) -> None:
+    random = np.random.default_rng(3)
+    values = np.repeat(random.normal(size=(60, 20)), 3, axis=1)
+    values = 0.9 * values + 0.4 * random.normal(size=values.shape)
+    names = [f"s{k}" for k in range(60)]
+    genes = [f"g{k}" for k in range(60)]
+    pd.DataFrame(values, genes, names).to_csv(tmp_path / "e.tsv", sep="\t", index_label="gene")
+    culture = {"sample": names, "culture": [f"c{k // 3}" for k in range(60)]}
+    pd.DataFrame(culture).to_csv(tmp_path / "samples.tsv", sep="\t", index=False)
+    stated = {"annotations": str(tmp_path / "samples.tsv"), "replicate": "culture"}
+    for samples in (None, stated):
+        asked = section(expression=str(tmp_path / "e.tsv"), samples=samples)
+        config = load_config({"analyses": {"net": asked}}).analyses["net"]
+        assert isinstance(config, MultimodalCorrelationConfig)
+        found = method.MultimodalCorrelation.prepare(config, 1).warnings
+        assert ["60 of 60 samples have near copies" in text for text in found] == (
+            [True] if samples is None else []
+        )
 
 
 def test_without_a_threshold_the_network_is_empty_and_says_why(tmp_path: Path) -> None:

@@ -14,6 +14,10 @@ from pairtile.config.samples import SamplesConfig
 from pairtile.errors import InputError
 from pairtile.io.annotations import AnnotationTable, quoted, read_annotation_table
 from pairtile.io.expression import Expression, read_expression
+from pairtile.statistics.dependence import Dependence
+
+NEAR_COPIES_SHARE = 0.1
+"""Of all samples; fewer are not worth a warning."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,17 @@ def read_arranged(config: TableAnalysis) -> tuple[Expression, SampleDesign]:
     """The expression table of an analysis, its samples arranged as its configuration states."""
     expression = read_expression(config.table_path() or "", config.orientation, config.layer)
     return arrange_samples(expression, config.samples, config.preprocess.regress_out)
+
+
+def warn_of_near_copies(found: Dependence, config: TableAnalysis) -> list[str]:
+    """Samples have near copies, as technical replicates do, and nothing is stated of it."""
+    if found.near_copies <= NEAR_COPIES_SHARE * found.n_samples or config.samples.replicate:
+        return []
+    return [
+        f"{found.near_copies} of {found.n_samples} samples have near copies (few others that "
+        "are far closer to them than all the rest), as technical replicates have: counted as "
+        "independent samples they make p-values too small. samples.replicate averages them."
+    ]
 
 
 def _column(table: AnnotationTable, name: str) -> list[str]:

@@ -327,8 +327,8 @@ def _checked_on_permuted(
     threshold: float,
     found: int,
 ) -> tuple[bool, str]:
-    """Whether at most ``CHANCE_SHARE`` of the ``found`` modes above a threshold would be there if no
-    two genes had anything to do with each other, and a sentence with the numbers.
+    """Whether at most ``CHANCE_SHARE`` of the ``found`` modes above a threshold would be there if
+    no two genes had anything to do with each other, and a sentence with the numbers.
 
     The eigenvalues know no error rate; those of noise give a threshold, too, now and then.
     """

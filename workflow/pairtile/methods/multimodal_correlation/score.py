@@ -45,7 +45,8 @@ from pairtile.methods.multimodal_correlation.plain_correlation import PlainCorre
 from pairtile.methods.multimodal_correlation.scorer import pair_scorer
 from pairtile.methods.multimodal_correlation.tables import write_tables
 from pairtile.preprocess.expression import Prepared, prepare_expression
-from pairtile.preprocess.samples import read_arranged
+from pairtile.preprocess.samples import read_arranged, warn_of_near_copies
+from pairtile.statistics.dependence import measure_dependence
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,12 +86,13 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
     ) -> PreparedInput:
         expression, design = read_arranged(config)
         prepared = prepare_expression(expression, config.preprocess, True, design)
+        dependence = measure_dependence(prepared.values, design.state.get("sample_series"))
         return PreparedInput(
             prepared.items,
             state_of(prepared) | design.state,
             dict(prepared.counts),
             list(prepared.notes),
-            list(prepared.warnings),
+            [*prepared.warnings, *warn_of_near_copies(dependence, config)],
             {"preprocess": prepared.parameters},
         )
 

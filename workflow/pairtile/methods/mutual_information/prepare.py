@@ -13,13 +13,10 @@ from pairtile.io.regulators import match_regulators, read_regulators
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.null_design import dependence_arrays, entropy_classes
 from pairtile.preprocess.expression import prepare_expression
-from pairtile.preprocess.samples import read_arranged
+from pairtile.preprocess.samples import read_arranged, warn_of_near_copies
 from pairtile.splines.scorer import SplineSettings
 from pairtile.splines.values import marginal_entropies, scaled
 from pairtile.statistics.dependence import Dependence
-
-NEAR_COPIES_SHARE = 0.1
-"""Of all samples; fewer are not worth a warning."""
 
 SAMPLES_PER_BIN = 10
 """Fewer are warned of (docs/quality.md compares bins)."""
@@ -63,7 +60,7 @@ def spline_state(config: MutualInformationConfig) -> PreparedInput:
     state |= design.state
     dependence, measured = dependence_arrays(z, design.state.get("sample_series"))
     state |= measured
-    warnings += dependence_warnings(dependence, config)
+    warnings += [*warn_of_near_copies(dependence, config), *warn_of_groups(dependence, config)]
     bins, samples = config.estimator.bins, z.shape[1]
     if samples < SAMPLES_PER_BIN * bins:
         warnings.append(
@@ -75,24 +72,16 @@ def spline_state(config: MutualInformationConfig) -> PreparedInput:
     return PreparedInput(items, state, counts, notes, warnings, parameters)
 
 
-def dependence_warnings(found: Dependence, config: ExpressionAnalysis) -> list[str]:
-    """What stands in the table of samples that depend on each other, and is not stated."""
-    warnings = []
-    if found.near_copies > NEAR_COPIES_SHARE * found.n_samples and not config.samples.replicate:
-        warnings.append(
-            f"{found.near_copies} of {found.n_samples} samples have near copies (few others that "
-            "are far closer to them than all the rest), as technical replicates have: counted as "
-            "independent samples they make p-values too small. samples.replicate averages them."
-        )
-    stated = config.samples.batch or config.preprocess.regress_out
-    if found.groups[0] and not stated:
-        warnings.append(
-            f"The first principal component splits the samples into groups of {found.groups[0]} "
-            f"and {found.groups[1]}: a difference between batches or conditions makes genes "
-            "agree that have nothing else in common. samples.batch keeps it out of p-values, "
-            "preprocess.regress_out removes it."
-        )
-    return warnings
+def warn_of_groups(found: Dependence, config: ExpressionAnalysis) -> list[str]:
+    """Samples fall into two groups, as batches do, and nothing is stated of it."""
+    if not found.groups[0] or config.samples.batch or config.preprocess.regress_out:
+        return []
+    return [
+        f"The first principal component splits the samples into groups of {found.groups[0]} "
+        f"and {found.groups[1]}: a difference between batches or conditions makes genes "
+        "agree that have nothing else in common. samples.batch keeps it out of p-values, "
+        "preprocess.regress_out removes it."
+    ]
 
 
 def spline_settings(config: MutualInformationConfig, precision: str) -> SplineSettings:
