@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from pairtile.methods.mutual_information.null_design import (
     entropy_classes,
     null_classes,
     null_design,
-    order_warning,
+    order_warnings,
 )
 
 
@@ -170,11 +171,36 @@ def test_auto_goes_by_what_is_stated_then_by_what_is_measured() -> None:
 
 def test_a_permutation_of_slow_samples_is_warned_of() -> None:
     slow = state(np.zeros((3, 6)), order_autocorrelation=np.array([0.52, 0.1]))
-    warning = order_warning("permutation", slow)
-    assert warning is not None
-    assert "0.52" in warning
-    assert "null.kind" in warning
-    assert order_warning("auto", slow) is None
+
+    def warnings(kind: str, **known: NDArray[Any]) -> list[str]:
+        config = analysis_config(MutualInformationConfig, null={"kind": kind})
+        return order_warnings(config, slow | known, 0.31)
+
+    (asked,) = warnings("permutation")
+    assert "0.52" in asked
+    assert "31% of pairs of unrelated genes" in asked
+    assert "null.kind" in asked
+    (measured,) = warnings("auto")
+    assert "31% of pairs" in measured
+    assert "state under samples" in measured
+    assert warnings("circular_shift") == []
+    assert warnings("auto", sample_series=np.zeros(6, np.int32)) == []
+
+
+@pytest.mark.parametrize(("phi", "low", "high"), [(0.8, 0.4, 0.65), (0.3, 0.04, 0.12)])
+def test_the_warning_states_what_a_permutation_would_call_significant(
+    phi: float, low: float, high: float
+) -> None:
+    values = autoregressive(200, 100, phi, seed=2)
+    with pytest.warns(UserWarning, match="Neighbouring samples are alike") as caught:
+        infer_network(values, keep={"top_edges": 10}, null="permutation", permutations=10_000)
+    (text,) = [str(each.message) for each in caught if "alike" in str(each.message)]
+    stated = int(re.search(r"(\d+)% of pairs", text)[1]) / 100
+    mi = mutual_information(values)
+    permutation = permutation_null(values, null="permutation", permutations=10_000)
+    true = (permutation.p_value(mi)[np.triu_indices(200, 1)] <= 0.05).mean()
+    assert low < true < high
+    assert stated == pytest.approx(true, rel=0.15, abs=0.01)
 
 
 def test_entropy_classes_are_few_and_ordered() -> None:

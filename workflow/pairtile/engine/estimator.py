@@ -257,7 +257,7 @@ class Estimator(ABC, Generic[A]):
         """Arrays that describe the null distribution; for methods that say ``has_null``."""
         return {}
 
-    def null_account(self) -> tuple[list[str], list[str]]:
+    def null_account(self, seed: int) -> tuple[list[str], list[str]]:
         """Notes and warnings on the null distribution, for the log and the summary."""
         return [], []
 

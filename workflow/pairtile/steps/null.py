@@ -21,7 +21,7 @@ def null(config: Analysis, plan_file: Path, state: Path, out: Path, record: Path
         opened = plan.open_estimator(config, state)
         arrays = opened.null(plan.seed)
         write_arrays(out, arrays)
-        notes, warnings = opened.null_account()
+        notes, warnings = opened.null_account(plan.seed)
         for note in notes:
             step.note(note)
         for warning in warnings:

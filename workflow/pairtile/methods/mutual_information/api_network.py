@@ -190,7 +190,7 @@ def _attributes(
     opened: MutualInformation, prepared: Prepared, result: Network, seed: int
 ) -> dict[Hashable | None, Any]:
     """How a network came about, in plain types: ``attrs`` of its table."""
-    notes, found = opened.null_account()
+    notes, found = opened.null_account(seed)
     for warning in found:
         warnings.warn(warning, stacklevel=3)
     return {

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.engine.estimator import State
+from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.statistics.dependence import Dependence, measure_dependence, trending_share
 
 ENTROPY_SPREAD_BITS = 0.1
@@ -97,10 +98,7 @@ def null_design(kind: str, state: State) -> NullDesign:
             kind, reason = "blocks", "samples.batch states batches"
         elif mean > chance:
             kind = "circular_shift"
-            reason = (
-                f"neighbours in the table are alike ({measured}); state what they are under "
-                "samples (series, time, batch or replicate)"
-            )
+            reason = f"neighbours in the table are alike ({measured})"
         else:
             kind, reason = "permutation", f"the order of samples carries nothing ({measured})"
     else:
@@ -118,27 +116,43 @@ def null_design(kind: str, state: State) -> NullDesign:
     return NullDesign(kind, renumbered.astype(np.int32), numbers < length.size, reason)
 
 
-def order_warning(kind: str, state: State) -> str | None:
-    """What the null does not keep: the order of samples under a permutation that was asked for,
-    drifts under shifts."""
+def order_matters(config: MutualInformationConfig, state: State) -> bool:
+    """Whether neighbours in the table are alike, and nothing that is stated says why."""
+    mean, chance = state.get("order_autocorrelation", np.zeros(2))
+    stated = "sample_series" in state or "sample_batch" in state
+    return bool(mean > chance) and (config.null.kind == "permutation" or not stated)
+
+
+def order_warnings(config: MutualInformationConfig, state: State, share: float) -> list[str]:
+    """The order of samples, where nothing says what it is, and drifts, which shifts do not keep.
+
+    ``share``: of pairs of unrelated genes that a permutation null gives p <= 0.05, by shifts.
+    """
     mean, chance = state.get("order_autocorrelation", np.zeros(2))
     drifting = float(state.get("drifting", np.zeros(1))[0])
-    if kind == "permutation" and mean > chance:
-        return (
+    warnings = []
+    if order_matters(config, state):
+        alike = (
             f"Neighbouring samples are alike (lag-1 autocorrelation {mean:.2f} on average over "
-            f"genes, at most {chance:.2f} in 999 random orders): a permutation null takes them for "
-            "independent, so that p- and q-values of unrelated genes come out too small. "
-            "null.kind: auto or circular_shift keeps their order."
+            f"genes, at most {chance:.2f} in 999 random orders). A permutation null takes them for "
+            f"independent: {share:.0%} of pairs of unrelated genes (genes shifted along the "
+            "samples) get p <= 0.05 by it. "
         )
-    shifted = null_design(kind, state).kind == "circular_shift"
-    if shifted and drifting > DRIFTING:
-        return (
+        if config.null.kind == "permutation":
+            warnings.append(f"{alike}null.kind: auto or circular_shift keeps their order.")
+        elif config.null.kind == "auto":
+            warnings.append(
+                f"{alike}So the null shifts genes along the samples instead; state under samples "
+                "what they are (series, time, batch or replicate)."
+            )
+    if drifting > DRIFTING and null_design(config.null.kind, state).kind == "circular_shift":
+        warnings.append(
             f"{drifting:.0%} of the genes drift along the samples (5 % would by chance). Shifts "
             "keep ups and downs, not drifts: genes that only drift at the same time get p- and "
             "q-values that are too small. preprocess.regress_out with a column of times removes "
             "straight drifts."
         )
-    return None
+    return warnings
 
 
 def entropy_classes(entropy_bits: NDArray[np.float64]) -> NDArray[np.int8]:

@@ -52,9 +52,11 @@ from pairtile.methods.mutual_information.null import (
     permutations_needed,
 )
 from pairtile.methods.mutual_information.null_design import (
+    NullDesign,
     null_classes,
     null_design,
-    order_warning,
+    order_matters,
+    order_warnings,
 )
 from pairtile.methods.mutual_information.prepare import spline_settings, spline_state
 from pairtile.methods.mutual_information.tiles import (
@@ -72,6 +74,9 @@ RANKED_EDGES = 100_000
 
 KEPT_BYTES = 8 << 30
 """Most weights that a job on the CPU keeps for its next tiles, and asks memory for."""
+
+COMPARED_DRAWS = 10_000
+"""Draws of each null, for each pair of classes, where two nulls are compared."""
 
 SLACK = 1e-6
 """Chunks keep this much (relative) below a threshold; the network step applies it exactly."""
@@ -181,21 +186,42 @@ class MutualInformation(Estimator[MutualInformationConfig]):
             return self._given_null
         config = self.config
         draws = permutations_needed(config.null.permutations, config.keep, self.n_pairs())
+        return self._drawn(self.null_design, draws, seed)
+
+    def _drawn(self, design: NullDesign, draws: int, seed: int) -> dict[str, NDArray[Any]]:
         z = np.asarray(self.state["z"]) if self._original is None else self._original
         return draw_null(
             self.scorer,
             NullGenes(z, self.state["entropy_bits"] > 0.0, self.classes),
-            self.null_design,
+            design,
             draws=draws,
             seed=seed,
-            min_samples=config.preprocess.min_samples,
+            min_samples=self.config.preprocess.min_samples,
             resampling=self._resampling,
         )
 
-    def null_account(self) -> tuple[list[str], list[str]]:
-        kind, reason = self.null_design.kind, self.null_design.reason
-        warning = order_warning(self.config.null.kind, self.state)
-        return [f"Null: {kind} ({reason})."], [] if warning is None else [warning]
+    def null_account(self, seed: int) -> tuple[list[str], list[str]]:
+        share = 0.0
+        if order_matters(self.config, self.state):
+            share = self._share_by_permutation(seed)
+        notes = [f"Null: {self.null_design.kind} ({self.null_design.reason})."]
+        return notes, order_warnings(self.config, self.state, share)
+
+    def _share_by_permutation(self, seed: int) -> float:
+        """Share of pairs of shifted genes that a permutation null gives p <= 0.05."""
+        permuted, shifted = (
+            Null.from_arrays(self._drawn(design, COMPARED_DRAWS, seed)).statistic
+            for design in (
+                NullDesign.permutation(self.state["z"].shape[1]),
+                null_design("circular_shift", self.state),
+            )
+        )
+        above = [
+            found >= np.quantile(null, 0.95)
+            for null, found in zip(permuted, shifted, strict=True)
+            if null.size and found.size
+        ]
+        return float(np.concatenate(above).mean()) if above else 0.0
 
     def _statistic(self, bits: Any, n_samples: Any) -> tuple[Any, Any]:
         """n_samples * MI, and which pairs have enough samples (None: all)."""
