@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +18,8 @@ from pairtile.methods.trajectory_correlation.network import (
     dense_warnings,
     motion_network,
 )
+from pairtile.steps.export import export
+from pairtile.steps.network import write_network
 from pydantic import TypeAdapter
 from scipy.stats import false_discovery_control
 
@@ -133,3 +138,22 @@ def test_edges_without_mutual_information_are_worth_their_correlation() -> None:
             edges[end] = items["name"].to_numpy()[edges[end]]
         written = NetworkTable.build(edges, items, directed=False)
         assert (written.value_column, written.score_column) == (column, column)
+
+
+@pytest.mark.parametrize("score", ["correlation", "correlation_centred"])
+def test_exported_edges_weigh_what_the_network_was_made_by(tmp_path: Path, score: str) -> None:
+    pairs = table()
+    pairs["correlation_centred"] = 1.0 - pairs["correlation"]  # the opposite order
+    pairs["mi_nats"] = 3.0 * pairs["correlation"]
+    made = motion_network(pairs, rule_of({"top_edges": 3}), score=score)
+    items = pd.DataFrame({"name": [f"A:ALA{k}" for k in range(12)], "kept": True})
+    files = [tmp_path / name for name in ("network.parquet", "items.parquet", "record.json")]
+    write_network(made, items, files[0])
+    items.to_parquet(files[1])
+    details = {"directed": False, "threshold": made.threshold}
+    files[2].write_text(json.dumps({"details": details}), encoding="utf-8")
+    out = tmp_path / "network.gexf"
+    export("motions", "trajectory_correlation", "gexf", *files, out)
+    weights = [float(w) for w in re.findall(r'weight="([^"]+)"', out.read_text(encoding="utf-8"))]
+    np.testing.assert_allclose(sorted(weights), sorted(made.edges[score].abs()), rtol=1e-12)
+    assert not np.allclose(sorted(weights), sorted(made.edges["mi_nats"]))

@@ -17,13 +17,15 @@ def export(
 ) -> None:
     """Write ``network.<format>`` of the analysis ``name``."""
     with recorded(f"export {format}"):
-        directed = bool(read_json(network_record)["details"]["directed"])
+        made = read_json(network_record)["details"]
+        score = made["threshold"].get("score")  # the column, or in some methods a limit
         export_network(
             pd.read_parquet(network),
             pd.read_parquet(items),
             format,
             out,
-            directed=directed,
+            directed=bool(made["directed"]),
             name=name,
             metadata={"pairtile_version": __version__, "method": method},
+            score=score if isinstance(score, str) else None,
         )

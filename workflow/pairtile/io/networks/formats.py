@@ -48,6 +48,7 @@ def export_network(
     directed: bool,
     name: str,
     metadata: Mapping[str, str | int | float | bool | None],
+    score: str | None = None,
 ) -> None:
     """Write a network in one format, whole or not at all.
 
@@ -74,6 +75,9 @@ def export_network(
         The network's name in formats that have a place for it.
     metadata : mapping of str to str or number
         Said of the network as a whole, in formats that have a place for it. None is left out.
+    score : str, optional
+        The column that edges were chosen by: their rank, and their weight in formats that hold one
+        number. None, or a column that is not there: by the names of the columns.
 
     Raises
     ------
@@ -85,6 +89,8 @@ def export_network(
     """
     if format not in EXPORTERS:
         raise ValueError(f"format is {format!r}; expected one of {', '.join(EXPORTERS)}")
-    table = NetworkTable.build(network, items, directed=directed, name=name, metadata=metadata)
+    table = NetworkTable.build(
+        network, items, directed=directed, name=name, metadata=metadata, score=score
+    )
     with atomic_path(path) as temporary:
         EXPORTERS[format].writer(table, temporary)

@@ -34,7 +34,8 @@ class NetworkTable:
 
     ``edges`` has the columns ``source``, ``target`` and ``columns``; ``genes`` is the items table
     of the kept genes, in order; ``source`` and ``target`` are the edges' ends as row numbers of
-    ``genes``, int64, shape (edges,).
+    ``genes``, int64, shape (edges,). ``score``: the column that the network was made by, where that
+    is stated; None: it follows from the names of the columns.
     """
 
     edges: pd.DataFrame
@@ -44,6 +45,7 @@ class NetworkTable:
     directed: bool
     name: str
     metadata: dict[str, Scalar]
+    score: str | None = None
 
     @classmethod
     def build(
@@ -54,6 +56,7 @@ class NetworkTable:
         directed: bool,
         name: str = "",
         metadata: Mapping[str, Scalar | None] | None = None,
+        score: str | None = None,
     ) -> NetworkTable:
         """Check and number a network. Raises as ``export_network`` says."""
         for column in ("source", "target"):
@@ -78,6 +81,7 @@ class NetworkTable:
             directed=directed,
             name=name,
             metadata={str(k): _scalar(v) for k, v in (metadata or {}).items() if v is not None},
+            score=score if score in network else None,
         )
 
     @property
@@ -88,12 +92,12 @@ class NetworkTable:
     @property
     def value_column(self) -> str:
         """The column of an edge's score in its own unit."""
-        return _first_known(self.edges, VALUE_COLUMNS)
+        return self.score or _first_known(self.edges, VALUE_COLUMNS)
 
     @property
     def score_column(self) -> str:
         """The column that edges are ranked by."""
-        return _first_known(self.edges, SCORE_COLUMNS)
+        return self.score or _first_known(self.edges, SCORE_COLUMNS)
 
     @property
     def names(self) -> list[str]:

@@ -247,8 +247,9 @@ class MotionEstimatorConfig(ConfigModel):
         default="ksg",
         description=(
             "`ksg`: nearest neighbours (Kraskov et al. 2004); any dependence, in all dimensions "
-            "at once. `gaussian`: as if motions were normally distributed (linear mutual "
-            "information); fast, blind to curved dependence. `dcc`: cosine (Pearson) correlation "
+            "at once; wants 50 effective frames or more. `gaussian`: as if motions were normally "
+            "distributed (linear mutual information); fast, best of fewer frames, blind to curved "
+            "dependence. `dcc`: cosine (Pearson) correlation "
             "of displacements; blind to motions at right angles. `bspline`: B-spline mutual "
             "information, of scalars only. `dihedral`: the same of angles, with splines that close "
             "at 360 degrees."

@@ -257,7 +257,11 @@ def _describe(
             f"effective frames (the least has {effective[moving].min():.0f}; median correlation "
             f"time {np.median(times):.3g} frames): their correlations say more of how slow they "
             "are than of what they share. A longer run, or more replicas, is what helps"
-            + ("; kind: gaussian scatters half as much." if estimator.kind == "ksg" else ".")
+            + (
+                "; estimator.kind: gaussian scatters half as much."
+                if estimator.kind == "ksg"
+                else "."
+            )
         )
     windows = np.asarray(prepared.state["theiler"])
     if estimator.theiler == "auto" and estimator.kind == "ksg":
