@@ -167,25 +167,25 @@ def test_triplicates_with_random_labels_are_not_taken_for_thirty_samples() -> No
 def test_labels_move_within_batches_and_with_whole_series() -> None:
     codes = np.array([0, 0, 1, 1, 0, 1, 1, -1, 0, 1], dtype=np.int32)
     batch = np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2], dtype=np.int32)
-    dealt, units = Exchangeable(NONE, batch).deal(codes, 50)
+    permuted, units = Exchangeable(NONE, batch).permute(codes, 50)
     assert units == 9
-    assert (dealt[:, 7] == -1).all()
+    assert (permuted[:, 7] == -1).all()
     for b in range(3):
-        here = np.sort(dealt[:, batch == b], axis=1)
+        here = np.sort(permuted[:, batch == b], axis=1)
         np.testing.assert_array_equal(here, np.tile(np.sort(codes[batch == b]), (50, 1)))
-    assert len(np.unique(dealt, axis=0)) > 10
+    assert len(np.unique(permuted, axis=0)) > 10
     series = np.array([3, 3, 0, 0, 0, 2, 2, 1], dtype=np.int32)
     whole = np.array([1, 1, 0, 0, 0, 1, 1, 0], dtype=np.int32)
-    dealt, units = Exchangeable(series, NONE).deal(whole, 50)
+    permuted, units = Exchangeable(series, NONE).permute(whole, 50)
     assert units == 4
-    for row in dealt:
+    for row in permuted:
         of_series = [np.unique(row[series == s]) for s in range(4)]
         assert all(each.size == 1 for each in of_series)
         assert sorted(int(each[0]) for each in of_series) == [0, 0, 1, 1]
     course = np.array([0, 1, 2, 3, 0, 1, 2, 3], dtype=np.int32)
-    dealt, _ = Exchangeable(np.repeat([0, 1], 4).astype(np.int32), NONE).deal(course, 50)
+    permuted, _ = Exchangeable(np.repeat([0, 1], 4).astype(np.int32), NONE).permute(course, 50)
     turns = {tuple(np.roll(np.arange(4), k)) for k in range(4)}
-    assert {tuple(row[:4]) for row in dealt} == {tuple(row[4:]) for row in dealt} == turns
+    assert {tuple(row[:4]) for row in permuted} == {tuple(row[4:]) for row in permuted} == turns
 
 
 def test_what_cannot_be_tested_is_not() -> None:

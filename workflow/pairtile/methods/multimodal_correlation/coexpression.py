@@ -4,7 +4,7 @@ The samples of a pair fall into strata: the labels of a categorical condition; o
 quantitative one, runs of samples with neighbouring values. In each stratum both genes are centred
 and scaled by themselves, so that no shift of a gene between strata counts. Fisher's z of a label is
 held against the mean of the others, weighted by n - 3; of numbers, the trend of z is taken. How
-far that strays by chance is found by dealing samples to strata anew, where they are exchangeable.
+far that strays by chance is found by permuting samples among strata, where they are exchangeable.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Exchangeable:
             np.asarray(state.get("sample_batch", none)),
         )
 
-    def deal(self, codes: NDArray[np.int32], draws: int) -> tuple[NDArray[np.int32], int]:
+    def permute(self, codes: NDArray[np.int32], draws: int) -> tuple[NDArray[np.int32], int]:
         """The codes permuted, int32 (draws, S), and how many units were exchanged.
 
         Samples without a code (-1) keep none. The permutations are the same in every run.
@@ -66,22 +66,22 @@ class Exchangeable:
         batch = self.batch if self.batch.size else np.zeros(n_samples, np.int32)
         units = self.series if self.series.size else np.arange(n_samples)
         members = [there[units[there] == unit] for unit in np.unique(units[there])]
-        dealt = np.tile(codes, (draws, 1))
+        permuted = np.tile(codes, (draws, 1))
         if all((codes[unit] == codes[unit[0]]).all() for unit in members):
             first = np.array([unit[0] for unit in members], dtype=np.int64)
             sizes = [len(unit) for unit in members]
             order = np.concatenate(members) if members else there
             groups = [np.flatnonzero(batch[first] == b) for b in np.unique(batch[first])]
-            for row in dealt:
+            for row in permuted:
                 of_unit = codes[first]
                 for group in groups:
                     of_unit[group] = of_unit[random.permutation(group)]
                 row[order] = np.repeat(of_unit, sizes)
-            return dealt, len(members)
-        for row in dealt:
+            return permuted, len(members)
+        for row in permuted:
             for unit in members:
                 row[unit] = np.roll(row[unit], random.integers(unit.size))
-        return dealt, there.size
+        return permuted, there.size
 
 
 @dataclass(frozen=True)
@@ -131,8 +131,8 @@ def differential_coexpression(
     found = Contrasts(*(np.full((len(modes), n_contrasts), np.nan) for _ in Contrasts._fields))
     if not len(modes) or n_strata < 2:
         return DifferentialCoexpression(found.r_in, found.r_out, found.difference)
-    dealt, units = exchangeable.deal(codes, draws)
-    strata = Strata(codes, dealt, level, n_strata, spearman)
+    permuted, units = exchangeable.permute(codes, draws)
+    strata = Strata(codes, permuted, level, n_strata, spearman)
     values = np.ascontiguousarray(modes.values, dtype=np.float64)
     i, j = modes.i.astype(np.int64), modes.j.astype(np.int64)
     for block in modes.blocks():
@@ -144,7 +144,7 @@ def differential_coexpression(
             whole[rows] = here
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(found.spread > 1e-9, found.difference / found.spread, np.nan)
-    moved = (dealt != codes).any()
+    moved = (permuted != codes).any()
     freedom = np.minimum(found.freedom, max(1, units - 2))
     p = np.asarray(2.0 * stats.t.sf(np.abs(t), freedom) if moved else np.full(t.shape, np.nan))
     return DifferentialCoexpression(found.r_in, found.r_out, p)

@@ -621,7 +621,7 @@ def _independence(table: NDArray[np.int32]) -> NDArray[np.float64]:
     if table.shape[2] > 2:
         p[defined] = _chi_square(table[defined].astype(np.float64))
         return p
-    # Pairs share few different tables, which two numbers tell apart: those missing, by label.
+    # Pairs share few different tables, which two numbers identify: those missing, by label.
     missing, place = np.unique(table[defined, 1], axis=0, return_inverse=True)
     total = table[defined[0]].sum(axis=0)  # the same in every pair
     of_table = [stats.fisher_exact(np.stack([total - row, row])).pvalue for row in missing]

@@ -194,7 +194,7 @@ class SeriesTableConfig(ConfigModel):
         default=1,
         description=(
             "Columns of a variable: 1, or 2 or 3 columns in a row that belong together, such as x, "
-            "y, z. A `.npy` of three dimensions (frames, variables, dimensions) tells by itself."
+            "y, z. A `.npy` of three dimensions (frames, variables, dimensions) needs none."
         ),
     )
     angles: Annotated[Literal["none", "radians", "degrees"], Choice()] = Field(

@@ -29,7 +29,7 @@ HISTOGRAM_BINS = 200
 """Of correlations, from 0 (of a signed correlation, from -1) to 1."""
 
 HALVES = ("correlation_half_1", "correlation_half_2")
-"""Columns of the two halves of the data, which tell whether communities are found again."""
+"""Columns of the two halves of the data, which show whether communities are found again."""
 
 LEAST_NATS = 1e-12
 """What rounding leaves of no mutual information."""

@@ -506,7 +506,7 @@ TEXT = MethodText(
     warnings=text_warnings,
     empty=(
         "The network is empty: no pair passed the keep rule. More frames or replicas make it "
-        "easier to tell correlated from slow motion; keep: {correlation: 0.5} or "
+        "easier to distinguish correlated from slow motion; keep: {correlation: 0.5} or "
         "{top_edges: 500} shows the strongest pairs, significant or not. All values are in "
         "matrices.npz."
     ),

@@ -72,7 +72,7 @@ def agreement_warning(method: str, agreement: float) -> str:
     return (
         f"No communities are claimed: those that {method} finds in the two halves of the data "
         f"agree with an adjusted Rand index of {agreement:.2f} (below {LEAST_AGREEMENT:g}; 0 is "
-        "chance, 1 the same). Longer runs or more replicas tell whether there are any; contacts "
+        "chance, 1 the same). Longer runs or more replicas show whether there are any; contacts "
         "or a stricter keep leave fewer pairs that are there by chance."
     )
 

@@ -1,7 +1,7 @@
 """Whether a variable lies elsewhere in the second half of a run than in the first.
 
 A drift looks like correlation: all that goes from one place to another in the same run goes
-together. Surrogates do not tell, for a shifted drift is as slow but breaks in the middle.
+together. Surrogates do not show it, for a shifted drift is as slow but breaks in the middle.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """Differences of a pair's correlation between strata of its samples, and their spread when samples
-are dealt to strata anew. A thread takes an edge."""
+are permuted among strata. A thread takes an edge."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Edges(NamedTuple):
 
 
 class Strata(NamedTuple):
-    """``codes``: int32 (S,), -1 for a sample without one. ``dealt``: int32 (draws, S), the same
-    dealt anew. ``level``: float64 (strata,), the number of each for a trend; empty: each stratum is
+    """``codes``: int32 (S,), -1 for a sample without one. ``permuted``: int32 (draws, S), the same
+    permuted. ``level``: float64 (strata,), the number of each for a trend; empty: each stratum is
     held against the others."""
 
     codes: NDArray[np.int32]
-    dealt: NDArray[np.int32]
+    permuted: NDArray[np.int32]
     level: NDArray[np.float64]
     n_strata: int
     spearman: bool
@@ -78,8 +78,8 @@ def _compare(edge, edges, strata, out):  # type: ignore[no-untyped-def]
     out.difference[edge], out.r_in[edge], out.r_out[edge] = found[0], found[1], found[2]
     out.freedom[edge] = found[3]
     squares, number = np.zeros(n_contrasts), np.zeros(n_contrasts)
-    for draw in range(strata.dealt.shape[0]):
-        _fisher(u, v, strata.dealt[draw][kept], z, weight)
+    for draw in range(strata.permuted.shape[0]):
+        _fisher(u, v, strata.permuted[draw][kept], z, weight)
         _contrasts(z, weight, strata.level, 1, found)
         for k in range(n_contrasts):
             if np.isfinite(found[0, k]):
