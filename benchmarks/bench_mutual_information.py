@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from pairtile.api.prepare import sample_design, stated_samples
 from pairtile.api.settings import analysis_config
 from pairtile.engine.selection import Selection
 from pairtile.gpu.device import choose
-from pairtile.methods.mutual_information.api import (
-    open_analysis,
-    sample_design,
-    stated_samples,
-)
+from pairtile.methods.mutual_information.api import open_analysis
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.score import MutualInformation
 from pairtile.splines.bspline import bspline_weights, dense_weights

@@ -22,7 +22,7 @@ from pairtile.io.expression import Expression
 from pairtile.preprocess.samples import arrange_samples
 from scipy.signal import lfilter
 
-from benchmarks.validity.claims import claim, mean_at_most, of_mean
+from benchmarks.validity.claims import claim, mean_at_most, of_mean, of_share
 from benchmarks.validity.consensus import consensus
 
 Floats = NDArray[np.float64]
@@ -55,11 +55,15 @@ def short_courses(draw: np.random.Generator) -> Simulated:
     return np.concatenate(parts, axis=1), {"series": np.repeat(np.arange(20), 5)}
 
 
-def triplicates(draw: np.random.Generator) -> Simulated:
-    """33 specimens measured three times, 80 % of the variance between specimens; averaged as
-    ``samples.replicate`` does."""
+def measured_thrice(draw: np.random.Generator) -> Floats:
+    """33 specimens measured three times, 80 % of the variance between specimens."""
     specimens = np.repeat(draw.standard_normal((GENES, 33)), 3, axis=1)
-    values = np.sqrt(0.8) * specimens + np.sqrt(0.2) * draw.standard_normal((GENES, 99))
+    return np.sqrt(0.8) * specimens + np.sqrt(0.2) * draw.standard_normal((GENES, 99))
+
+
+def triplicates(draw: np.random.Generator) -> Simulated:
+    """Specimens measured three times, averaged as ``samples.replicate`` does."""
+    values = measured_thrice(draw)
     names = [f"s{k}" for k in range(99)]
     table = pd.DataFrame({"sample": names, "specimen": np.repeat(np.arange(33), 3)})
     with tempfile.TemporaryDirectory() as folder:
@@ -108,6 +112,41 @@ def false_positives(n_tables: int) -> list[dict[str, Any]]:
             p = p_values(values, **stated)[np.triu_indices(GENES, 1)]
             shares.append(float(np.nanmean(p <= LEVEL)))
         rows.append(mean_at_most(scenario, "pairs with p ≤ 0.05", shares, LEVEL, BAR, COMMAND))
+    return rows
+
+
+def unstated(n_tables: int) -> list[dict[str, Any]]:
+    """What the samples are is not stated: the table is warned of."""
+    makers: dict[str, tuple[Callable[[np.random.Generator], Floats], str]] = {
+        "two batches 1 SD apart": (lambda draw: two_batches(draw, 1.0)[0], "principal component"),
+        "two batches 2 SD apart": (lambda draw: two_batches(draw, 2.0)[0], "principal component"),
+        "triplicates (ICC 0.8), shuffled": (
+            lambda draw: draw.permutation(measured_thrice(draw), axis=1),
+            "near copies",
+        ),
+        "AR(1), phi 0.8": (lambda draw: autoregressive(draw, 100, 0.8), "autocorrelation"),
+        "independent samples": (lambda draw: draw.standard_normal((GENES, 100)), ""),
+    }
+    rows = []
+    for scenario, (simulate, words) in makers.items():
+        warned = 0
+        for seed in range(n_tables):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                infer_network(simulate(np.random.default_rng([seed, 5])), backend="cpu")
+            warned += any(words in str(w.message) for w in caught)
+        rows.append(
+            claim(
+                f"{scenario}, nothing stated",
+                "tables that are warned of",
+                warned / n_tables,
+                of_share(warned, n_tables),
+                nominal=float(bool(words)),
+                bar="1" if words else "0",
+                passed=warned == (n_tables if words else 0),
+                command=COMMAND,
+            )
+        )
     return rows
 
 
@@ -161,5 +200,10 @@ def discoveries(n_tables: int) -> list[dict[str, Any]]:
 def run(quick: bool) -> list[dict[str, Any]]:
     """All claims; ``quick`` from fewer tables."""
     n_tables = 3 if quick else 12
-    rows = false_positives(n_tables) + shared_samples(n_tables) + discoveries(n_tables)
-    return rows + consensus(quick)
+    return [
+        *false_positives(n_tables),
+        *unstated(n_tables),
+        *shared_samples(n_tables),
+        *discoveries(n_tables),
+        *consensus(quick),
+    ]

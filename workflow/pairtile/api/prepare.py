@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pairtile.api.settings import checked_section
 from pairtile.api.table import ExpressionTable, as_table
@@ -15,6 +16,7 @@ from pairtile.config.preprocess import Preprocess
 from pairtile.io.expression import Expression
 from pairtile.preprocess.expression import Prepared
 from pairtile.preprocess.expression import prepare_expression as prepare
+from pairtile.preprocess.samples import SampleDesign
 
 
 def prepare_expression(
@@ -118,3 +120,29 @@ def prepared_genes(
     for warning in prepared.warnings:
         warnings.warn(warning, stacklevel=3)
     return prepared, np.asarray(names.get_indexer(pd.Index(prepared.genes)), dtype=np.int64)
+
+
+def stated_samples(series: ArrayLike | None, batch: ArrayLike | None) -> dict[str, str]:
+    """The section ``samples`` of a call with these labels."""
+    given = {"series": series, "batch": batch}
+    columns = {key: key for key, labels in given.items() if labels is not None}
+    return {"annotations": "in memory", **columns} if columns else {}
+
+
+def sample_design(
+    n_samples: int, series: ArrayLike | None, batch: ArrayLike | None
+) -> SampleDesign:
+    """Labels in memory as what the section ``samples`` makes of a table's."""
+    codes = []
+    for name, labels in (("series", series), ("batch", batch)):
+        found = np.empty(0, dtype=object) if labels is None else np.asarray(labels)
+        if labels is not None and found.shape != (n_samples,):
+            raise ValueError(
+                f"{name}: found shape {found.shape}; expected a label for each of {n_samples} "
+                "samples"
+            )
+        numbers = pd.factorize(found)[0].astype(np.int32)
+        if (numbers < 0).any():
+            raise ValueError(f"{name}: found a missing label; expected one for each sample")
+        codes.append(numbers)
+    return replace(SampleDesign.unknown(), series=codes[0], batch=codes[1])

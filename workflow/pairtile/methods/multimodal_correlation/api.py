@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from pairtile.api.prepare import prepared_genes
+from pairtile.api.prepare import prepared_genes, sample_design, stated_samples
 from pairtile.api.settings import analysis_config
 from pairtile.api.table import as_table
 from pairtile.engine.estimator import Merged
@@ -62,6 +62,8 @@ def multimodal_correlation(
     restarts: int = 3,
     compatibility: str = "none",
     preprocess: Mapping[str, Any] | None = None,
+    series: ArrayLike | None = None,
+    batch: ArrayLike | None = None,
     seed: int = 1,
     orientation: str = "genes_in_rows",
     layer: str | None = None,
@@ -100,6 +102,9 @@ def multimodal_correlation(
     preprocess : mapping, optional
         As for :func:`infer_network`. Its ``min_samples`` (20) is the least number of samples of a
         gene. Not for a ``Prepared``.
+    series, batch : array-like [shape: (samples,)], optional
+        Labels of the time course or the batch of each sample, samples of one series in the order of
+        time: the permutations of ``network()`` shift genes within series, or keep to batches.
     seed : int
         Of the starts.
     orientation, layer, backend
@@ -173,12 +178,15 @@ def multimodal_correlation(
             "outliers_after": outliers_after,
             "restarts": restarts,
         },
+        samples=stated_samples(series, batch),
         seed=seed,
         backend=backend,
     )
     table = as_table(expression, orientation=orientation, layer=layer)
     prepared, kept = prepared_genes(expression, table, config.preprocess)
-    state, device = state_of(prepared), choose(backend)
+    design = sample_design(prepared.values.shape[1], series, batch)
+    state, found = state_of(prepared, design, config)
+    device = choose(backend)
     precision = MultimodalCorrelation.resolve_precision(config, device.backend)
     opened = MultimodalCorrelation(config, state, device, precision)
     opened.seed = int(seed)
@@ -189,10 +197,10 @@ def multimodal_correlation(
     by_correlation = merged.sums["modes_by_correlation"]
     ends = np.linspace(-1.0, 1.0, by_correlation.size + 1)[:-1].round(9)
     counts = mode_counts(merged.sums)
-    warned = list(prepared.warnings)
     if counts.get("failed"):
-        warned.append(f"Of {counts['failed']:,} pairs every fit failed; they have no mode.")
-        warnings.warn(warned[-1], stacklevel=2)
+        found.append(f"Of {counts['failed']:,} pairs every fit failed; they have no mode.")
+    for warning in found:
+        warnings.warn(warning, stacklevel=2)
     return ModeCorrelation(
         modes=named_ends(modes, labels),
         items=prepared.items,
@@ -205,7 +213,7 @@ def multimodal_correlation(
         computed_on=device,
         counts={**prepared.counts, **counts, "modes": len(modes)},
         notes=list(prepared.notes),
-        warnings=warned,
+        warnings=[*prepared.warnings, *found],
         settings={
             "compatibility": compatibility,
             "estimator": config.estimator.model_dump(),

@@ -3,7 +3,8 @@
 A network that falls into parts (connected components) has a matrix of blocks, whose eigenvalues
 together are those of the whole: exact, and the cost goes with the cube of the largest part alone.
 Double precision throughout: neighbouring eigenvalues of thousands of genes lie closer together
-than single precision can separate. LAPACK and cuSOLVER solve the blocks; no library finds the parts.
+than single precision can separate. LAPACK and cuSOLVER solve the blocks; no library finds the
+parts.
 
 Luo et al. 2007, BMC Bioinformatics 8:299: eigenvalues of a network of separate modules lie
 independently, with spacings s of density exp(-s) (Poisson); those of a network that noise ties

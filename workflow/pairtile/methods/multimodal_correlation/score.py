@@ -45,7 +45,7 @@ from pairtile.methods.multimodal_correlation.plain_correlation import PlainCorre
 from pairtile.methods.multimodal_correlation.scorer import pair_scorer
 from pairtile.methods.multimodal_correlation.tables import write_tables
 from pairtile.preprocess.expression import Prepared, prepare_expression
-from pairtile.preprocess.samples import read_arranged, warn_of_near_copies
+from pairtile.preprocess.samples import SampleDesign, read_arranged, warn_of_near_copies
 from pairtile.statistics.dependence import measure_dependence
 
 if TYPE_CHECKING:
@@ -86,13 +86,13 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
     ) -> PreparedInput:
         expression, design = read_arranged(config)
         prepared = prepare_expression(expression, config.preprocess, True, design)
-        dependence = measure_dependence(prepared.values, design.state.get("sample_series"))
+        state, warnings = state_of(prepared, design, config)
         return PreparedInput(
             prepared.items,
-            state_of(prepared) | design.state,
+            state,
             dict(prepared.counts),
             list(prepared.notes),
-            [*prepared.warnings, *warn_of_near_copies(dependence, config)],
+            [*prepared.warnings, *warnings],
             {"preprocess": prepared.parameters},
         )
 
@@ -228,13 +228,17 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
         return write_tables(self.config, self.state, merged, items, folder)
 
 
-def state_of(prepared: Prepared) -> dict[str, NDArray[Any]]:
-    """The state of prepared values."""
-    return {
+def state_of(
+    prepared: Prepared, design: SampleDesign, config: MultimodalCorrelationConfig
+) -> tuple[dict[str, NDArray[Any]], list[str]]:
+    """The state of prepared values, and what needs attention in their samples."""
+    dependence = measure_dependence(prepared.values, design.state.get("sample_series"))
+    state = {
         "values": np.ascontiguousarray(prepared.values, dtype=np.float64),
         "keys": name_keys(prepared.genes),
         "samples": np.array(prepared.samples, dtype=np.str_),
     }
+    return state | design.state, warn_of_near_copies(dependence, config)
 
 
 def name_keys(names: Sequence[str]) -> NDArray[np.uint64]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from pairtile.api.anndata_network import check_storage
+from pairtile.api.prepare import sample_design, stated_samples
 from pairtile.api.regulators import regulator_rows
 from pairtile.api.settings import analysis_config
 from pairtile.api.table import ExpressionTable, Matrix, as_table, is_anndata
@@ -19,7 +21,7 @@ from pairtile.gpu.device import Device, choose
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.null import Null
 from pairtile.methods.mutual_information.null_design import dependence_arrays
-from pairtile.methods.mutual_information.prepare import spline_settings
+from pairtile.methods.mutual_information.prepare import sample_warnings, spline_settings
 from pairtile.methods.mutual_information.score import MutualInformation
 from pairtile.preprocess.samples import SampleDesign
 from pairtile.splines.scorer import BsplineScorer, SplineSettings, Weights
@@ -448,33 +450,11 @@ def open_analysis(
     }
     if design is not None:
         state |= design.state
-    state |= dependence_arrays(z, state.get("sample_series"))[1]
+    dependence, measured = dependence_arrays(z, state.get("sample_series"))
+    for warning in sample_warnings(dependence, config, z.shape[1]):
+        warnings.warn(warning, stacklevel=3)
     precision = MutualInformation.resolve_precision(config, device.backend)
-    return MutualInformation(config, state, device, precision)
-
-
-def stated_samples(series: Any, batch: Any) -> dict[str, str]:
-    """The section ``samples`` of a call with these labels."""
-    given = {"series": series, "batch": batch}
-    columns = {key: key for key, labels in given.items() if labels is not None}
-    return {"annotations": "in memory", **columns} if columns else {}
-
-
-def sample_design(n_samples: int, series: Any, batch: Any) -> SampleDesign:
-    """Labels in memory as what the section ``samples`` makes of a table's."""
-    codes = []
-    for name, labels in (("series", series), ("batch", batch)):
-        found = np.empty(0, dtype=object) if labels is None else np.asarray(labels)
-        if labels is not None and found.shape != (n_samples,):
-            raise ValueError(
-                f"{name}: found shape {found.shape}; expected a label for each of {n_samples} "
-                "samples"
-            )
-        numbers = pd.factorize(found)[0].astype(np.int32)
-        if (numbers < 0).any():
-            raise ValueError(f"{name}: found a missing label; expected one for each sample")
-        codes.append(numbers)
-    return replace(SampleDesign.unknown(), series=codes[0], batch=codes[1])
+    return MutualInformation(config, state | measured, device, precision)
 
 
 def scaled_genes(

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from pairtile.api.anndata_network import add_network, check_storage
-from pairtile.api.prepare import prepared_genes
+from pairtile.api.prepare import prepared_genes, sample_design, stated_samples
 from pairtile.api.regulators import regulator_rows
 from pairtile.api.settings import analysis_config
 from pairtile.api.table import as_table
@@ -22,8 +22,6 @@ from pairtile.gpu.device import choose
 from pairtile.methods.mutual_information.api import (
     as_given,
     open_analysis,
-    sample_design,
-    stated_samples,
 )
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.context_scores import RoleMoments

@@ -60,16 +60,24 @@ def spline_state(config: MutualInformationConfig) -> PreparedInput:
     state |= design.state
     dependence, measured = dependence_arrays(z, design.state.get("sample_series"))
     state |= measured
-    warnings += [*warn_of_near_copies(dependence, config), *warn_of_groups(dependence, config)]
-    bins, samples = config.estimator.bins, z.shape[1]
-    if samples < SAMPLES_PER_BIN * bins:
+    warnings += sample_warnings(dependence, config, z.shape[1])
+    parameters = {"preprocess": prepared.parameters}
+    return PreparedInput(items, state, counts, notes, warnings, parameters)
+
+
+def sample_warnings(
+    found: Dependence, config: MutualInformationConfig, n_samples: int
+) -> list[str]:
+    """Samples that depend on each other, with nothing stated of it; too few for the bins."""
+    warnings = [*warn_of_near_copies(found, config), *warn_of_groups(found, config)]
+    bins = config.estimator.bins
+    if n_samples < SAMPLES_PER_BIN * bins:
         warnings.append(
-            f"{samples} samples are few for {bins} bins: chance raises the score of every pair, "
+            f"{n_samples} samples are few for {bins} bins: chance raises the score of every pair, "
             "and true ones stand out less. estimator.bins: 5 or 6 is better below about 100 "
             "samples."
         )
-    parameters = {"preprocess": prepared.parameters}
-    return PreparedInput(items, state, counts, notes, warnings, parameters)
+    return warnings
 
 
 def warn_of_groups(found: Dependence, config: ExpressionAnalysis) -> list[str]:

@@ -291,9 +291,9 @@ def _describe_drift(
         prepared.warnings.append(
             f"{int(drifts.sum())} of {p.size} variables lie elsewhere in the second half of a run "
             f"than in the first (the most {items['name'].iloc[row]}: its mean moves by "
-            f"{shift[row]:.2g} standard deviations): what drifts in the same run looks correlated, "
-            "and surrogates do not show it. Leave out the beginning (frames: {start: ...}), or take "
-            "longer runs."
+            f"{shift[row]:.2g} standard deviations): what drifts in the same run looks "
+            "correlated, and surrogates do not show it. Leave out the beginning "
+            "(frames: {start: ...}), or take longer runs."
         )
 
 
