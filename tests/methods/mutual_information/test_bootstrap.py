@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 from typing import Any
@@ -19,6 +20,8 @@ from pairtile.gpu.device import choose
 from pairtile.methods.mutual_information.api import open_analysis
 from pairtile.methods.mutual_information.bootstrap import (
     bootstrap_consensus,
+    low_selection_bound,
+    resample_samples,
     support_fdr,
     unrelated_genes,
 )
@@ -112,6 +115,44 @@ def test_rare_tails_keep_their_size() -> None:
     table = bootstrap_consensus(bootstrap, i, i + 1, n_bootstraps=100, n_possible=10_000)
     assert 0 < table["p_value"][0] < 1e-100
     assert table["q_value"][0] == pytest.approx(table["p_value"][0] * 10_000)
+
+
+@pytest.mark.parametrize("n", [60, 61])
+def test_halves_come_in_complementary_pairs(n: int) -> None:
+    halves = {"number": 4, "resample": "subsample", "fraction": 0.5}
+    config = analysis_config(MutualInformationConfig, bootstraps=halves)
+    drawn = [resample_samples(config, n, 3, number) for number in range(4)]
+    for first, second in (drawn[:2], drawn[2:]):
+        assert first.size == second.size == 30
+        assert np.unique(np.concatenate([first, second])).size == 60
+    assert not np.array_equal(drawn[0], drawn[2])
+
+
+def test_shah_and_samworths_bound() -> None:
+    # 50 edges a network of 1,000 pairs, 45 of 50 networks: 2500 / (0.8 * 1000).
+    assert low_selection_bound(45, 50, 50 * 50, 1000) == pytest.approx(3.125)
+    assert low_selection_bound(25, 50, 50 * 50, 1000) == np.inf
+
+
+def test_shah_and_samworths_bound_holds_in_noise() -> None:
+    """Pairs of independent genes: what most halves hold is there by luck."""
+    random = np.random.default_rng(6)
+    config = analysis_config(
+        MutualInformationConfig,
+        bootstraps={"number": 10, "resample": "subsample", "fraction": 0.5},
+    )
+    above, bounds = [], []
+    for seed in range(20):
+        genes = random.normal(size=(40, 60))
+        chosen = []
+        for number in range(10):
+            part = genes[:, resample_samples(config, 60, seed, number)]
+            r = np.abs(np.corrcoef(part))[np.triu_indices(40, 1)]
+            chosen.append(r >= np.sort(r)[-50])
+        support = np.sum(chosen, axis=0)
+        above.append(int((support >= 7).sum()))
+        bounds.append(low_selection_bound(7, 10, int(support.sum()), support.size))
+    assert 0 < np.mean(above) <= np.mean(bounds)
 
 
 def test_consensus_of_empty_networks_is_empty() -> None:
@@ -235,3 +276,18 @@ def test_related_genes_are_found_with_few_others(keep: dict[str, float]) -> None
     assert (~true).sum() <= 0.15 * len(edges)
     assert (edges["q_value"] <= 0.05).all()
     assert set(edges["p_method"]) == {"bootstrap null"}
+
+
+def test_the_consensus_of_halves_says_where_the_bound_would_cut() -> None:
+    random = np.random.default_rng(3)
+    values = random.normal(size=(60, 100))
+    values[:30] += 1.5 * np.repeat(random.normal(size=(6, 100)), 5, axis=0)
+    halves = {"resample": "subsample", "fraction": 0.5}
+    settings: dict[str, Any] = {"keep": {"top_edges": 60}, "bootstraps": halves}
+    [note] = consensus(values, 10, **settings).notes
+    held, least = (int(k) for k in re.findall(r"of the (\d+) pairs that (\d+) or more", note)[0])
+    assert 5 < least <= 10
+    assert held >= 40
+    assert not consensus(values, 9, **settings).notes  # the last has no other half
+    [note] = consensus(random.normal(size=(60, 100)), 10, **settings).notes
+    assert "for no number of halves" in note

@@ -38,7 +38,8 @@ def resample_samples(
     """Samples of bootstrap ``number`` from ``n``: keyed on (seed, number) alone.
 
     ``bootstrap`` draws as many as there are with replacement, every sample as likely as any other;
-    ``subsample`` draws a fraction without replacement.
+    ``subsample`` draws a fraction without replacement; of halves, every second one is the rest of
+    the samples (Shah and Samworth 2013: complementary pairs).
 
     Raises
     ------
@@ -47,18 +48,42 @@ def resample_samples(
     """
     settings = config.bootstraps
     key = [np.uint64(seed), np.uint64(0x626F6F74)]  # "boot"
-    random = np.random.Generator(np.random.Philox(key=key, counter=[0, 0, 0, number]))
+    halves = settings.fraction == 0.5
+    counter = [0, 0, 0, number // 2 if halves else number]
+    random = np.random.Generator(np.random.Philox(key=key, counter=counter))
     if settings.resample == "bootstrap":
         return np.sort(random.integers(0, n, size=n))
     assert settings.fraction is not None
-    size = round(n * settings.fraction)
+    size = n // 2 if halves else round(n * settings.fraction)
     least = config.preprocess.min_samples
     if size < least:
         raise InputError(
             f"bootstraps.fraction: found {settings.fraction}, which leaves {size} of {n} "
             f"samples; expected at least preprocess.min_samples ({least})"
         )
+    if halves:
+        return np.sort(np.split(random.permutation(n)[: 2 * size], 2)[number % 2])
     return np.sort(random.choice(n, size=size, replace=False))
+
+
+def low_selection_bound(
+    least_support: int, n_networks: int, n_edges: int, n_possible: int
+) -> float:
+    """Most edges expected by luck, of those that at least ``least_support`` networks hold.
+
+    By luck: pairs that half of the samples choose less often than a pair drawn at random would be.
+    With q edges in the average network, a share tau of the networks and p possible pairs, at most
+    q^2 / ((2 tau - 1) p), whatever the data; infinite for half of the networks or fewer. For
+    networks of complementary halves (``resample: subsample``, ``fraction: 0.5``).
+
+    n_edges : of all networks together.
+
+    Source: Shah & Samworth 2013, J. R. Stat. Soc. B 75:55, theorem 1 with theta = q / p.
+    """
+    more_than_half = 2 * least_support / n_networks - 1.0
+    if more_than_half <= 0.0:
+        return float("inf")
+    return (n_edges / n_networks) ** 2 / (more_than_half * n_possible)
 
 
 class UnrelatedGenes(NamedTuple):

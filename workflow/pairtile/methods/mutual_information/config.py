@@ -393,7 +393,8 @@ class BootstrapsConfig(ConfigModel):
         default=None,
         description=(
             "Share of the samples in a subsample; null takes 0.632 (the share of distinct samples "
-            "in a bootstrap). Only for `resample: subsample`."
+            "in a bootstrap). With 0.5 every second network is of the other half, and a note gives "
+            "Shah and Samworth's bound on edges by luck. Only for `resample: subsample`."
         ),
     )
     correction: Annotated[Literal["fdr", "poisson", "bonferroni", "bh"], Choice()] = Field(
@@ -415,6 +416,11 @@ class BootstrapsConfig(ConfigModel):
             "unrelated pairs among them."
         ),
     )
+
+    @property
+    def complementary_halves(self) -> bool:
+        """Whether each network has another one from the rest of the samples."""
+        return self.fraction == 0.5 and self.number % 2 == 0
 
     @field_validator("fraction")
     @classmethod

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from pairtile.engine.estimator import Merged, Ranking
 from pairtile.engine.network import Network, sort_edges
 from pairtile.gpu.device import Device
-from pairtile.methods.mutual_information.bootstrap import bootstrap_consensus
+from pairtile.methods.mutual_information.bootstrap import bootstrap_consensus, low_selection_bound
 from pairtile.methods.mutual_information.config import (
+    BootstrapsConfig,
     DpiConfig,
     KeepAll,
     KeepFdr,
@@ -347,7 +348,7 @@ def _consensus_network(analysis: GeneAnalysis, merged: Merged, bootstraps: pd.Da
         null_share=analysis.unrelated_share() if against_null else 1.0,
     )
     p_method = "bootstrap null" if against_null else "poisson"
-    seen = len(table)
+    seen, support = len(table), table["support"].to_numpy()
     table = table[table["q_value"] <= settings.alpha].reset_index(drop=True)
     i, j = table["i"].to_numpy(), table["j"].to_numpy()
     p, q = table["p_value"].to_numpy(), table["q_value"].to_numpy()
@@ -374,6 +375,8 @@ def _consensus_network(analysis: GeneAnalysis, merged: Merged, bootstraps: pd.Da
         "edges_in_any_bootstrap": seen,
         "edges": len(edges),
     }
+    if settings.complementary_halves:
+        result.notes.append(_bound_of_halves(settings, support, _n_tests(merged)))
     result.threshold = {
         "keep": {"consensus_q_value": settings.alpha},
         "mi_bits": None,
@@ -382,6 +385,26 @@ def _consensus_network(analysis: GeneAnalysis, merged: Merged, bootstraps: pd.Da
     }
     result.threshold_value = None
     return result
+
+
+def _bound_of_halves(
+    settings: BootstrapsConfig, support: NDArray[np.int32], n_possible: int
+) -> str:
+    """Where the bound that assumes nothing would have cut the consensus."""
+    for least in range(settings.number // 2 + 1, settings.number + 1):
+        held = int((support >= least).sum())
+        bound = low_selection_bound(least, settings.number, int(support.sum()), n_possible)
+        if bound <= settings.alpha * held:
+            return (
+                "Shah and Samworth's bound, which assumes nothing of the data: of the "
+                f"{held:,} pairs that {least} or more of {settings.number} halves hold, at most "
+                f"{bound:.2g} are there by luck (pairs that a half chooses less often than it "
+                "would a pair drawn at random)."
+            )
+    return (
+        "Shah and Samworth's bound, which assumes nothing of the data: for no number of halves is "
+        f"the share of pairs that are there by luck shown to be {settings.alpha:g} or less."
+    )
 
 
 def _column(score: str) -> str:
