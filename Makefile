@@ -8,6 +8,7 @@
 # make audit      look the pinned dependencies up in the databases of known vulnerabilities
 # make test-faults  kills, full disks, lack of memory, by the hundred (an hour; full disks need root)
 # make test-fuzz  tens of thousands of damaged input files and configurations
+# make nightly    test-fuzz, and every claim of error control from fewer draws
 # make bench      benchmarks into benchmarks/results/
 # make validity   simulate every claim of error control; docs/validity.md
 # make quality    AUPR on public data sets (needs them beside the checkout); known networks
@@ -19,7 +20,7 @@ BIN := $(VENV)/bin
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 
 .DELETE_ON_ERROR:
-.PHONY: demo setup test lint types unit workflow-lint test-slurm test-storage test-faults test-fuzz lock audit gpu-test bench validity quality docs rule-graphs clean
+.PHONY: demo setup test lint types unit workflow-lint test-slurm test-storage test-faults test-fuzz nightly lock audit gpu-test bench validity quality docs rule-graphs clean
 
 demo: setup
 	$(BIN)/snakemake --cores $(CORES)
@@ -102,6 +103,9 @@ test-fuzz: $(VENV)/.stamp-test
 	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n $(CORES) --timeout 3600 \
 		tests/core/test_fuzz_text.py tests/core/test_fuzz_binary.py tests/core/test_fuzz_config.py \
 		tests/core/test_config_fuzz.py
+
+nightly: test-fuzz
+	PYTHONPATH=workflow $(BIN)/python -m benchmarks.validity --quick
 
 bench:
 	$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) -m benchmarks

@@ -46,7 +46,7 @@ def mean_at_most(
 
 def of_mean(values: list[float]) -> tuple[float, float]:
     """95 % of the mean, from independent draws."""
-    error = 1.96 * float(np.std(values, ddof=1)) / np.sqrt(len(values))
+    error = 1.96 * float(np.std(values, ddof=1) / np.sqrt(len(values)))
     return float(np.mean(values)) - error, float(np.mean(values)) + error
 
 
