@@ -9,9 +9,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pairtile
+import pandas as pd
 import pytest
 from pairtile.config import load_config
+from pairtile.io.expression import Expression
+from pairtile.simulate.modes import simulate_modes
 
 PACKAGE = Path(pairtile.__file__).parent
 
@@ -68,3 +72,23 @@ def test_defaults_are_those_of_the_configuration() -> None:
         for name, parameter in inspect.signature(function).parameters.items():
             if name in own:
                 assert parameter.default == own[name], (function.__name__, name)
+
+
+def test_what_the_library_returns_prints_as_one_line() -> None:
+    kinetic = pairtile.simulate_kinetic(n_genes=30, n_samples=60)
+    table = pd.DataFrame(kinetic.values, index=kinetic.genes, columns=kinetic.samples)
+    motion = np.random.default_rng(1).normal(size=(200, 4, 3))
+    returned = [
+        kinetic,
+        pairtile.simulate_boolean(n_genes=30, n_steps=8),
+        simulate_modes(n_pairs=2, n_samples=60),
+        pairtile.prepare_expression(table, pseudocount=1),
+        Expression(kinetic.values, kinetic.genes, kinetic.samples, "table.tsv"),
+        pairtile.permutation_null(table, permutations=1000),
+        pairtile.trajectory_correlation(motion, kind="gaussian", surrogates=0),
+    ]
+    for found in returned:
+        text = repr(found)
+        assert text.startswith(type(found).__name__)
+        assert len(text) < 120
+        assert "\n" not in text

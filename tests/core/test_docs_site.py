@@ -12,6 +12,7 @@ from pathlib import Path
 import pairtile
 import pytest
 import yaml
+from lxml import html
 from workflow_runs import ROOT, environment
 
 MKDOCS = pytest.importorskip("mkdocs", reason="the extra `docs` is not installed")
@@ -59,6 +60,15 @@ def test_every_public_function_is_in_the_reference(site: Path) -> None:
     page = (site / "api.html").read_text(encoding="utf-8")
     for name in set(pairtile.__all__) - {"__version__"}:
         assert f'id="pairtile.{name}"' in page, name
+
+
+def test_the_configuration_page_shows_every_brace(site: Path) -> None:
+    written = (ROOT / "config/README.md").read_text(encoding="utf-8").replace("\\", "")
+    page = html.parse(str(site / "configuration.html")).getroot().find(".//article")
+    shown = page.text_content()
+    for bracketed in set(re.findall(r"\{[^{}|`\n]*\}", written)):
+        assert bracketed in shown, bracketed
+    assert shown.count("{") == written.count("{")
 
 
 # --- the container recipe -------------------------------------------------------------------------

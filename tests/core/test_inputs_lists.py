@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pairtile.errors import InputError
 from pairtile.io.gold_standard import read_gold_standard
-from pairtile.io.regulators import match_regulators, read_regulators
+from pairtile.io.regulators import match_regulators, read_regulators, warning_of_absent
 
 
 def write(folder: Path, name: str, text: str | bytes) -> Path:
@@ -81,7 +81,7 @@ def test_no_regulator_in_the_table_is_an_error_with_a_hint(
     with pytest.raises(InputError, match=re.escape(hint)) as error:
         match_regulators([regulator], [gene, "b", "c", "d"], "r.txt")
     assert f"r.txt: found none of its 1 names ({regulator})" in str(error.value)
-    assert f"among the 4 genes ({gene}, b, c, ...)" in str(error.value)
+    assert f"among the 4 genes ({gene}, b, c, d)" in str(error.value)
 
 
 @pytest.mark.parametrize("header", ["", "source\ttarget\n", "TF\tGene\n", "Regulator\ttarget\n"])
@@ -128,3 +128,11 @@ def test_gold_standard_rows_labelled_zero_are_false_edges(tmp_path: Path) -> Non
 def test_bad_gold_standards_are_refused(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)):
         read_gold_standard(write(tmp_path, "g.tsv", text))
+
+
+def test_some_regulators_that_are_not_there_are_named_with_a_hint() -> None:
+    said = warning_of_absent(["LEXA", "crp"], 7, ["lexA", "fnr"])
+    assert said == (
+        "2 of 7 regulators are not among the kept genes: LEXA, crp; some differ in capitals only."
+    )
+    assert warning_of_absent(list("abcdef"), 9, ["x"]).endswith("kept genes: a, b, c, d, e, ....")

@@ -133,3 +133,9 @@ def test_figures_leave_matplotlib_as_it_was() -> None:
     before = dict(matplotlib.rcParams)
     figures.precision_recall([0, 1], [1, 0])
     assert dict(matplotlib.rcParams) == before
+
+
+def test_a_notebook_shows_a_figure_by_itself() -> None:
+    """Without pyplot, which alone tells IPython of matplotlib's own figures."""
+    figure = figures.degree_distribution(pd.DataFrame({"source": ["a", "b"], "target": ["c", "c"]}))
+    assert figure._repr_png_().startswith(b"\x89PNG")

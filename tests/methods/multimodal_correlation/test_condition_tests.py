@@ -278,6 +278,14 @@ def test_columns_and_table_name_what_they_hold() -> None:
 def test_names_that_would_be_the_same_are_told_apart() -> None:
     words = [("a", "b c"), ("a b", "c"), ("a", "b_c"), ("?",), ("é",)]
     assert unique_names(words) == ["a_b_c", "a_b_c_2", "a_b_c_3", "_", "é"]
+    ages = unique_names([("Age", label) for label in ("<10", "10", ">10", ">=10", "10+")])
+    assert ages == [
+        "Age_less_10",
+        "Age_10",
+        "Age_greater_10",
+        "Age_greater_equal_10",
+        "Age_10_plus",
+    ]
 
 
 def test_masks_of_a_binary_column_are_read_and_checked() -> None:

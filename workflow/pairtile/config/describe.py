@@ -7,6 +7,7 @@ and ``config/README.md``; a test fails where they differ from the models.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -92,7 +93,15 @@ def _section_rows(model: type[ConfigModel], method: str) -> Iterator[list[str]]:
         if method and models_in(field.annotation):
             text += f" [Its keys](#{method}-{key})."
         cells = [f"`{key}`", _type(field), _default(field), text]
-        yield [cell.replace("|", "\\|").replace("\n", " ") for cell in cells]
+        yield [_BRACES_OF_TEXT.sub(r"\\\g<0>", _in_cell(cell)) for cell in cells]
+
+
+_BRACES_OF_TEXT = re.compile(r"[{}](?=[^`]*(?:`[^`]*`[^`]*)*$)")
+"""Braces outside of code, which Markdown dialects take for attributes."""
+
+
+def _in_cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
 
 
 def _type(field: FieldInfo) -> str:

@@ -19,7 +19,7 @@ ORIENTATIONS = ("genes_in_rows", "samples_in_rows")
 FORMATS = ".tsv .tab .csv .txt .gct (each also .gz), .parquet, .h5ad, or a 10x mtx folder"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Expression:
     """Expression values with the names of genes and samples.
 
@@ -32,6 +32,10 @@ class Expression:
     samples: list[str]
     source: str = ""
     notes: list[str] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        of = f" of {self.source}" if self.source else ""
+        return f"Expression{of}: {len(self.genes):,} genes, {len(self.samples):,} samples"
 
 
 def read_expression(

@@ -10,7 +10,7 @@ import numpy as np
 from pairtile.errors import InputError
 from pairtile.io.text_file import open_lines
 
-_SHOWN = 3
+_SHOWN = 5
 
 
 def read_regulators(path: str | PathLike[str], kind: str = "regulator") -> list[str]:
@@ -71,6 +71,16 @@ def match_regulators(
             f"{kind}s named as in the table (does its orientation fit?)",
         )
     return np.array(sorted(rows), dtype=np.int32), missing
+
+
+def warning_of_absent(
+    absent: Sequence[str], n_listed: int, genes: Sequence[str], kind: str = "regulators"
+) -> str:
+    """What to say where some of the listed names are not among the kept genes."""
+    return (
+        f"{len(absent)} of {n_listed} {kind} are not among the kept genes: "
+        f"{_some(absent)}{_hint(absent, genes)}."
+    )
 
 
 def _hint(regulators: Sequence[str], genes: Sequence[str]) -> str:

@@ -35,7 +35,7 @@ ON_RAW_VALUES = ("cpm", "median_ratio")
 """Normalisations that are defined on counts or intensities, so they come before the logarithm."""
 
 
-@dataclass
+@dataclass(repr=False)
 class Prepared:
     """Values ready for scoring, and the account of how they came about.
 
@@ -53,6 +53,12 @@ class Prepared:
     warnings: list[str]
     notes: list[str]
     parameters: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return (
+            f"Prepared: {len(self.genes):,} of {len(self.items):,} genes, "
+            f"{len(self.samples):,} samples, {len(self.warnings)} warnings"
+        )
 
 
 def prepare_expression(

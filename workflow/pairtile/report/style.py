@@ -55,6 +55,16 @@ STYLE: dict[str, Any] = {
 }
 
 
+class ShownFigure(Figure):
+    """A figure that a notebook shows by itself, without pyplot."""
+
+    def _repr_png_(self) -> bytes:
+        png = io.BytesIO()
+        with styled():
+            self.savefig(png, format="png", dpi=100)
+        return png.getvalue()
+
+
 def styled() -> AbstractContextManager[None]:
     """Draw and write in pairtile's style; matplotlib's own settings are as before afterwards."""
     # Annotated so for matplotlib's type of settings, which names every single key.
@@ -67,7 +77,7 @@ def new_figure(width: float = 6.4, height: float = 4.0) -> tuple[Figure, Axes]:
 
     Call and draw inside ``styled()``.
     """
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = ShownFigure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure, figure.add_subplot()
 
@@ -82,7 +92,7 @@ def figure_of_panels(
     if panels < 1 or columns < 1:
         raise ValueError(f"found {panels} panels; expected one or more")
     rows = -(-panels // columns)
-    figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+    figure = ShownFigure(figsize=(width * columns, height * rows), layout="constrained")
     FigureCanvasAgg(figure)
     return figure, [figure.add_subplot(rows, columns, k + 1) for k in range(panels)]
 

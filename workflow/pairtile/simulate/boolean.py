@@ -153,7 +153,7 @@ MAX_LEVELS = 4
 MAX_PREDICTORS = 4
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BooleanSimulation:
     """Simulated time series of levels, and the network behind them.
 
@@ -174,6 +174,12 @@ class BooleanSimulation:
     truth: pd.DataFrame
     edges: pd.DataFrame
     parameters: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return (
+            f"BooleanSimulation: {len(self.genes):,} genes, {len(self.samples):,} samples in "
+            f"{len(set(self.series)):,} time series"
+        )
 
 
 def simulate_boolean(

@@ -22,7 +22,7 @@ _WIDEST = 10  # of noise and spread: e to its fifth multiple is still a number
 _KNOCK_DOWN = (0.2, 0.1)  # share of samples with one regulator knocked down, and to what level
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Simulation:
     """A simulated experiment and its truth.
 
@@ -39,6 +39,12 @@ class Simulation:
     regulators: list[str]
     edges: pd.DataFrame
     parameters: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return (
+            f"Simulation: {len(self.genes):,} genes, {len(self.samples):,} samples, "
+            f"{len(self.edges):,} edges of {len(self.regulators):,} regulators"
+        )
 
 
 def simulate_kinetic(

@@ -18,7 +18,7 @@ TRIES = 1000
 """Placements of the modes tried before fewer than this separation is called impossible."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ModesSimulation:
     """Simulated values, and the mode that each sample of a pair belongs to.
 
@@ -33,6 +33,11 @@ class ModesSimulation:
     genes: list[str]
     samples: list[str]
     parameters: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return (
+            f"ModesSimulation: {len(self.labels):,} pairs of genes, {len(self.samples):,} samples"
+        )
 
 
 def simulate_modes(

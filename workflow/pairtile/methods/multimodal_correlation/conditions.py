@@ -181,17 +181,23 @@ def condition_tests(
     return ConditionTests(tests, counts)
 
 
+_SIGNS = str.maketrans({"<": " less ", ">": " greater ", "=": " equal ", "+": " plus "})
+
+
 def unique_names(words: Sequence[Sequence[str]]) -> list[str]:
     """Words joined to names of columns: ``Treatment_Heat``; none is empty and no two are the same.
 
-    Whatever is no letter, digit, dot or hyphen becomes ``_``, in runs. Of names that would be the
-    same, the later ones get ``_2``, ``_3``, ...
+    ``<``, ``>``, ``=`` and ``+`` are written out; whatever else is no letter, digit, dot or hyphen
+    becomes ``_``, in runs. Of names that would be the same, the later ones get ``_2``, ``_3``, ...
 
     >>> unique_names([("Treatment", "Heat"), ("Dose (mg)",), ("Dose mg",)])
     ['Treatment_Heat', 'Dose_mg', 'Dose_mg_2']
+    >>> unique_names([("Age", "<10"), ("Age", "10"), ("Age", ">=10"), ("ER", "+")])
+    ['Age_less_10', 'Age_10', 'Age_greater_equal_10', 'ER_plus']
     """
     result: list[str] = []
     for parts in words:
+        parts = [part.translate(_SIGNS) for part in parts]
         plain = "_".join(re.sub(r"[^\w.\-]+", "_", part).strip("_") or "_" for part in parts)
         name, k = plain, 1
         while name in result:

@@ -269,7 +269,7 @@ def permutation_null(
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PermutationNull:
     """Null distribution of n_samples * MI between unrelated genes of one data set.
 
@@ -283,6 +283,12 @@ class PermutationNull:
     genes: pd.Index[Any]
     n_samples: int
     observed: NDArray[np.bool_] | None
+
+    def __repr__(self) -> str:
+        return (
+            f"PermutationNull: {self.draws:,} draws for {len(self.genes):,} genes, "
+            f"{self.n_samples:,} samples"
+        )
 
     @property
     def draws(self) -> int:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pairtile.config.preprocess import ExpressionAnalysis
 from pairtile.engine.estimator import PreparedInput
-from pairtile.io.regulators import match_regulators, read_regulators
+from pairtile.io.regulators import match_regulators, read_regulators, warning_of_absent
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.null_design import dependence_arrays, entropy_classes
 from pairtile.preprocess.expression import prepare_expression
@@ -40,10 +40,7 @@ def spline_state(config: MutualInformationConfig) -> PreparedInput:
         regulators, absent = match_regulators(names, prepared.genes, config.regulators)
         counts |= {"regulators_listed": len(names), "regulators_used": int(regulators.size)}
         if absent:
-            shown = ", ".join(absent[:5]) + (", ..." if len(absent) > 5 else "")
-            warnings.append(
-                f"{len(absent)} of {len(names)} regulators are not among the genes: {shown}."
-            )
+            warnings.append(warning_of_absent(absent, len(names), prepared.genes))
         items.loc[regulators, "is_regulator"] = True
     settings = spline_settings(config, "float64")
     z = scaled(prepared.values, settings, config.estimator.transform, overwrite=True)

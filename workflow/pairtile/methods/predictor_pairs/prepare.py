@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pairtile.config.preprocess import Preprocess
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
-from pairtile.io.regulators import match_regulators
+from pairtile.io.regulators import match_regulators, warning_of_absent
 from pairtile.methods.predictor_pairs.config import PredictorPairsConfig
 from pairtile.methods.predictor_pairs.quantize import quantize
 from pairtile.methods.predictor_pairs.read_input import (
@@ -22,8 +22,6 @@ from pairtile.methods.predictor_pairs.read_input import (
     read_predictor_input,
 )
 from pairtile.preprocess.expression import Prepared, prepare_expression
-
-_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -272,10 +270,7 @@ class _Account:
             )
             self.counts[f"{key}_listed"] = len(names)
             if absent:
-                shown = ", ".join(absent[:_SHOWN]) + (", ..." if len(absent) > _SHOWN else "")
-                self.warnings.append(
-                    f"{len(absent)} of {len(names)} {key} are not among the kept genes: {shown}."
-                )
+                self.warnings.append(warning_of_absent(absent, len(names), self._genes, key))
         self.counts[f"{key}_used"] = int(rows.size)
         return rows
 

@@ -322,7 +322,7 @@ def _kept_names(ready: PreparedInput) -> pd.Index[Any]:
 # --- result ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MotionCorrelation:
     """Correlated motion of all pairs of variables.
 
@@ -356,6 +356,12 @@ class MotionCorrelation:
     warnings: list[str] = field(default_factory=list)
     device: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return (
+            f"MotionCorrelation: {len(self.pairs):,} pairs of {len(self.items):,} variables, "
+            f"{len(self.network):,} kept"
+        )
 
     def matrix(self, column: str = "correlation") -> Any:
         """A column of ``pairs``, or ``q_value``, as a symmetric matrix, NaN on the diagonal.

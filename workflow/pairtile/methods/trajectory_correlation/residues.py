@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from string import ascii_uppercase
 from typing import Any
 
 import numpy as np
@@ -174,15 +175,22 @@ def secondary_structure(residues: Residues, positions: NDArray[np.float64]) -> l
 
 
 def _chains(group: Any) -> list[str]:
-    """Chain identifiers (of PDB and the like), else segment names."""
+    """Chain identifiers (of PDB and the like), else segment names, else ``A``, ``B``, ... where
+    residue numbers begin again, as they do in GROMACS files of several molecules (each of two
+    residues or more)."""
     found = [""] * len(group)
     if hasattr(group.atoms, "chainIDs"):
         found = [str(residue.atoms.chainIDs[0]).strip() for residue in group]
     segments = _texts(group, "segids")
-    return [
+    named = [
         chain or ("" if segment in _NO_CHAIN else segment)
         for chain, segment in zip(found, segments, strict=True)
     ]
+    number = np.cumsum(np.diff(getattr(group, "resids", np.empty(0)), prepend=-np.inf) < 0)
+    sizes = np.bincount(number)
+    if any(named) or not 1 < sizes.size <= len(ascii_uppercase) or sizes.min() < 2:
+        return named
+    return [ascii_uppercase[k] for k in number]
 
 
 def _texts(group: Any, attribute: str) -> list[str]:
