@@ -57,6 +57,7 @@ def test_exporting_leaves_its_input_alone_and_one_file_behind(
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.complete
 @pytest.mark.parametrize("format", FORMATS)
 def test_fifty_thousand_edges_take_seconds(format: str, tmp_path: Path) -> None:
     network, items = large(2000, 50_000)

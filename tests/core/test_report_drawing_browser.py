@@ -18,6 +18,7 @@ from pairtile.report import write_report
 from result_files import AWKWARD, write_large, write_results
 
 pytestmark = [
+    pytest.mark.complete,
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH"),
 ]

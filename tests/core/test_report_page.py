@@ -269,6 +269,7 @@ def test_edges_know_what_the_gold_standard_says_of_them(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.complete
 @pytest.mark.parametrize(
     ("n_genes", "n_edges", "limit"), [(1200, 5000, 5_000_000), (5000, 50_000, 5_000_000)]
 )

@@ -16,6 +16,7 @@ from pairtile.report import write_report
 from result_files import write_results
 
 pytestmark = [
+    pytest.mark.complete,
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH"),
 ]

@@ -20,6 +20,7 @@ from report_pages import unpacked
 from result_files import AWKWARD, LARGE, MODULES, write_modular, write_results
 
 pytestmark = [
+    pytest.mark.complete,
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH"),
 ]

@@ -198,6 +198,7 @@ print(peak_host_bytes() >> 20)
 """
 
 
+@pytest.mark.complete
 def test_merge_needs_far_less_memory_than_the_table(tmp_path):
     rows = 500_000
     peaks = {}

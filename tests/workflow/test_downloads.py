@@ -259,6 +259,7 @@ def test_a_checksum_may_stand_for_any_input_of_a_list() -> None:
 # --- in a run -----------------------------------------------------------------------------------
 
 
+@pytest.mark.complete
 @pytest.mark.workflow
 def test_inputs_by_http_give_the_same_network_and_are_fetched_once(
     server: Server, tmp_path: Path

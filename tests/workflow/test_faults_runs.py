@@ -80,6 +80,7 @@ def test_results_are_dated_before_an_input_that_changed_since(finished: Analysis
     assert max(times(finished.out).values()) < table.stat().st_mtime_ns
 
 
+@pytest.mark.complete
 @pytest.mark.workflow
 def test_an_input_changed_after_the_clock_went_back_is_computed(
     tmp_path_factory: pytest.TempPathFactory,

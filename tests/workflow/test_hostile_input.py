@@ -63,6 +63,7 @@ def expression(path: Path) -> object:
     return read_expression(path, "genes_in_rows")
 
 
+@pytest.mark.complete
 @pytest.mark.parametrize("reader", READERS)
 def test_a_file_that_unpacks_beyond_the_limits_is_refused(
     reader: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

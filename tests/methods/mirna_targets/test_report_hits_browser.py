@@ -17,6 +17,7 @@ from result_files import AWKWARD
 from shared_hits import LINES, write_different
 
 pytestmark = [
+    pytest.mark.complete,
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH"),
 ]

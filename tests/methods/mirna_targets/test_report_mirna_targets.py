@@ -231,6 +231,7 @@ def test_half_a_million_pairs_make_a_small_page(tmp_path: Path) -> None:
     assert "The 50,000 strongest of 500,000 pairs" in part(page, "edges")
 
 
+@pytest.mark.complete
 def test_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
     made = []
     for name in ("first", "second"):

@@ -438,6 +438,7 @@ def test_five_thousand_edges_make_a_page_under_five_megabytes(demo: Path, tmp_pa
     assert len(page.xpath("//*[@id='conditions']//details")) == 12
 
 
+@pytest.mark.complete
 def test_same_input_gives_the_same_bytes(demo: Path) -> None:
     before = (demo / "report.html").read_bytes()
     figures = [path.read_bytes() for path in sorted((demo / "figures").iterdir())]

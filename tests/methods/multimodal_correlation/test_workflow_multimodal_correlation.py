@@ -166,6 +166,7 @@ def test_annotations_that_lack_a_sample_are_refused(tmp_path: Path) -> None:
         analysis.network()
 
 
+@pytest.mark.complete
 def test_kinc_settings_give_its_rice_network_through_the_workflow(
     shared: Path, tmp_path: Path
 ) -> None:

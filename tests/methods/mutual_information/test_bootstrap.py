@@ -250,7 +250,11 @@ def consensus(values: NDArray[np.float64], number: int, **settings: Any) -> Netw
     return opened.network(replace(merged, bootstraps=pd.concat(rows, ignore_index=True)))
 
 
-KEEP = [{"p_value": 0.01}, {"fdr": 0.05}, {"top_edges": 60}]
+KEEP = [
+    {"p_value": 0.01},
+    pytest.param({"fdr": 0.05}, marks=pytest.mark.complete),
+    pytest.param({"top_edges": 60}, marks=pytest.mark.complete),
+]
 
 
 @pytest.mark.parametrize("keep", KEEP, ids=str)

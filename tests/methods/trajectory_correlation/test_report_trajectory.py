@@ -260,6 +260,7 @@ def test_a_thousand_variables_make_a_page_under_five_megabytes(tmp_path: Path) -
     assert len(read_page(out).xpath("//*[@id='residues-table']/tbody/tr")) == 1000
 
 
+@pytest.mark.complete
 def test_same_input_gives_the_same_bytes(demo: Path) -> None:
     before = (demo / "report.html").read_bytes()
     figures = [path.read_bytes() for path in sorted((demo / "figures").iterdir())]
