@@ -23,8 +23,8 @@ DEFAULTS: dict[str, Any] = {
     "layer": None,
     "preprocess": {
         "log2": "auto",
-        "pseudocount": 0.0,
-        "normalize": "none",
+        "pseudocount": "auto",
+        "normalize": "auto",
         "min_samples": 20,
         "drop_constant": False,
         "regress_out": [],
@@ -65,7 +65,8 @@ analyses:
     orientation: genes_in_rows
     regulators: tfs.txt
     gold_standard: gold.tsv
-    preprocess: {log2: auto, pseudocount: 0, normalize: none, min_samples: 20, drop_constant: false}
+    preprocess:
+      {log2: auto, pseudocount: auto, normalize: auto, min_samples: 20, drop_constant: false}
     estimator: {bins: 10, order: 3, knots: clamped, transform: rank, precision: auto}
     score: mi
     null: {permutations: auto}

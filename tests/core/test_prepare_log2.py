@@ -66,7 +66,7 @@ def test_auto_tells_raw_from_logarithmic_tables(kind: str, raw: bool) -> None:
         "log ratios": rng.normal(0, 1, shape),
         "fractions": rng.random(shape),
     }[kind]
-    prepared = prepare_expression(table(values), {"min_samples": 1})
+    prepared = prepare_expression(table(values), {"min_samples": 1, "normalize": "none"})
     assert prepared.parameters["log2"] is raw
     assert prepared.parameters["log2_requested"] == "auto"
     (note,) = [n for n in prepared.notes if n.startswith("Log2")]
@@ -86,7 +86,12 @@ def test_every_value_is_log2_or_missing_and_accounted_for(
     values: np.ndarray, pseudocount: float
 ) -> None:
     given_values = values.copy()
-    settings = {"log2": True, "pseudocount": pseudocount, "min_samples": 1}
+    settings = {
+        "log2": True,
+        "pseudocount": pseudocount,
+        "normalize": "none",
+        "min_samples": 1,
+    }
     observed = ~np.isnan(values) & (values + pseudocount != 0)
     if observed.any(axis=1).sum() < 2:
         with pytest.raises(InputError, match="genes left"):
@@ -161,11 +166,11 @@ def test_a_pseudocount_without_logarithm_is_warned_of() -> None:
     [
         ({"log2": "yes"}, "log2: found 'yes'; expected auto, true or false"),
         ({"log2": 1}, "log2: found 1; expected auto, true or false"),
-        ({"pseudocount": -1}, "pseudocount: found -1; expected a number of at least 0"),
-        ({"pseudocount": float("inf")}, "pseudocount: found inf; expected a number"),
-        ({"pseudocount": float("nan")}, "pseudocount: found nan; expected a number"),
+        ({"pseudocount": -1}, "pseudocount: found -1; expected auto or a number of at least 0"),
+        ({"pseudocount": float("inf")}, "pseudocount: found inf; expected auto or a number"),
+        ({"pseudocount": float("nan")}, "pseudocount: found nan; expected auto or a number"),
         ({"pseudocount": True}, "pseudocount: found true"),
-        ({"normalize": "tmm"}, "normalize: found 'tmm'; expected none, quantile"),
+        ({"normalize": "tmm"}, "normalize: found 'tmm'; expected auto, none, quantile"),
         ({"min_samples": 0}, "min_samples: found 0; expected an integer between 3 and"),
         ({"min_samples": 2.5}, "min_samples: found 2.5; expected an integer"),
         ({"min_samples": True}, "min_samples: found true"),
@@ -201,7 +206,8 @@ def test_counts_of_unequal_samples_are_warned_of(
 
 @pytest.mark.parametrize(("zeros", "warned"), [(0.5, True), (0.05, False)])
 def test_zeros_that_become_missing_are_warned_of(zeros: float, warned: bool) -> None:
-    prepared = prepare_expression(counts_table([1.0] * 30, zeros), {"min_samples": 3})
+    section = {"min_samples": 3, "pseudocount": 0}
+    prepared = prepare_expression(counts_table([1.0] * 30, zeros), section)
     found = [text for text in prepared.warnings if "became missing under log2" in text]
     assert bool(found) is warned
     if warned:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from pairtile import infer_network
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
 from pairtile.preprocess.normalize import median_ratio_factors, quantile_normalize, zscore
@@ -128,7 +130,8 @@ def test_median_ratio_agrees_with_equation_5_whatever_else_is_zero_or_missing() 
     # With an odd number of genes the median of logs is the log of the median.
     np.testing.assert_allclose(factors, naive_median_ratio(counts), rtol=1e-12)
     prepared = prepare_expression(
-        expression, {"normalize": "median_ratio", "log2": True, "min_samples": 1}
+        expression,
+        {"normalize": "median_ratio", "log2": True, "pseudocount": 0, "min_samples": 1},
     )
     with np.errstate(divide="ignore"):
         expected = np.log2(counts / factors)
@@ -145,7 +148,8 @@ def test_median_ratio_without_a_gene_that_is_positive_everywhere_is_refused() ->
 
 def test_cpm_scales_every_sample_to_one_million_before_the_logarithm() -> None:
     counts = np.array([[10, 20, 0], [30, np.nan, 5], [60, 20, 5.0]])
-    prepared = prepare_expression(table(counts), {"normalize": "cpm", "min_samples": 1})
+    section = {"normalize": "cpm", "pseudocount": 0, "min_samples": 1}
+    prepared = prepare_expression(table(counts), section)
     assert prepared.parameters["log2"] is True  # whole numbers are counts, however small
     cpm = np.exp2(prepared.values)
     np.testing.assert_allclose(np.nansum(cpm, axis=0), 1e6)
@@ -199,3 +203,66 @@ def test_quantile_and_zscore_come_after_the_logarithm() -> None:
         np.testing.assert_array_equal(prepared.values, function(np.log2(raw)))
         np.testing.assert_allclose(prepared.items["mean"], prepared.values.mean(axis=1), atol=1e-9)
         np.testing.assert_allclose(prepared.items["sd"], prepared.values.std(axis=1), atol=1e-9)
+
+
+# --- auto ---------------------------------------------------------------------------------------
+
+
+def bulk_counts(sizes: np.ndarray, n_genes: int = 100) -> np.ndarray:
+    """Counts of unrelated genes, in samples of these sizes."""
+    rng = np.random.default_rng(7)
+    level = rng.lognormal(5, 1, (n_genes, 1)) * rng.gamma(4, 0.25, (n_genes, sizes.size))
+    return rng.poisson(level * sizes).astype(float)
+
+
+def cell_counts() -> np.ndarray:
+    """Mostly zeros and ones, as of single cells."""
+    counts = np.random.default_rng(1).poisson(0.3, (100, 40)).astype(float)
+    counts[0, 0] = 25
+    return counts
+
+
+@pytest.mark.parametrize(
+    ("counts", "taken", "words"),
+    [
+        (bulk_counts(np.linspace(1, 4, 40)) + 1, "median_ratio", "100 of 100 genes are above zero"),
+        (cell_counts(), "cp10k", " 0 of 100 genes are above zero"),
+        (bulk_counts(np.ones(40)) + 0.5, "none", ""),
+        (np.random.default_rng(1).integers(0, 4, (50, 40)).astype(float), "none", ""),
+    ],
+    ids=["bulk", "single cells", "no counts", "levels"],
+)
+def test_auto_takes_what_counts_need(counts: np.ndarray, taken: str, words: str) -> None:
+    prepared = prepare_expression(table(counts), {"min_samples": 3})
+    assert prepared.parameters["normalize"] == taken
+    assert prepared.counts["zeros_to_missing"] == 0
+    notes = [note for note in prepared.notes if note.startswith("normalize: auto")]
+    assert len(notes) == bool(words)
+    assert all(words in note for note in notes)
+    if taken == "cp10k":
+        np.testing.assert_allclose((np.exp2(prepared.values) - 1).sum(axis=0), 1e4)
+
+
+@pytest.mark.parametrize("log2", ["auto", True, False])
+def test_explicit_settings_are_what_they_were(log2: str | bool) -> None:
+    counts = bulk_counts(np.linspace(1, 4, 40))
+    section = {"normalize": "none", "pseudocount": 0, "min_samples": 3, "log2": log2}
+    prepared = prepare_expression(table(counts), section)
+    with np.errstate(divide="ignore"):
+        logs = np.where(counts == 0, np.nan, np.log2(counts))
+    np.testing.assert_array_equal(prepared.values, counts if log2 is False else logs)
+
+
+def test_counts_are_as_they_are_where_log2_is_false() -> None:
+    counts = bulk_counts(np.linspace(1, 4, 40))
+    prepared = prepare_expression(table(counts), {"log2": False, "min_samples": 3})
+    np.testing.assert_array_equal(prepared.values, counts)
+    assert any("preprocess.normalize" in text for text in prepared.warnings)
+
+
+def test_counts_of_unrelated_genes_make_no_network_by_default() -> None:
+    counts = bulk_counts(np.random.default_rng(8).lognormal(0, 0.6, 60))
+    settings: dict[str, Any] = {"backend": "cpu", "score": "mi", "permutations": 100_000}
+    assert len(infer_network(counts, **settings)) <= 2
+    as_they_are = infer_network(counts, preprocess={"normalize": "none"}, **settings)
+    assert len(as_they_are) > 100

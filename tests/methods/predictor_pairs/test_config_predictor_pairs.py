@@ -19,8 +19,8 @@ DEFAULTS: dict[str, Any] = {
     "layer": None,
     "preprocess": {
         "log2": "auto",
-        "pseudocount": 0.0,
-        "normalize": "none",
+        "pseudocount": "auto",
+        "normalize": "auto",
         "min_samples": 20,
         "drop_constant": False,
         "regress_out": [],

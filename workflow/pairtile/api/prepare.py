@@ -23,8 +23,8 @@ def prepare_expression(
     expression: Any,
     *,
     log2: bool | str = "auto",
-    pseudocount: float = 0.0,
-    normalize: str = "none",
+    pseudocount: float | str = "auto",
+    normalize: str = "auto",
     min_samples: int = 20,
     drop_constant: bool = False,
     orientation: str = "genes_in_rows",
@@ -32,7 +32,7 @@ def prepare_expression(
 ) -> Prepared:
     """Clean an expression table as the workflow does, with an account of what was done.
 
-    In this order: ``cpm`` or ``median_ratio``; log2, where zeros become missing unless a
+    In this order: ``cpm``, ``cp10k`` or ``median_ratio``; log2, where zeros become missing unless a
     pseudocount is added; genes with too few samples dropped; ``quantile`` or ``zscore``; constant
     genes dropped if asked for. The input is not changed.
 
@@ -42,9 +42,11 @@ def prepare_expression(
         Shape (genes, samples), NaN where missing; AnnData is cells x genes.
     log2 : {"auto", True, False}
         ``auto`` takes the logarithm where values look like counts or intensities (GEO2R's rule).
-    pseudocount : float
-        Added before log2, in units of the table.
-    normalize : {"none", "quantile", "cpm", "median_ratio", "zscore"}
+    pseudocount : float or "auto"
+        Added before log2. ``auto``: 1 for counts and tables that hold zeros, else 0.
+    normalize : {"auto", "none", "quantile", "cpm", "cp10k", "median_ratio", "zscore"}
+        ``auto``: counts by ``median_ratio``, or ``cp10k`` where few genes are above zero in every
+        sample; other tables as they are.
     min_samples : int
         Genes observed in fewer samples are dropped.
     drop_constant : bool
@@ -71,9 +73,9 @@ def prepare_expression(
     --------
     >>> import numpy as np
     >>> counts = np.random.default_rng(0).poisson(200, size=(5, 30))
-    >>> prepared = prepare_expression(counts, pseudocount=1)
-    >>> prepared.values.shape, prepared.parameters["log2"]
-    ((5, 30), True)
+    >>> prepared = prepare_expression(counts)
+    >>> prepared.values.shape, prepared.parameters["log2"], prepared.parameters["normalize"]
+    ((5, 30), True, 'median_ratio')
     """
     settings = {
         "log2": log2,

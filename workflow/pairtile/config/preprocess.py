@@ -11,7 +11,7 @@ from pairtile.config.network import each_once
 from pairtile.config.samples import OptionalSamples, SamplesConfig
 from pairtile.config.values import Boolean, Choice, Expected, Integer, Number, Text, refusal
 
-Normalization = Literal["none", "quantile", "cpm", "median_ratio", "zscore"]
+Normalization = Literal["auto", "none", "quantile", "cpm", "cp10k", "median_ratio", "zscore"]
 Orientation = Literal["genes_in_rows", "samples_in_rows"]
 
 Columns = Annotated[
@@ -34,28 +34,32 @@ class Preprocess(ConfigModel):
             "like counts or intensities (GEO2R's rule: 99 % quantile above 100, or range above 50 "
             "and lower quartile above 0) and none is negative, and says in `summary.json` what it "
             "decided and why. `true` always takes it; negative values are then an error. `false`: "
-            "the values are used as they are. Where log2 is taken, zeros become missing values, "
-            "unless `pseudocount` is above 0."
+            "the values are used as they are."
         ),
     )
-    pseudocount: Annotated[float, Number(low=0)] = Field(
-        default=0.0,
+    pseudocount: Annotated[Literal["auto"] | float, Number(low=0, word="auto")] = Field(
+        default="auto",
         description=(
-            "Added to every value before log2, in the units of the table; used only where log2 is "
-            'taken. With 0, zeros become missing values: right where zero means "not measured". '
-            "With 1 (usual for counts) zeros stay, as the lowest value."
+            "Added to every value before log2, after `cpm`, `cp10k` or `median_ratio`; used only "
+            "where log2 is taken. `auto`: 1 for counts and for tables that hold zeros, which so "
+            "stay, as the lowest value; else 0. With 0, zeros become missing values: right where "
+            'zero means "not measured".'
         ),
     )
     normalize: Annotated[Normalization, Choice()] = Field(
-        default="none",
+        default="auto",
         description=(
-            "Makes samples, or genes, comparable. `none`: values are used as they are (tables that "
-            "come normalised). `quantile`: every sample gets the same distribution of values "
-            "(microarrays). `cpm`: counts per million, each sample divided by its total, before "
-            "log2 (raw counts). `median_ratio`: size factors by the median of ratios to the genes' "
-            "geometric means, as DESeq2 does, before log2 (raw counts; steadier than cpm when a "
-            "few genes dominate). `zscore`: each gene to mean 0 and standard deviation 1; changes "
-            "no rank, so it does nothing under `transform: rank`."
+            "Makes samples, or genes, comparable. `auto`: for counts (whole numbers, none "
+            "negative, the largest 20 or more), unless log2 is `false`: `median_ratio` where 20 "
+            "genes, or half of them, are above zero in every sample, else `cp10k`; other tables as "
+            "they are; `summary.json` says which and why. `none`: values are used as they are "
+            "(tables that come normalised). `quantile`: every sample gets the same distribution of "
+            "values (microarrays). `cpm`, `cp10k`: counts per million or per 10,000, each sample "
+            "divided by its total, before log2 (`cp10k` for single cells). `median_ratio`: size "
+            "factors by the median of ratios to the genes' geometric means, as DESeq2 does, before "
+            "log2 (bulk counts; steadier than cpm when a few genes dominate). `zscore`: each gene "
+            "to mean 0 and standard deviation 1; changes no rank, so it does nothing under "
+            "`transform: rank`."
         ),
     )
     min_samples: Annotated[int, Integer(3, 1_000_000)] = Field(

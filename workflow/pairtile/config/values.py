@@ -123,7 +123,8 @@ class Integer(Value):
 
 @dataclass(frozen=True)
 class Number(Value):
-    """A finite number; ``low`` and ``high`` are allowed themselves, ``above`` and ``below`` not.
+    """A finite number, or the word ``word``; ``low`` and ``high`` are allowed themselves, ``above``
+    and ``below`` not.
 
     ``optional``: null means none.
     """
@@ -132,6 +133,7 @@ class Number(Value):
     high: float | None = None
     above: float | None = None
     below: float | None = None
+    word: str = ""
     optional: bool = False
 
     def allowed(self, annotation: Any) -> str:
@@ -142,7 +144,11 @@ class Number(Value):
             ("at most", self.high),
         )
         bounds = " and ".join(f"{phrase} {x:g}" for phrase, x in phrases if x is not None)
-        return f"a number {bounds}".rstrip() + (", or null" if self.optional else "")
+        text = f"a number {bounds}".rstrip() + (", or null" if self.optional else "")
+        return f"{self.word} or {text}" if self.word else text
+
+    def choices(self, annotation: Any) -> Sequence[str]:
+        return (self.word,) if self.word else ()
 
     def schema(self, annotation: Any) -> CoreSchema:
         number = core_schema.float_schema(
@@ -153,7 +159,7 @@ class Number(Value):
             gt=self.above,
             lt=self.below,
         )
-        schema = _or_exponent(number, whole=False)
+        schema = _or_literals(_or_exponent(number, whole=False), self.choices(annotation))
         return core_schema.nullable_schema(schema) if self.optional else schema
 
 

@@ -14,9 +14,9 @@ from pairtile.io.expression import Expression
 from pairtile.preprocess.items import TOO_FEW, Account, items_table
 from pairtile.preprocess.logarithm import Scale, measure_scale, take_log2
 from pairtile.preprocess.normalize import (
-    counts_per_million,
     median_ratio_factors,
     quantile_normalize,
+    scale_to_total,
     zscore,
 )
 from pairtile.preprocess.samples import SampleDesign, remove_effects
@@ -31,7 +31,13 @@ UNEQUAL_TOTALS = 1.5
 
 MUCH_MISSING = 0.2
 """Share of the values that may become missing under log2 without a warning."""
-ON_RAW_VALUES = ("cpm", "median_ratio")
+FEWEST_POSITIVE = 20
+"""Genes above zero in every sample on which size factors can rest (or half of all genes)."""
+
+TOTALS = {"cpm": 1e6, "cp10k": 1e4}
+"""Sums to which samples are scaled."""
+
+ON_RAW_VALUES = (*TOTALS, "median_ratio")
 """Normalisations that are defined on counts or intensities, so they come before the logarithm."""
 
 
@@ -72,9 +78,9 @@ def prepare_expression(
     The input is not changed, unless the caller needs its values no more and allows to
     ``overwrite`` them: a copy of a large table is then never made.
 
-    In this order: ``cpm`` or ``median_ratio`` on the raw values of all genes; log2, with zeros to
-    missing unless a pseudocount is added; genes observed in fewer than ``min_samples`` samples
-    dropped; ``quantile`` or ``zscore`` on what is left; constant genes dropped if asked for
+    In this order: ``cpm``, ``cp10k`` or ``median_ratio`` on the raw values of all genes; log2, with
+    zeros to missing unless a pseudocount is added; genes observed in fewer than ``min_samples``
+    samples dropped; ``quantile`` or ``zscore`` on what is left; constant genes dropped if asked for
     (those that are constant before or after that normalisation); the effects of the covariates of
     ``design`` removed (``regress_out``).
 
@@ -88,7 +94,7 @@ def prepare_expression(
             normalisation of raw values; values that look like logarithms under one; fewer than
             two genes left.
     """
-    chosen = Preprocess() if settings is None else settings
+    asked = chosen = Preprocess() if settings is None else settings
     n_genes, n_samples = expression.values.shape
     if n_samples < chosen.min_samples:
         raise InputError.at(
@@ -101,15 +107,16 @@ def prepare_expression(
     account = Account(n_genes)
     account.n_missing_input = np.isnan(expression.values).sum(axis=1, dtype=np.int32)
     scale = measure_scale(expression.values)
+    chosen = _chosen_for_counts(chosen, scale, expression, account)
     _warn_of_unequal_counts(chosen, scale, expression, account)
     log2 = _decide_log2(chosen, scale, expression, account)
     values = _normalize_raw(expression, chosen, account, overwrite)
     if log2:
-        account.n_zeros = take_log2(values, expression, chosen.pseudocount)
+        account.n_zeros = take_log2(values, expression, float(chosen.pseudocount))
         _note_log2(chosen, account, n_samples)
-    elif chosen.pseudocount:
+    elif asked.pseudocount not in ("auto", 0):
         account.warnings.append(
-            f"The pseudocount {chosen.pseudocount:g} is not used: log2 is not applied."
+            f"The pseudocount {asked.pseudocount:g} is not used: log2 is not applied."
         )
     account.record(np.arange(n_genes), row_statistics(values))
     account.drop(np.flatnonzero(account.n_observed < chosen.min_samples), TOO_FEW)
@@ -134,8 +141,31 @@ def prepare_expression(
         counts=counts,
         warnings=account.warnings,
         notes=[*expression.notes, *account.notes],
-        parameters={**chosen.model_dump(mode="json"), "log2": log2, "log2_requested": chosen.log2},
+        parameters={**chosen.model_dump(mode="json"), "log2": log2, "log2_requested": asked.log2},
     )
+
+
+def _chosen_for_counts(
+    chosen: Preprocess, scale: Scale, expression: Expression, account: Account
+) -> Preprocess:
+    """The settings, with ``auto`` of ``normalize`` and ``pseudocount`` decided."""
+    counted = scale.looks_counted and scale.maximum >= LEAST_COUNT
+    normalize, pseudocount = chosen.normalize, chosen.pseudocount
+    if normalize == "auto":
+        normalize = "none"
+        if counted and chosen.log2 is not False:
+            n_genes = len(expression.values)
+            positive = int((expression.values > 0).all(axis=1).sum())
+            enough = positive >= min(FEWEST_POSITIVE, (n_genes + 1) // 2)
+            normalize = "median_ratio" if enough else "cp10k"
+            account.notes.append(
+                f"normalize: auto took {normalize}: the values are counts (whole numbers up to "
+                f"{scale.maximum:,.0f}), and {positive:,} of {n_genes:,} genes are above zero in "
+                "every sample."
+            )
+    if pseudocount == "auto":
+        pseudocount = float(counted or bool((expression.values == 0).any()))
+    return chosen.model_copy(update={"normalize": normalize, "pseudocount": pseudocount})
 
 
 def _warn_of_unequal_counts(
@@ -214,9 +244,9 @@ def _normalize_raw(
     expression: Expression, chosen: Preprocess, account: Account, overwrite: bool
 ) -> np.ndarray:
     """The values or a copy of them, normalised if that is done before the logarithm."""
-    if chosen.normalize == "cpm":
-        account.notes.append("Each sample was scaled to a sum of one million (cpm), all genes.")
-        return counts_per_million(expression.values, expression)
+    if total := TOTALS.get(chosen.normalize):
+        account.notes.append(f"Each sample was scaled to a sum of {total:,.0f} over all genes.")
+        return scale_to_total(expression.values, expression, total)
     if chosen.normalize == "median_ratio":
         factors, n_used = median_ratio_factors(expression.values, expression)
         account.notes.append(
@@ -229,7 +259,7 @@ def _normalize_raw(
 
 def _note_log2(chosen: Preprocess, account: Account, n_samples: int) -> None:
     if chosen.pseudocount:
-        account.notes.append(f"{chosen.pseudocount:g} was added to every value before log2.")
+        account.notes.append(f"{float(chosen.pseudocount):g} was added to every value before log2.")
     elif account.n_zeros.any():
         zeros, values = int(account.n_zeros.sum()), account.n_zeros.size * n_samples
         account.notes.append(f"{zeros} zeros became missing under log2.")

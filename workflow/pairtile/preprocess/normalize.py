@@ -15,8 +15,8 @@ from pairtile.preprocess.statistics import row_statistics
 _SHOWN = 5
 
 
-def counts_per_million(values: np.ndarray, expression: Expression) -> np.ndarray:
-    """Scale each sample to a sum of one million over its observed genes.
+def scale_to_total(values: np.ndarray, expression: Expression, total: float) -> np.ndarray:
+    """Scale each sample to a sum of ``total`` over its observed genes.
 
     Raises InputError naming samples whose sum is zero, or that hold no observed value.
     """
@@ -28,9 +28,9 @@ def counts_per_million(values: np.ndarray, expression: Expression) -> np.ndarray
             expression.source,
             f"{empty.size} sample(s): {names}",
             "a sum of zero",
-            "a positive sum in every sample under preprocess.normalize: cpm",
+            "a positive sum in every sample under preprocess.normalize: cpm or cp10k",
         )
-    return values * (1e6 / totals)
+    return values * (total / totals)
 
 
 def median_ratio_factors(values: np.ndarray, expression: Expression) -> tuple[np.ndarray, int]:

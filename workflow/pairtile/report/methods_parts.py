@@ -41,8 +41,9 @@ def preparation(results: Results) -> Part:
     elif normalize == "median_ratio":
         steps.append("scaled by median-of-ratios size factors (Anders and Huber 2010)")
         cited.append(papers.ANDERS_HUBER_2010)
-    elif normalize == "cpm":
-        steps.append("scaled to counts per million")
+    elif normalize in ("cpm", "cp10k"):
+        total = "million" if normalize == "cpm" else "10,000"
+        steps.append(f"scaled to counts per {total}")
     elif normalize == "zscore":
         steps.append("standardised gene by gene")
     sentence = f"Expression values were {' and '.join(steps)}. " if steps else ""

@@ -420,7 +420,10 @@ class PredictorPairsConfig(TableAnalysis):
             raise refusal("null beside expression (one of them, not both)", key="levels")
         if self.levels is not None:
             cleaning = self.preprocess
-            if cleaning.log2 is True or cleaning.pseudocount or cleaning.normalize != "none":
+            unused = {"pseudocount": ("auto", 0), "normalize": ("auto", "none")}
+            if cleaning.log2 is True or any(
+                getattr(cleaning, key) not in allowed for key, allowed in unused.items()
+            ):
                 raise refusal(
                     "min_samples and drop_constant only beside levels, which are used as they are",
                     key="preprocess",
