@@ -87,6 +87,14 @@ def triplicates(draw: np.random.Generator) -> Simulated:
     return averaged.values, {}
 
 
+def counts(draw: np.random.Generator, samples: int, mean: float) -> Simulated:
+    """Counts of so many on average, in samples whose totals are spread by a factor of 1.6, prepared
+    by default: the first of 1,500 genes."""
+    level = draw.lognormal(0, 1, (1500, 1)) * draw.gamma(3, 1 / 3, (1500, samples))
+    level *= mean / level.mean() * draw.lognormal(0, 0.5, samples)
+    return prepare_expression(draw.poisson(level).astype(float)).values[:GENES], {}
+
+
 def mixed(draw: np.random.Generator) -> Simulated:
     """Fast and slow genes side by side."""
     return autoregressive(draw, 100, draw.uniform(0.0, 0.95, GENES)), {}
@@ -99,6 +107,8 @@ TABLES: dict[str, Callable[[np.random.Generator], Simulated]] = {
     "AR(1), phi 0.9, 100 samples": lambda draw: (autoregressive(draw, 100, 0.9), {}),
     "AR(1), phi 0.9, 300 samples": lambda draw: (autoregressive(draw, 300, 0.9), {}),
     "AR(1), phi 0 to 0.95, 100 samples": mixed,
+    "bulk counts (500 on average), 100 samples": lambda draw: counts(draw, 100, 500.0),
+    "counts of cells (0.6 on average), 1,000 cells": lambda draw: counts(draw, 1000, 0.6),
     "20 courses of 5 times, phi 0.9, `series`": short_courses,
     "two batches 1 SD apart, `batch`": lambda draw: two_batches(draw, 1.0),
     "two batches 2 SD apart, `batch`": lambda draw: two_batches(draw, 2.0),

@@ -13,8 +13,14 @@ from hypothesis.extra import numpy as hnp
 from pairtile import infer_network
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
-from pairtile.preprocess.normalize import median_ratio_factors, quantile_normalize, zscore
+from pairtile.preprocess.normalize import (
+    depth_ranks,
+    median_ratio_factors,
+    quantile_normalize,
+    zscore,
+)
 from prepared_tables import prepare_expression
+from scipy.stats import norm
 
 
 def table(values: object) -> Expression:
@@ -215,9 +221,10 @@ def bulk_counts(sizes: np.ndarray, n_genes: int = 100) -> np.ndarray:
     return rng.poisson(level * sizes).astype(float)
 
 
-def cell_counts() -> np.ndarray:
-    """Mostly zeros and ones, as of single cells."""
-    counts = np.random.default_rng(1).poisson(0.3, (100, 40)).astype(float)
+def cell_counts(cells: int, spread: float = 0.0) -> np.ndarray:
+    """Mostly zeros and ones, of unrelated genes; totals of cells spread by this."""
+    rng = np.random.default_rng(1)
+    counts = rng.poisson(0.3 * rng.lognormal(0, spread, cells), (100, cells)).astype(float)
     counts[0, 0] = 25
     return counts
 
@@ -226,11 +233,12 @@ def cell_counts() -> np.ndarray:
     ("counts", "taken", "words"),
     [
         (bulk_counts(np.linspace(1, 4, 40)) + 1, "median_ratio", "100 of 100 genes are above zero"),
-        (cell_counts(), "cp10k", " 0 of 100 genes are above zero"),
+        (cell_counts(40), "cp10k", " 0 of 100 genes are above zero"),
+        (cell_counts(300), "depth_ranks", "% zeros) of 300 samples"),
         (bulk_counts(np.ones(40)) + 0.5, "none", ""),
         (np.random.default_rng(1).integers(0, 4, (50, 40)).astype(float), "none", ""),
     ],
-    ids=["bulk", "single cells", "no counts", "levels"],
+    ids=["bulk", "few cells", "cells", "no counts", "levels"],
 )
 def test_auto_takes_what_counts_need(counts: np.ndarray, taken: str, words: str) -> None:
     prepared = prepare_expression(table(counts), {"min_samples": 3})
@@ -266,3 +274,36 @@ def test_counts_of_unrelated_genes_make_no_network_by_default() -> None:
     assert len(infer_network(counts, **settings)) <= 2
     as_they_are = infer_network(counts, preprocess={"normalize": "none"}, **settings)
     assert len(as_they_are) > 100
+
+
+def naive_depth_ranks(counts: np.ndarray, found: np.ndarray) -> None:
+    """Check the scores group by group: their values, and that larger counts have larger ones."""
+    order = np.argsort(np.nansum(counts, axis=0), kind="stable")
+    for group in np.array_split(order, max(1, order.size // 50)):
+        for row, scores in zip(counts[:, group], found[:, group], strict=True):
+            seen = ~np.isnan(row)
+            assert np.isnan(scores[~seen]).all()
+            places = (np.arange(seen.sum()) + 0.5) / max(1, seen.sum())
+            np.testing.assert_allclose(np.sort(scores[seen]), norm.ppf(places), atol=1e-12)
+            for count in np.unique(row[seen]):
+                above = scores[seen & (row > count)]
+                assert not above.size or above.min() > scores[row == count].max()
+
+
+def test_depth_ranks_are_ranks_among_samples_of_like_totals() -> None:
+    counts = cell_counts(210, 0.5)
+    counts[3, 5:9] = np.nan
+    counts[4] = 0.0
+    found = depth_ranks(counts)
+    naive_depth_ranks(np.delete(counts, 4, axis=0), np.delete(found, 4, axis=0))
+    assert (found[4] == 0.0).all()
+    np.testing.assert_array_equal(found, depth_ranks(counts))
+
+
+def test_sparse_counts_of_unrelated_genes_make_no_network_by_default() -> None:
+    """Scaled, a count of 1 tells the total of its sample, of every gene the same."""
+    counts = cell_counts(1000, 0.6)
+    settings: dict[str, Any] = {"backend": "cpu", "score": "mi", "permutations": 100_000}
+    assert len(infer_network(counts, **settings)) <= 2
+    scaled = infer_network(counts, preprocess={"normalize": "cp10k"}, **settings)
+    assert len(scaled) > 1000

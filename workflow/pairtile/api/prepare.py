@@ -32,9 +32,9 @@ def prepare_expression(
 ) -> Prepared:
     """Clean an expression table as the workflow does, with an account of what was done.
 
-    In this order: ``cpm``, ``cp10k`` or ``median_ratio``; log2, where zeros become missing unless a
-    pseudocount is added; genes with too few samples dropped; ``quantile`` or ``zscore``; constant
-    genes dropped if asked for. The input is not changed.
+    In this order: ``cpm``, ``cp10k``, ``median_ratio`` or ``depth_ranks``; log2, where zeros become
+    missing unless a pseudocount is added; genes with too few samples dropped; ``quantile`` or
+    ``zscore``; constant genes dropped if asked for. The input is not changed.
 
     Parameters
     ----------
@@ -44,9 +44,10 @@ def prepare_expression(
         ``auto`` takes the logarithm where values look like counts or intensities (GEO2R's rule).
     pseudocount : float or "auto"
         Added before log2. ``auto``: 1 for counts and tables that hold zeros, else 0.
-    normalize : {"auto", "none", "quantile", "cpm", "cp10k", "median_ratio", "zscore"}
-        ``auto``: counts by ``median_ratio``, or ``cp10k`` where few genes are above zero in every
-        sample; other tables as they are.
+    normalize : str
+        "auto", "none", "quantile", "cpm", "cp10k", "median_ratio", "depth_ranks" or "zscore".
+        ``auto``: counts by ``median_ratio``, by ``depth_ranks`` where many are zeros and samples
+        are many, or by ``cp10k``; other tables as they are.
     min_samples : int
         Genes observed in fewer samples are dropped.
     drop_constant : bool

@@ -11,7 +11,9 @@ from pairtile.config.network import each_once
 from pairtile.config.samples import OptionalSamples, SamplesConfig
 from pairtile.config.values import Boolean, Choice, Expected, Integer, Number, Text, refusal
 
-Normalization = Literal["auto", "none", "quantile", "cpm", "cp10k", "median_ratio", "zscore"]
+Normalization = Literal[
+    "auto", "none", "quantile", "cpm", "cp10k", "median_ratio", "depth_ranks", "zscore"
+]
 Orientation = Literal["genes_in_rows", "samples_in_rows"]
 
 Columns = Annotated[
@@ -50,15 +52,18 @@ class Preprocess(ConfigModel):
         default="auto",
         description=(
             "Makes samples, or genes, comparable. `auto`: for counts (whole numbers, none "
-            "negative, the largest 20 or more), unless log2 is `false`: `median_ratio` where 20 "
+            "negative, the largest 20 or more), unless log2 is `false`: `depth_ranks` where more "
+            "than 5 % are zeros and there are 300 samples or more, else `median_ratio` where 20 "
             "genes, or half of them, are above zero in every sample, else `cp10k`; other tables as "
             "they are; `summary.json` says which and why. `none`: values are used as they are "
             "(tables that come normalised). `quantile`: every sample gets the same distribution of "
             "values (microarrays). `cpm`, `cp10k`: counts per million or per 10,000, each sample "
-            "divided by its total, before log2 (`cp10k` for single cells). `median_ratio`: size "
-            "factors by the median of ratios to the genes' geometric means, as DESeq2 does, before "
-            "log2 (bulk counts; steadier than cpm when a few genes dominate). `zscore`: each gene "
-            "to mean 0 and standard deviation 1; changes no rank, so it does nothing under "
+            "divided by its total, before log2. `depth_ranks`: ranks of each gene among samples of "
+            "about the same total, ties in random order, as normal scores (single cells: among "
+            "many zeros, scaled counts of unrelated genes agree by the totals). `median_ratio`: "
+            "size factors by the median of ratios to the genes' geometric means, as DESeq2 does, "
+            "before log2 (bulk counts; steadier than cpm where few genes dominate). `zscore`: each "
+            "gene to mean 0 and standard deviation 1; changes no rank, so it does nothing under "
             "`transform: rank`."
         ),
     )

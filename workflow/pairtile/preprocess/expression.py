@@ -14,6 +14,8 @@ from pairtile.io.expression import Expression
 from pairtile.preprocess.items import TOO_FEW, Account, items_table
 from pairtile.preprocess.logarithm import Scale, measure_scale, take_log2
 from pairtile.preprocess.normalize import (
+    GROUP_SIZE,
+    depth_ranks,
     median_ratio_factors,
     quantile_normalize,
     scale_to_total,
@@ -37,7 +39,10 @@ FEWEST_POSITIVE = 20
 TOTALS = {"cpm": 1e6, "cp10k": 1e4}
 """Sums to which samples are scaled."""
 
-ON_RAW_VALUES = (*TOTALS, "median_ratio")
+SPARSE, MANY_SAMPLES = 0.05, 300
+"""Share of zeros, and samples, from which counts are ranked among samples of like totals."""
+
+ON_RAW_VALUES = (*TOTALS, "median_ratio", "depth_ranks")
 """Normalisations that are defined on counts or intensities, so they come before the logarithm."""
 
 
@@ -155,13 +160,19 @@ def _chosen_for_counts(
         normalize = "none"
         if counted and chosen.log2 is not False:
             n_genes = len(expression.values)
+            n_samples = expression.values.shape[1]
+            zeros = float((expression.values == 0).mean())
             positive = int((expression.values > 0).all(axis=1).sum())
-            enough = positive >= min(FEWEST_POSITIVE, (n_genes + 1) // 2)
-            normalize = "median_ratio" if enough else "cp10k"
+            if n_samples >= MANY_SAMPLES and zeros > SPARSE:
+                normalize = "depth_ranks"
+            elif positive >= min(FEWEST_POSITIVE, (n_genes + 1) // 2):
+                normalize = "median_ratio"
+            else:
+                normalize = "cp10k"
             account.notes.append(
                 f"normalize: auto took {normalize}: the values are counts (whole numbers up to "
-                f"{scale.maximum:,.0f}), and {positive:,} of {n_genes:,} genes are above zero in "
-                "every sample."
+                f"{scale.maximum:,.0f}, {zeros:.0%} zeros) of {n_samples:,} samples, and "
+                f"{positive:,} of {n_genes:,} genes are above zero in every sample."
             )
     if pseudocount == "auto":
         pseudocount = float(counted or bool((expression.values == 0).any()))
@@ -203,6 +214,9 @@ def _decide_log2(
             f"{chosen.normalize} is meant for raw values, but these look like logarithms: "
             f"{scale.description}."
         )
+    if chosen.normalize == "depth_ranks":
+        account.notes.append("Log2 not applied: ranks are the same with and without.")
+        return False
     if isinstance(chosen.log2, bool):
         account.notes.append(f"Log2 {_applied(chosen.log2)}, as set.")
         if chosen.log2 and not on_raw and not linear:
@@ -247,6 +261,12 @@ def _normalize_raw(
     if total := TOTALS.get(chosen.normalize):
         account.notes.append(f"Each sample was scaled to a sum of {total:,.0f} over all genes.")
         return scale_to_total(expression.values, expression, total)
+    if chosen.normalize == "depth_ranks":
+        account.notes.append(
+            "Every gene was ranked among samples of about the same total (groups of about "
+            f"{GROUP_SIZE}), ties in random order; the values are normal scores of the ranks."
+        )
+        return depth_ranks(expression.values)
     if chosen.normalize == "median_ratio":
         factors, n_used = median_ratio_factors(expression.values, expression)
         account.notes.append(

@@ -7,12 +7,17 @@ that shape with the same values missing.
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import ndtri
 
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
 from pairtile.preprocess.statistics import row_statistics
 
 _SHOWN = 5
+GROUP_SIZE = 50
+"""Samples whose totals are taken for the same: fewer make the ranks of a group too even for a
+permutation null (p <= 0.05 in 7.5 % of unrelated pairs at 25, in 6 % at 50), more leave the total
+in."""
 
 
 def scale_to_total(values: np.ndarray, expression: Expression, total: float) -> np.ndarray:
@@ -31,6 +36,36 @@ def scale_to_total(values: np.ndarray, expression: Expression, total: float) -> 
             "a positive sum in every sample under preprocess.normalize: cpm or cp10k",
         )
     return values * (total / totals)
+
+
+def depth_ranks(values: np.ndarray) -> np.ndarray:
+    """Rank each gene among samples of about the same total; normal scores of the ranks.
+
+    Samples are put in groups of about 50 by their totals. Within a group the total says next to
+    nothing of a value, and with ties in random order every gene has the same distribution in each
+    group: what is left of the total is nothing, also where most counts are zero. Scaled counts keep
+    it: a count of 1 in samples of unlike totals becomes as many different values, the same for
+    every gene. A constant gene becomes 0. The order of ties depends on the shape of the table
+    alone. A nonparametric form of randomised quantile residuals (Dunn & Smyth 1996).
+    """
+    totals = np.nansum(values, axis=0)
+    order = np.argsort(totals, kind="stable")
+    groups = np.array_split(order, max(1, order.size // GROUP_SIZE))
+    random = np.random.Generator(np.random.Philox(key=[0, 0x74696573]))  # "ties"
+    out = np.empty(values.shape)
+    for group in groups:
+        counts = values[:, group]
+        shuffled = random.random(counts.shape).argsort(axis=1)
+        by_count = np.take_along_axis(counts, shuffled, axis=1).argsort(axis=1, kind="stable")
+        n_seen = (~np.isnan(counts)).sum(axis=1, keepdims=True)  # what is missing comes last
+        place = np.arange(group.size) + 0.5
+        scores = ndtri(np.where(place < n_seen, place / np.maximum(n_seen, 1), np.nan))
+        ranked = np.empty(counts.shape)
+        np.put_along_axis(ranked, np.take_along_axis(shuffled, by_count, axis=1), scores, axis=1)
+        out[:, group] = ranked
+    constant = row_statistics(values).constant
+    out[constant] = np.where(np.isnan(values[constant]), np.nan, 0.0)
+    return out
 
 
 def median_ratio_factors(values: np.ndarray, expression: Expression) -> tuple[np.ndarray, int]:

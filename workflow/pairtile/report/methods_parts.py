@@ -41,6 +41,8 @@ def preparation(results: Results) -> Part:
     elif normalize == "median_ratio":
         steps.append("scaled by median-of-ratios size factors (Anders and Huber 2010)")
         cited.append(papers.ANDERS_HUBER_2010)
+    elif normalize == "depth_ranks":
+        steps.append("ranked among samples of about the same total, as normal scores")
     elif normalize in ("cpm", "cp10k"):
         total = "million" if normalize == "cpm" else "10,000"
         steps.append(f"scaled to counts per {total}")
