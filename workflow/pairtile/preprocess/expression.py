@@ -170,9 +170,9 @@ def _chosen_for_counts(
             else:
                 normalize = "cp10k"
             account.notes.append(
-                f"normalize: auto took {normalize}: the values are counts (whole numbers up to "
-                f"{scale.maximum:,.0f}, {zeros:.0%} zeros) of {n_samples:,} samples, and "
-                f"{positive:,} of {n_genes:,} genes are above zero in every sample."
+                f"The values are counts (whole numbers up to {scale.maximum:,.0f}, {zeros:.0%} "
+                f"zeros) of {n_samples:,} samples, and {positive:,} of {n_genes:,} genes are above "
+                f"zero in every sample: normalize: auto took {normalize}."
             )
     if pseudocount == "auto":
         pseudocount = float(counted or bool((expression.values == 0).any()))
