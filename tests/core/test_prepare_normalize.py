@@ -307,3 +307,10 @@ def test_sparse_counts_of_unrelated_genes_make_no_network_by_default() -> None:
     assert len(infer_network(counts, **settings)) <= 2
     scaled = infer_network(counts, preprocess={"normalize": "cp10k"}, **settings)
     assert len(scaled) > 1000
+
+
+def test_zeros_that_mean_not_measured_stay_missing() -> None:
+    counts = cell_counts(300)
+    prepared = prepare_expression(table(counts), {"min_samples": 3, "pseudocount": 0})
+    assert prepared.parameters["normalize"] == "cp10k"
+    assert prepared.counts["zeros_to_missing"] == int((counts == 0).sum())

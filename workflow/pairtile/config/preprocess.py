@@ -53,9 +53,9 @@ class Preprocess(ConfigModel):
         description=(
             "Makes samples, or genes, comparable. `auto`: for counts (whole numbers, none "
             "negative, the largest 20 or more), unless log2 is `false`: `depth_ranks` where more "
-            "than 5 % are zeros and there are 300 samples or more, else `median_ratio` where 20 "
-            "genes, or half of them, are above zero in every sample, else `cp10k`; other tables as "
-            "they are; `summary.json` says which and why. `none`: values are used as they are "
+            "than 5 % are zeros, there are 300 samples or more and `pseudocount` is not 0, else "
+            "`median_ratio` where 20 genes, or half of them, are above zero in every sample, else "
+            "`cp10k`; other tables as they are; `summary.json` says which and why. `none`: values are used as they are "
             "(tables that come normalised). `quantile`: every sample gets the same distribution of "
             "values (microarrays). `cpm`, `cp10k`: counts per million or per 10,000, each sample "
             "divided by its total, before log2. `depth_ranks`: ranks of each gene among samples of "

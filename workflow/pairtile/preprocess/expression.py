@@ -163,7 +163,8 @@ def _chosen_for_counts(
             n_samples = expression.values.shape[1]
             zeros = float((expression.values == 0).mean())
             positive = int((expression.values > 0).all(axis=1).sum())
-            if n_samples >= MANY_SAMPLES and zeros > SPARSE:
+            zeros_are_values = chosen.pseudocount != 0
+            if n_samples >= MANY_SAMPLES and zeros > SPARSE and zeros_are_values:
                 normalize = "depth_ranks"
             elif positive >= min(FEWEST_POSITIVE, (n_genes + 1) // 2):
                 normalize = "median_ratio"
