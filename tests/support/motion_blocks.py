@@ -17,7 +17,7 @@ both_backends = pytest.mark.parametrize(
 
 def estimator(**keys: Any) -> MotionEstimatorConfig:
     """Settings of an estimator, without a Theiler window where none is given."""
-    return MotionEstimatorConfig(**{"theiler": 0, **keys})
+    return MotionEstimatorConfig(**{"kind": "ksg", "theiler": 0, **keys})
 
 
 def all_pairs(series: Any, backend: str = "cpu", shift: int = 0, **how: Any) -> np.ndarray:

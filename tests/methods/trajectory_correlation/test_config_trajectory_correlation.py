@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 ESTIMATOR: dict[str, Any] = {
     "preset": "none",
-    "kind": "ksg",
+    "kind": "auto",
     "neighbours": 6,
     "variant": 1,
     "norm": "euclidean",
@@ -64,7 +64,7 @@ trajectories: [run1.dcd, run2.xtc]
 fit: protein and name CA
 select: protein and name CA
 frames: {start: 0, stop: null, step: 1}
-estimator: {kind: ksg, neighbours: 6, norm: euclidean, theiler: auto, surrogates: 20, preset: none}
+estimator: {kind: auto, neighbours: 6, norm: euclidean, theiler: auto, surrogates: 20, preset: none}
 """
 
 
@@ -113,7 +113,8 @@ def test_a_preset_decides_its_keys_and_no_other(preset: str) -> None:
     estimator = resolved(
         estimator={"preset": preset, "neighbours": 9, "norm": "euclidean", "surrogates": 7}
     )["estimator"]
-    expected = {**ESTIMATOR, "neighbours": 9, "surrogates": 7, "preset": preset, **PRESETS[preset]}
+    stated = {"kind": "ksg", "neighbours": 9, "surrogates": 7, "preset": preset}
+    expected = {**ESTIMATOR, **stated, **PRESETS[preset]}
     assert estimator == expected
     assert (estimator["norm"], estimator["theiler"]) == ("max", 0)
 
@@ -221,11 +222,15 @@ BAD: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
     ({"estimator": {"surrogates": True}}, ("estimator", "surrogates"), "an integer between 0"),
     ({"estimator": {"surrogates": 1}}, ("estimator", "surrogates"), "0 (no p-values), or 2 to"),
     ({"estimator": {"bins": 4, "order": 5}}, ("estimator", "order"), "between 1 and bins (4)"),
-    ({"estimator": {"preset": "netsci", "kind": "dcc"}}, ("estimator",), "none beside kind: dcc"),
+    (
+        {"estimator": {"preset": "netsci", "kind": "dcc"}},
+        ("estimator", "kind"),
+        "none beside kind: dcc",
+    ),
     ({"estimator": {"preset": "wordom"}}, ("estimator", "preset"), "none, mdigest, normi"),
     ({"estimator": {"neighbors": 3}}, ("estimator", "neighbors"), ""),
-    ({"variables": "dihedrals"}, (), "beside estimator.kind: ksg"),
-    ({"variables": "columns"}, (), "beside estimator.kind: ksg"),
+    ({"variables": "dihedrals"}, (), "beside estimator.kind: auto"),
+    ({"variables": "columns"}, (), "beside estimator.kind: auto"),
     ({"variables": "positions", "estimator": {"kind": "bspline"}}, (), "kind: bspline"),
     ({"variables": "positions", "estimator": {"kind": "dihedral"}}, (), "kind: dihedral"),
     ({"variables": "distances"}, (), "at least one NAME: [selection, selection]"),
@@ -273,7 +278,7 @@ def test_what_is_not_allowed_is_refused(
     ("keys", "expected"),
     [
         ({"estimator": {"kind": "dihedral"}}, "angles: radians or degrees"),
-        ({"table": {"angles": "degrees"}}, "angles: none beside estimator.kind: ksg"),
+        ({"table": {"angles": "degrees"}}, "angles: none beside estimator.kind: auto"),
         (
             {"estimator": {"kind": "bspline"}, "table": {"dimensions": 3}},
             "dimensions: 1 beside estimator.kind: bspline",
@@ -289,11 +294,21 @@ def test_tables_have_rules_of_their_own(keys: dict[str, Any], expected: str) -> 
         tables(**keys)
 
 
-def config(**analyses: Any) -> Any:
+def config(*, kinds: tuple[str, ...] = ("ksg", "ksg"), **analyses: Any) -> Any:
     one = {"method": "trajectory_correlation", "topology": "t.psf", "trajectories": ["r.dcd"]}
     other = {"method": "mutual_information", "expression": "e.tsv"}
-    given = {name: one | {"compare": compare} for name, compare in analyses.items()}
+    given = {
+        name: one | {"compare": compare, "estimator": {"kind": kind}}
+        for (name, compare), kind in zip(analyses.items(), kinds, strict=False)
+    }
     return load_config({"analyses": {**given, "genes": other}})
+
+
+@pytest.mark.parametrize("kinds", [("auto", "auto"), ("ksg", "auto"), ("ksg", "gaussian")])
+def test_two_states_are_compared_by_the_same_stated_kind(kinds: tuple[str, ...]) -> None:
+    expected = r"open\.compare: found 'closed'; expected the same estimator.kind stated in both"
+    with pytest.raises(ConfigError, match=expected):
+        config(open="closed", closed=None, kinds=kinds)
 
 
 def test_two_states_may_be_held_against_each_other() -> None:

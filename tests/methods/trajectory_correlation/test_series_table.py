@@ -160,7 +160,7 @@ def test_tables_that_do_not_match_are_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"2\.tsv: found 3 variables \('d'\); expected the same 3"):
         prepare(time_series=[first, second])
     short = written(tmp_path, "a\tb\tc\n" + lines(values=VALUES[:1]), "3.tsv")
-    with pytest.raises(InputError, match=r"3\.tsv: found 1 frame; expected at least 8"):
+    with pytest.raises(InputError, match=r"3\.tsv: found 1 frame; expected at least 4"):
         prepare(time_series=[short])
     alone = written(tmp_path, "a\n" + lines(values=VALUES[:, :1]), "4.tsv")
     with pytest.raises(InputError, match="found one variable; expected two or more"):

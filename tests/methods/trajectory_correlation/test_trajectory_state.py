@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,11 @@ from pairtile.engine.state import open_state, scratch_beside, state_digest, writ
 from pairtile.errors import InputError
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
-from pairtile.methods.trajectory_correlation.score import seconds_a_pair, tile_edge
+from pairtile.methods.trajectory_correlation.score import (
+    TrajectoryCorrelation,
+    seconds_a_pair,
+    tile_edge,
+)
 from pairtile.methods.trajectory_correlation.state import (
     correlation_time,
     effective_frames,
@@ -45,7 +50,7 @@ def tables(folder: Path, *replicas: np.ndarray, **keys: Any) -> TrajectoryCorrel
 
 def test_times_and_windows_are_those_of_each_replica(tmp_path: Path) -> None:
     runs = [slow(300, time=2.0), slow(200, time=6.0, seed=2)]
-    found = trajectory_state(tables(tmp_path, *runs), seed=4)
+    found = trajectory_state(tables(tmp_path, *runs, estimator={"kind": "ksg"}), seed=4)
     parts = replicas_of(found.state)
     assert [part.shape for part in parts] == [(5, 1, 300), (5, 1, 200)]
     tau = np.stack([correlation_time(part) for part in parts])
@@ -57,6 +62,47 @@ def test_times_and_windows_are_those_of_each_replica(tmp_path: Path) -> None:
     np.testing.assert_allclose(found.items["correlation_time"], tau.mean(axis=0))
     effective = effective_frames(tau[0], 300) + effective_frames(tau[1], 200)
     np.testing.assert_allclose(found.items["n_effective"], effective)
+
+
+@pytest.mark.parametrize(
+    ("frames", "estimator", "kind", "why"),
+    [
+        (300, {}, "gaussian", "a trajectory has 1[0-9] effective frames"),
+        (4000, {}, "ksg", "a trajectory has 1[0-9][0-9] effective frames"),
+        (300, {"norm": "max"}, "ksg", "estimator.norm is stated"),
+        (300, {"kind": "ksg"}, "ksg", None),
+        (4000, {"kind": "gaussian"}, "gaussian", None),
+    ],
+)
+def test_the_kind_follows_the_effective_frames(
+    tmp_path: Path, frames: int, estimator: dict[str, Any], kind: str, why: str | None
+) -> None:
+    """And what is scored is what the kind gives when it is stated."""
+    section = tables(tmp_path, slow(frames, time=12.0), estimator=estimator)
+    found = trajectory_state(section, seed=4)
+    assert found.parameters["estimator"]["kind"] == kind
+    assert TrajectoryCorrelation.decided(section, found.state).estimator.kind == kind
+    said = [note for note in found.notes if "The estimator is kind" in note]
+    assert len(said) == (why is not None)
+    assert why is None or re.search(rf"kind: {kind} \(auto\): {why}", said[0])
+    stated = tables(tmp_path, slow(frames, time=12.0), estimator={**estimator, "kind": kind})
+    for name, array in trajectory_state(stated, seed=4).state.items():
+        np.testing.assert_array_equal(found.state[name], array, err_msg=name)
+
+
+def test_variables_that_never_move_do_not_decide_the_kind(tmp_path: Path) -> None:
+    series = slow(4000, time=12.0)
+    still = np.concatenate([series, np.ones((4000, 9, 1))], axis=1)
+    found = trajectory_state(tables(tmp_path, still), seed=4)
+    assert found.parameters["estimator"]["kind"] == "ksg"
+
+
+def test_replicas_are_counted_one_by_one(tmp_path: Path) -> None:
+    """Each is estimated by itself, so that many short ones are no long one."""
+    runs = [slow(600, time=12.0, seed=seed) for seed in range(6)]
+    found = trajectory_state(tables(tmp_path, *runs), seed=4)
+    assert found.parameters["estimator"]["kind"] == "gaussian"
+    assert (found.items["n_effective"] > 100).all()
 
 
 def test_other_kinds_have_no_window(tmp_path: Path) -> None:

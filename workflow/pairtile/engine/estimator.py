@@ -136,7 +136,7 @@ class Estimator(ABC, Generic[A]):
     """Of the run, for methods whose tiles draw; set by who opens the estimator."""
 
     def __init__(self, config: A, state: State, device: Device, precision: str) -> None:
-        self.config = config
+        self.config = self.decided(config, state)
         self.state = state
         self.device = device
         self.precision = precision
@@ -149,6 +149,11 @@ class Estimator(ABC, Generic[A]):
         Arrays of the state too large for memory may be mapped from ``.npy`` files in ``scratch``,
         a folder that outlives them; ``state.write_state`` moves these.
         """
+
+    @classmethod
+    def decided(cls, config: A, state: State) -> A:
+        """The section with what its ``auto`` leaves to the data, decided from the state."""
+        return config
 
     @classmethod
     def check_later_inputs(cls, config: A, state: State, items: pd.DataFrame) -> None:

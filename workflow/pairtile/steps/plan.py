@@ -113,6 +113,7 @@ def plan(
         method = get_method(config.method).estimator_class
         device = planned_device(backend)
         state = open_state(state_folder)
+        config = method.decided(config, state)
         method.check_settings(config, state)
         space = method.space(state)
         precision = method.resolve_precision(config, device.backend)

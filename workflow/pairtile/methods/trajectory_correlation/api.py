@@ -57,7 +57,7 @@ def trajectory_correlation(
     trajectories: Any = None,
     *,
     names: Sequence[Any] | None = None,
-    kind: str = "ksg",
+    kind: str = "auto",
     preset: str = "none",
     neighbours: int = 6,
     variant: int = 1,
@@ -100,9 +100,10 @@ def trajectory_correlation(
         Beside the path of a topology: the trajectories, each a replica.
     names : sequence, optional
         Of the variables of an array.
-    kind : {"ksg", "gaussian", "dcc", "bspline", "dihedral"}
+    kind : {"auto", "ksg", "gaussian", "dcc", "bspline", "dihedral"}
         The estimator: nearest neighbours; linear (Gaussian) mutual information; dynamical
-        cross-correlation; B-splines of scalars; cyclic B-splines of angles.
+        cross-correlation; B-splines of scalars; cyclic B-splines of angles. ``"auto"``:
+        ``"gaussian"`` below 50 effective frames, else ``"ksg"``.
     preset : {"none", "mdigest", "normi", "dynetan", "netsci"}
         Of ``ksg``: the numbers of another tool; decides the next five.
     neighbours, variant, norm, scale, theiler
@@ -202,7 +203,7 @@ def trajectory_correlation(
         )
         opened_ = TrajectoryCorrelation(config, ready.state, choose(backend), "float64")
         opened_.seed = int(seed)
-        tiles = opened_.space(ready.state).tiles(*opened_.tile_edges(config, ready.state))
+        tiles = opened_.space(ready.state).tiles(*opened_.tile_edges(opened_.config, ready.state))
         merged = merged_in_memory(opened_, tiles, int(seed))
         network = opened_.network(merged)
         pairs = merged.pairs

@@ -281,7 +281,16 @@ class TrajectoryCorrelationConfig(Analysis):
         ]
         fitting = [other for other in fitting if other != name]
         if self.compare in fitting:
-            return None
+            other = others[self.compare]
+            assert isinstance(other, TrajectoryCorrelationConfig)
+            kinds = {self.estimator.kind, other.estimator.kind}
+            if len(kinds) == 1 and "auto" not in kinds:
+                return None
+            return Fault(
+                "compare",
+                "the same estimator.kind stated in both (values of two kinds differ by themselves, "
+                f"and auto may decide otherwise in each; here {listed(sorted(kinds))})",
+            )
         listing = listed(fitting) if fitting else "none: there is no other one"
         return Fault("compare", f"another analysis of this method ({listing})", tuple(fitting))
 

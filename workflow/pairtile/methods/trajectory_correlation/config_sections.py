@@ -14,7 +14,6 @@ from pydantic import (
     Tag,
     ValidationInfo,
     field_validator,
-    model_validator,
 )
 from pydantic_core import CoreSchema, core_schema
 
@@ -228,6 +227,9 @@ _BINS = {"dihedral": 12}
 _BINS_ELSE = 10
 
 
+MotionKind = Literal["auto", "ksg", "gaussian", "dcc", "bspline", "dihedral"]
+
+
 class MotionEstimatorConfig(ConfigModel):
     """The estimator. Each gives mutual information in nats, 0 for independent motions, and from it
     the generalized correlation sqrt(1 - exp(-2 I / d)) for variables of d dimensions (Lange and
@@ -243,16 +245,17 @@ class MotionEstimatorConfig(ConfigModel):
             "`netsci`: KSG 2, as they are, `neighbours` as given here. Only for `kind: ksg`."
         ),
     )
-    kind: Annotated[Literal["ksg", "gaussian", "dcc", "bspline", "dihedral"], Choice()] = Field(
-        default="ksg",
+    kind: Annotated[MotionKind, Choice()] = Field(
+        default="auto",
         description=(
             "`ksg`: nearest neighbours (Kraskov et al. 2004); any dependence, in all dimensions "
             "at once; wants 50 effective frames or more. `gaussian`: as if motions were normally "
             "distributed (linear mutual information); fast, best of fewer frames, blind to curved "
-            "dependence. `dcc`: cosine (Pearson) correlation "
-            "of displacements; blind to motions at right angles. `bspline`: B-spline mutual "
-            "information, of scalars only. `dihedral`: the same of angles, with splines that close "
-            "at 360 degrees."
+            "dependence. `auto`: `gaussian` where the median variable has fewer than 50 effective "
+            "frames in a trajectory, else `ksg`; `ksg` wherever a key of it is not at its default. "
+            "`dcc`: cosine (Pearson) correlation of displacements; blind to motions at right "
+            "angles. `bspline`: B-spline mutual information, of scalars only. `dihedral`: the same "
+            "of angles, with splines that close at 360 degrees."
         ),
     )
     neighbours: Annotated[int, Integer(1, 64)] = Field(
@@ -323,6 +326,13 @@ class MotionEstimatorConfig(ConfigModel):
     )
 
     @property
+    def keys_of_ksg(self) -> list[str]:
+        """Keys that only ``ksg`` reads and that are not at their defaults."""
+        keys = ("neighbours", "variant", "norm", "scale", "theiler")
+        defaults = type(self).model_fields
+        return [key for key in keys if getattr(self, key) != defaults[key].default]
+
+    @property
     def window(self) -> int:
         """The Theiler window in frames, once it is decided; ``auto`` is a ValueError."""
         if self.theiler == "auto":
@@ -350,6 +360,15 @@ class MotionEstimatorConfig(ConfigModel):
         preset = PRESETS[info.data.get("preset", "none")]
         return preset.get(str(info.field_name), value)
 
+    @field_validator("kind")
+    @classmethod
+    def _presets_are_of_ksg(cls, kind: str, info: ValidationInfo) -> str:
+        if info.data.get("preset", "none") == "none" or kind == "ksg":
+            return kind
+        if kind != "auto":
+            raise refusal(f"none beside kind: {kind} (presets are of kind: ksg)", key="preset")
+        return "ksg"
+
     @field_validator("bins")
     @classmethod
     def _bins_decided(cls, bins: Any, info: ValidationInfo) -> Any:
@@ -369,12 +388,6 @@ class MotionEstimatorConfig(ConfigModel):
         if surrogates == 1:
             raise refusal("0 (no p-values), or 2 to 10000: one does not say how far they scatter")
         return surrogates
-
-    @model_validator(mode="after")
-    def _presets_are_of_ksg(self) -> Self:
-        if self.preset != "none" and self.kind != "ksg":
-            raise refusal(f"none beside kind: {self.kind} (presets are of kind: ksg)", key="preset")
-        return self
 
 
 # --- the network ----------------------------------------------------------------------------------

@@ -88,6 +88,13 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
         return trajectory_state(config, seed, scratch)
 
     @classmethod
+    def decided(
+        cls, config: TrajectoryCorrelationConfig, state: State
+    ) -> TrajectoryCorrelationConfig:
+        estimator = config.estimator.model_copy(update={"kind": str(state["kind"])})
+        return config.model_copy(update={"estimator": estimator})
+
+    @classmethod
     def check_later_inputs(
         cls, config: TrajectoryCorrelationConfig, state: State, items: pd.DataFrame
     ) -> None:

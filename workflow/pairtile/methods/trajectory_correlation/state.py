@@ -58,6 +58,7 @@ def trajectory_state(
     | array | shape | meaning |
     |---|---|---|
     | correlation_time | float64 (replicas, variables) | integrated, in frames |
+    | kind | string () | ``estimator.kind``, where it is ``auto`` as decided |
     | theiler | int64 (replicas,) | window in frames; 0 but for ``kind: ksg`` |
 
     and the items have ``correlation_time`` (mean over the replicas), ``n_effective`` (effective
@@ -85,14 +86,16 @@ def state_of_series(
     replicas = replicas_of(prepared.state)
     lengths = [part.shape[2] for part in replicas]
     tau = np.stack([correlation_time(part, cyclic=cyclic) for part in replicas])
+    config = _with_kind(prepared, config, tau, lengths)
     theiler = _windows(config.estimator, tau, lengths, names)
     _check_surrogates(config.estimator.surrogates, tau, lengths, names)
-    prepared.state.update(correlation_time=tau, theiler=theiler)
+    kind = config.estimator.kind
+    prepared.state.update(correlation_time=tau, kind=np.array(kind), theiler=theiler)
     _describe(prepared, config, tau, lengths)
     _describe_drift(prepared, [half_shifts(part, cyclic=cyclic) for part in replicas])
     windows = sorted(set(theiler.tolist()))
-    decided = {"theiler": windows[0] if len(windows) == 1 else theiler.tolist()}
-    return replace(prepared, parameters={"estimator": decided})
+    window = windows[0] if len(windows) == 1 else theiler.tolist()
+    return replace(prepared, parameters={"estimator": {"kind": kind, "theiler": window}})
 
 
 def replica_names(config: TrajectoryCorrelationConfig) -> list[str]:
@@ -140,12 +143,13 @@ def _without_repeated(
     cyclic: bool,
     scratch: str | os.PathLike[str] | None,
 ) -> PreparedInput:
-    """Nearest neighbours at no distance make mutual information grow without bound, so KSG goes
-    without repeated frames; the other estimators only warn of them."""
+    """Nearest neighbours at no distance make mutual information grow without bound, so KSG (and
+    ``auto``, which may become it) goes without repeated frames; the other estimators only warn of
+    them."""
     found = [duplicate_frames(part) for part in replicas_of(prepared.state)]
     exact = sum(repeated.exact.size for repeated in found)
     near = sum(repeated.near.size for repeated in found)
-    drops = config.estimator.kind == "ksg"
+    drops = config.estimator.kind in ("auto", "ksg")
     prepared.counts["frames_repeated"] = exact
     prepared.counts["frames_nearly_repeated"] = near
     shown = ", ".join(_example(n, repeated) for n, repeated in zip(names, found, strict=True))
@@ -184,6 +188,31 @@ def _example(name: str, repeated: DuplicateFrames) -> str:
     if not repeated.exact.size:
         return f"{name}: none"
     return f"{name}: used frame {repeated.exact[0]} is frame {repeated.exact_of[0]}"
+
+
+def _with_kind(
+    prepared: PreparedInput,
+    config: TrajectoryCorrelationConfig,
+    tau: NDArray[np.float64],
+    lengths: Sequence[int],
+) -> TrajectoryCorrelationConfig:
+    """``kind: auto`` decided: each replica is estimated by itself, and needs enough frames."""
+    if config.estimator.kind != "auto":
+        return config
+    if stated := config.estimator.keys_of_ksg:
+        kind, why = "ksg", f"estimator.{stated[0]} is stated, which is a key of ksg."
+    else:
+        moving = ~prepared.items["constant"].to_numpy(dtype=bool)[: tau.shape[1]]
+        effective = np.stack([effective_frames(t, n) for t, n in zip(tau, lengths, strict=True)])
+        found = float(np.median(effective[:, moving] if moving.any() else effective))
+        kind = "ksg" if found >= FEW_FRAMES else "gaussian"
+        why = (
+            f"a trajectory has {found:.0f} effective frames (median of the variables); ksg, which "
+            f"also sees curved dependence, wants {FEW_FRAMES:.0f}."
+        )
+    prepared.notes.append(f"The estimator is kind: {kind} (auto): {why}")
+    estimator = config.estimator.model_copy(update={"kind": kind})
+    return config.model_copy(update={"estimator": estimator})
 
 
 def _windows(

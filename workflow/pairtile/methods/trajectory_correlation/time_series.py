@@ -232,7 +232,8 @@ def _check_frames(config: TrajectoryCorrelationConfig, name: str, n_frames: int,
     """What each estimator needs at the least: k neighbours, a covariance of full rank."""
     estimator = config.estimator
     kind = estimator.kind
-    least = {"ksg": estimator.neighbours + 2, "gaussian": 2 * d + 2}.get(kind, 3)
+    of_normal = 2 * d + 2
+    least = {"ksg": estimator.neighbours + 2, "gaussian": of_normal, "auto": of_normal}.get(kind, 3)
     if n_frames < least:
         raise InputError.at(
             name,
