@@ -118,6 +118,7 @@ quality: $(VENV)/.stamp
 	$(BIN)/python -m benchmarks.bench_recovery
 	$(BIN)/python -m benchmarks.bench_planted_modes
 	$(BIN)/python -m benchmarks.bench_bins
+	$(BIN)/python -m benchmarks.bench_settings
 
 # NO_MKDOCS_2_WARNING: no advertisement of another generator.
 docs: $(VENV)/.stamp

@@ -28,22 +28,27 @@ from benchmarks.machine import write
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 SETS = ["syntren300", "bsub", "rogers1000", *(f"dream4/net{n}" for n in range(1, 6))]
 
-FEW_SAMPLES = {"bins": 6, "order": 4, "transform": "rank"}
-MANY_SAMPLES = {"bins": 10, "order": 3, "transform": "none"}
-MANY = 200
-"""Samples from which the README recommends raw values."""
+FORMER = {"bins": 10, "order": 3, "transform": "rank"}
+"""The estimator that was the default before it went by the data."""
 
-DEFAULT = {"bins": 10, "order": 3, "transform": "rank"}
+NETWORKS: dict[str, dict[str, Any]] = {
+    "defaults": {},
+    "fdr 0.01": {"keep": {"fdr": 0.01}},
+    "p 1e-5, mi (the former defaults)": {
+        "estimator": FORMER,
+        "score": "mi",
+        "keep": {"p_value": 1e-5},
+        "dpi": {"tolerance": 0.0},
+    },
+}
 
 
-def aupr(data: str, score: str, estimator: dict[str, Any] | None) -> float:
-    """AUPR by the DREAM5 rule; without ``estimator``, with the recommended one."""
+def judged(data: str, **settings: Any) -> dict[str, Any]:
+    """``evaluation.json`` of an analysis with these settings, by the DREAM5 rule."""
     source = DATA / data
     table = next(source.glob("expression.tsv*"))
     with tempfile.TemporaryDirectory() as name:
         out = Path(name)
-        if estimator is None:
-            estimator = MANY_SAMPLES if samples_of(table) >= MANY else FEW_SAMPLES
         section = load_config(
             {
                 "analyses": {
@@ -52,11 +57,7 @@ def aupr(data: str, score: str, estimator: dict[str, Any] | None) -> float:
                         "expression": str(table),
                         "regulators": str(source / "regulators.txt"),
                         "gold_standard": str(source / "gold_standard.tsv"),
-                        "estimator": estimator,
-                        "score": score,
-                        "null": {"permutations": 100_000},
-                        "keep": {"top_edges": 1000},
-                        "dpi": False,
+                        **settings,
                     }
                 }
             }
@@ -102,42 +103,39 @@ def aupr(data: str, score: str, estimator: dict[str, Any] | None) -> float:
             out / "evaluation.json",
             out / "evaluate.json",
         )
-        return float(read_json(out / "evaluation.json")["aupr"])
-
-
-def samples_of(table: Path) -> int:
-    """Samples of a table, from its header."""
-    import gzip
-
-    opener = gzip.open if table.suffix == ".gz" else open
-    with opener(table, "rt") as handle:
-        return len(handle.readline().split("\t")) - 1
+        found: dict[str, Any] = read_json(out / "evaluation.json")
+        return found
 
 
 def main() -> None:
-    """Print the table as Markdown and write the figures."""
+    """Print the tables as Markdown and write the figures."""
     logging.getLogger("pairtile").setLevel(logging.ERROR)
     if not DATA.is_dir():
         sys.exit(f"quality: found no data sets in {DATA}; see docs/quality.md")
-    settings: dict[str, tuple[str, dict[str, Any] | None]] = {
-        "recommended: target_z": ("target_z", None),
-        "recommended estimator, clr": ("clr", None),
-        "recommended estimator, mi": ("mi", None),
-        "defaults (rank, 10 bins, order 3): target_z": ("target_z", DEFAULT),
-        "defaults: clr": ("clr", DEFAULT),
-        "defaults: mi": ("mi", DEFAULT),
-    }
-    results: dict[str, dict[str, float]] = {}
+    results: dict[str, dict[str, Any]] = {}
     print("| setting | syntren300 | bsub | rogers1000 | DREAM4 nets 1-5 | DREAM4 mean |")
     print("|---|---|---|---|---|---|")
-    for label, (score, estimator) in settings.items():
-        found = {data: aupr(data, score, estimator) for data in SETS}
-        nets = [found[data] for data in SETS if data.startswith("dream4")]
-        found["dream4_mean"] = sum(nets) / len(nets)
-        results[label] = found
-        cells = [f"{found[data]:.3f}" for data in SETS[:3]]
-        cells += [" ".join(f"{net:.3f}" for net in nets), f"{found['dream4_mean']:.3f}"]
-        print("| " + " | ".join([label, *cells]) + " |", flush=True)
+    ranking = {"null": {"permutations": 100_000}, "keep": {"top_edges": 1000}, "dpi": False}
+    for estimator, settings in (("auto", {}), ("rank, 10 bins, order 3", {"estimator": FORMER})):
+        for score in ("target_z", "clr", "mi"):
+            label = f"{score}, {estimator}"
+            aupr = {name: judged(name, score=score, **ranking, **settings)["aupr"] for name in SETS}
+            nets = [aupr[name] for name in SETS if name.startswith("dream4")]
+            aupr["dream4_mean"] = sum(nets) / len(nets)
+            results[label] = aupr
+            cells = [f"{aupr[name]:.3f}" for name in SETS[:3]]
+            cells += [" ".join(f"{net:.3f}" for net in nets), f"{aupr['dream4_mean']:.3f}"]
+            print("| " + " | ".join([label, *cells]) + " |", flush=True)
+    print("\n| network | set | edges | precision | recall |\n|---|---|---|---|---|")
+    for label, settings in NETWORKS.items():
+        for name in SETS:
+            network = judged(name, **settings)["network"]
+            found = {key: network[key] for key in ("n_edges", "precision", "recall")}
+            results.setdefault(f"network, {label}", {})[name] = found
+            parts = (found["precision"], found["recall"])
+            shown = ["-" if part is None else f"{part:.2f}" for part in parts]
+            cells = [f"{found['n_edges']:,}", *shown]
+            print("| " + " | ".join([label, name, *cells]) + " |", flush=True)
     print(write("quality", "cpu", results))
     print(json.dumps(results, indent=1))
 

@@ -166,7 +166,7 @@ def run(quick: bool) -> list[dict[str, Any]]:
     if not quick:
         rows += correlations(20, 1000, groups)
         rows += correlations(20, 2000, 24)
-        for tau, frames in ((5, 500), (5, 1000), (50, 2000)):
+        for tau, frames in ((5, 500), (5, 1000), (50, 1000), (50, 2000)):
             rows += correlations(tau, frames, 24)
         rows += correlations(20, 2000, groups, kind="gaussian")
         rows += correlations(20, 2000, 8, kind="ksg")

@@ -80,9 +80,9 @@ def test_a_network_is_stored_in_the_adata_it_came_from(
     adata: anndata.AnnData, regulators: list[str] | None, tmp_path: Path
 ) -> None:
     names = None if regulators is None else list(adata.var_names[:4])
-    keep = {"top_edges": 15}
-    table = pairtile.infer_network(adata, names, keep=keep)
-    assert pairtile.infer_network(adata, names, keep=keep, key_added="net") is None
+    how = {"score": "target_z", "keep": {"top_edges": 15}}
+    table = pairtile.infer_network(adata, names, **how)
+    assert pairtile.infer_network(adata, names, **how, key_added="net") is None
     matrix = adata.varp["net"].toarray()
     rows = adata.var_names.get_indexer(table["source"])
     columns = adata.var_names.get_indexer(table["target"])

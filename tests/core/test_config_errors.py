@@ -12,7 +12,7 @@ from pairtile.errors import ConfigError
 
 FOLDER_NAME = "expected a folder name of at most 100 letters, digits, '_', '.' and '-'"
 NOT_TEXT = "found a name that YAML does not read as text"
-KEEP_FORMS = "expected {p_value: x}, {fdr: x}, {score: x}, {top_edges: n} or all"
+KEEP_FORMS = "expected {p_value: x}, {fdr: x}, {score: x}, {top_edges: n}, {fdr: x, top_edges: n}, "
 BOOTSTRAPS_FORMS = "expected an integer between 0 and 10000, or a mapping with keys number,"
 
 
@@ -70,24 +70,32 @@ BAD_KEYS: list[tuple[dict[Any, Any], str]] = [
     # estimator
     ({"estimator": []}, "estimator: found []; expected a mapping with keys bins, order, knots,"),
     ({"estimator": {"bins": "10"}}, "bins: found '10' (text; a number stands without quotes)"),
-    ({"estimator": {"bins": 10.5}}, "bins: found 10.5; expected an integer between 1 and 64"),
-    ({"estimator": {"bins": 10.0}}, "bins: found 10.0; expected an integer between 1 and 64"),
+    (
+        {"estimator": {"bins": 10.5}},
+        "bins: found 10.5; expected auto or an integer between 1 and 64",
+    ),
+    (
+        {"estimator": {"bins": 10.0}},
+        "bins: found 10.0; expected auto or an integer between 1 and 64",
+    ),
     ({"estimator": {"bins": True}}, "bins: found true"),
     ({"estimator": {"bins": None}}, "bins: found nothing (null)"),
-    ({"estimator": {"bins": 0}}, "bins: found 0; expected an integer between 1 and 64"),
-    ({"estimator": {"bins": 65}}, "bins: found 65; expected an integer between 1 and 64"),
-    ({"estimator": {"bins": "auto"}}, "bins: found 'auto'; expected an integer"),
-    ({"estimator": {"order": 12}}, "found 12; expected an integer between 1 and bins (10)"),
-    ({"estimator": {"order": 0}}, "order: found 0; expected an integer between 1 and bins"),
-    ({"estimator": {"bins": 2}}, "order: found 3 (the default); expected an integer between 1 and"),
+    ({"estimator": {"bins": 0}}, "bins: found 0; expected auto or an integer between 1 and 64"),
+    ({"estimator": {"bins": 65}}, "bins: found 65; expected auto or an integer between 1 and 64"),
+    ({"estimator": {"bins": "many"}}, "bins: found 'many'; expected auto or an integer"),
+    (
+        {"estimator": {"bins": 10, "order": 12}},
+        "found 12; expected an integer between 1 and bins (10)",
+    ),
+    ({"estimator": {"order": 0}}, "order: found 0; expected auto or an integer between 1 and bins"),
     ({"estimator": {"knots": "clampd"}}, "expected clamped or uniform (did you mean clamped?)"),
     ({"estimator": {"transform": True}}, "transform: found true"),
-    ({"estimator": {"transform": "log"}}, "transform: found 'log'; expected rank or none"),
+    ({"estimator": {"transform": "log"}}, "transform: found 'log'; expected auto, rank or none"),
     ({"estimator": {"precision": 64}}, "precision: found 64; expected auto, float64 or mixed"),
     ({"estimator": {"bin": 5}}, "estimator.bin: found an unknown key; expected bins, order, knots"),
     ({"estimator": {"bin": 5}}, "(did you mean bins?)"),
     # score and null
-    ({"score": "tz"}, "score: found 'tz'; expected mi, clr or target_z"),
+    ({"score": "tz"}, "score: found 'tz'; expected auto, mi, clr or target_z"),
     ({"score": "target-z"}, "(did you mean target_z?)"),
     ({"null": 1000}, "null: found 1000; expected a mapping with keys kind and permutations"),
     ({"null": {"permutations": 99}}, "permutations: found 99; expected auto or an integer between"),

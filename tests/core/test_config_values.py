@@ -33,16 +33,16 @@ DEFAULTS: dict[str, Any] = {
     "regulators": None,
     "gold_standard": None,
     "estimator": {
-        "bins": 10,
-        "order": 3,
+        "bins": "auto",
+        "order": "auto",
         "knots": "clamped",
-        "transform": "rank",
+        "transform": "auto",
         "precision": "auto",
     },
-    "score": "mi",
+    "score": "clr",
     "null": {"kind": "auto", "permutations": "auto"},
-    "keep": {"p_value": 1e-5},
-    "dpi": {"tolerance": 0.0, "rule": "relative"},
+    "keep": "auto",
+    "dpi": {"tolerance": 0.1, "rule": "relative"},
     "bootstraps": {
         "number": 0,
         "resample": "bootstrap",
@@ -67,11 +67,11 @@ analyses:
     gold_standard: gold.tsv
     preprocess:
       {log2: auto, pseudocount: auto, normalize: auto, min_samples: 20, drop_constant: false}
-    estimator: {bins: 10, order: 3, knots: clamped, transform: rank, precision: auto}
-    score: mi
+    estimator: {bins: auto, order: auto, knots: clamped, transform: auto, precision: auto}
+    score: auto
     null: {permutations: auto}
-    keep: {p_value: 1.0e-5}
-    dpi: {tolerance: 0.0, rule: relative}
+    keep: auto
+    dpi: {tolerance: 0.1, rule: relative}
     bootstraps: 0
     chunks: auto
     export: [tsv, graphml]
@@ -99,7 +99,8 @@ def test_every_default_is_that_of_the_contract() -> None:
 def test_contract_written_out_resolves_to_the_defaults() -> None:
     files = {"expression": "expr.tsv.gz", "regulators": "tfs.txt", "gold_standard": "gold.tsv"}
     config = load_config(yaml.safe_load(CONTRACT))
-    assert config.resolved("NAME") == DEFAULTS | files
+    with_regulators = {"score": "target_z"}  # beside regulators
+    assert config.resolved("NAME") == DEFAULTS | files | with_regulators
     assert config.analyses["NAME"].input_files() == files
 
 

@@ -25,6 +25,7 @@ def test_formats_and_file_names_are_those_of_the_contract() -> None:
         "adjacency": "network.npz",
         "h5ad": "network.h5ad",
         "regulon": "network.regulon.tsv",
+        "adj": "network.adj",
         "html": "network.html",
     }
 

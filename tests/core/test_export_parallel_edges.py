@@ -216,7 +216,7 @@ def test_columns_that_differ_in_a_slash_only_keep_matrices_of_their_own(tmp_path
 def test_regulon_has_the_strongest_mode_with_its_sign(tmp_path: Path) -> None:
     network = modes(PAIRS)
     path = write(tmp_path, "regulon", network, items_table(GENES))
-    table = pd.read_csv(path, sep="\t", names=["source", "target", "weight"])
+    table = pd.read_csv(path, sep="\t")
     best = strongest(network)
     assert len(table) == 2 * len(best)
     for row in table.itertuples():

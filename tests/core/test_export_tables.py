@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import tempfile
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from export_networks import AWKWARD, METADATA, NAMES, chain, items_table, large, write
 from hypothesis import given, settings
+from pairtile import infer_network
 
 
 def read_tsv(path: Path) -> pd.DataFrame:
@@ -30,7 +30,6 @@ def read_regulon(path: Path) -> pd.DataFrame:
     return pd.read_csv(
         path,
         sep="\t",
-        names=["source", "target", "weight"],
         quoting=3,
         dtype={"source": str, "target": str},
         keep_default_na=False,
@@ -113,6 +112,7 @@ def test_regulon_of_a_directed_network_is_that_network(tmp_path: Path) -> None:
     path = write(tmp_path, "regulon", network, items_table(AWKWARD), directed=True)
     keys = ["source", "target"]
     expected = network[[*keys, "mi_bits"]].rename(columns={"mi_bits": "weight"})
+    expected["likelihood"] = expected["weight"] / expected["weight"].max()
     pd.testing.assert_frame_equal(
         read_regulon(path).sort_values(keys, ignore_index=True),
         expected.sort_values(keys, ignore_index=True),
@@ -120,14 +120,31 @@ def test_regulon_of_a_directed_network_is_that_network(tmp_path: Path) -> None:
     )
 
 
-def test_regulon_is_three_bare_columns_as_aracne2regulon_splits_them(tmp_path: Path) -> None:
+def test_regulon_has_each_pair_once_and_none_without_a_value(tmp_path: Path) -> None:
     network = pd.concat([chain(AWKWARD), chain(AWKWARD)[3:5]], ignore_index=True)
     network.loc[1, "mi_bits"] = np.nan
     path = write(tmp_path, "regulon", network, items_table(AWKWARD, 16), directed=True)
-    lines = [line.split("\t") for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
-    assert {len(line) for line in lines} == {3}
-    assert all(re.fullmatch(r"\d+\.\d+", line[2]) for line in lines)
+    header, *lines = (line.split("\t") for line in path.read_text("utf-8").split("\n")[:-1])
+    assert header == ["source", "target", "weight", "likelihood"]
+    assert {len(line) for line in lines} == {4}
     assert len({(line[0], line[1]) for line in lines}) == len(lines) == len(AWKWARD) - 2
+
+
+def test_regulon_has_the_sign_of_rank_correlation(tmp_path: Path) -> None:
+    network = chain(["a", "b", "c", "d"]).assign(spearman=[0.8, -0.5, np.nan])
+    regulon = read_regulon(
+        write(tmp_path, "regulon", network, items_table(list("abcd")), directed=True)
+    )
+    assert regulon["weight"].tolist() == [0.8, -0.5, 0.0]
+    assert regulon["likelihood"].max() == 1.0
+
+
+def test_adj_is_a_line_for_each_regulator_as_aracne_writes_it(tmp_path: Path) -> None:
+    network = pd.DataFrame(
+        {"source": ["a", "b", "a"], "target": ["b", "c", "d"], "mi_bits": [0.25, 1.0, 0.5]}
+    )
+    path = write(tmp_path, "adj", network, items_table(list("abcd"), 2), directed=True)
+    assert path.read_text() == "a\td\t0.5\tb\t0.25\nb\tc\t1.0\n"
 
 
 def test_decoupler_scores_samples_with_a_regulon(tmp_path: Path) -> None:
@@ -144,3 +161,22 @@ def test_decoupler_scores_samples_with_a_regulon(tmp_path: Path) -> None:
     scores, p_values = decoupler.mt.ulm(expression, regulon, tmin=3)
     assert scores.loc["a"].idxmax() == top
     assert p_values.loc["a", top] < 1e-6
+
+
+def test_decoupler_gives_a_repressor_the_right_sign(tmp_path: Path) -> None:
+    """A regulator that is up while the genes it represses are down, and one that activates."""
+    decoupler = pytest.importorskip("decoupler")
+    random = np.random.default_rng(4)
+    drive = random.normal(size=(2, 100))
+    noise = random.normal(size=(40, 100))
+    genes = np.concatenate([drive, np.repeat([drive[0], -drive[1]], 20, axis=0) + noise])
+    names = ["activator", "repressor", *(f"g{k}" for k in range(40))]
+    table = pd.DataFrame(genes, index=names)
+    network = infer_network(table, names[:2], keep={"fdr": 0.01}, dpi=False)
+    regulon = read_regulon(
+        write(tmp_path, "regulon", network, items_table(names, 2), directed=True)
+    )
+    assert (regulon.loc[regulon["source"] == "repressor", "weight"] < 0).mean() > 0.9
+    scores, _ = decoupler.mt.ulm(table.T, regulon, tmin=3)
+    for name, activity in zip(names[:2], drive, strict=True):
+        assert np.corrcoef(scores[name], activity)[0, 1] > 0.6

@@ -270,7 +270,12 @@ def test_counts_are_as_they_are_where_log2_is_false() -> None:
 
 def test_counts_of_unrelated_genes_make_no_network_by_default() -> None:
     counts = bulk_counts(np.random.default_rng(8).lognormal(0, 0.6, 60))
-    settings: dict[str, Any] = {"backend": "cpu", "score": "mi", "permutations": 100_000}
+    settings: dict[str, Any] = {
+        "backend": "cpu",
+        "score": "mi",
+        "permutations": 100_000,
+        "keep": {"fdr": 0.01},
+    }
     assert len(infer_network(counts, **settings)) <= 2
     as_they_are = infer_network(counts, preprocess={"normalize": "none"}, **settings)
     assert len(as_they_are) > 100
@@ -304,6 +309,7 @@ def test_sparse_counts_of_unrelated_genes_make_no_network_by_default() -> None:
     """Scaled, a count of 1 tells the total of its sample, of every gene the same."""
     counts = cell_counts(1000, 0.6)
     settings: dict[str, Any] = {"backend": "cpu", "score": "mi", "permutations": 100_000}
+    settings |= {"keep": {"fdr": 0.01}, "dpi": False}
     assert len(infer_network(counts, **settings)) <= 2
     scaled = infer_network(counts, preprocess={"normalize": "cp10k"}, **settings)
     assert len(scaled) > 1000

@@ -42,6 +42,7 @@ HANGS_SECONDS = 800
 BASE = {
     "method": "mutual_information",
     "expression": "expression.tsv",
+    "score": "mi",
     "keep": {"p_value": 0.001},
     "export": ["tsv"],
 }

@@ -72,8 +72,8 @@ def test_a_configuration_without_analyses_does_not_fall_back_to_the_demo(tmp_pat
 def test_exports_are_readable(finished: tuple[Path, Run]) -> None:
     out = finished[0] / "out/net"
     table = pd.read_csv(out / "network.tsv", sep="\t", float_precision="round_trip")
-    columns = ["source", "target", "mi_bits", "p_value", "q_value", "p_value_extrapolated"]
-    assert list(table.columns) == [*columns, "p_method"]
+    columns = ["source", "target", "mi_bits", "p_value", "q_value", "spearman", "mode"]
+    assert list(table.columns) == [*columns, "p_value_extrapolated", "p_method"]
     assert len(table) > 20
     regulators = set((finished[0] / "regulators.txt").read_text().split())
     assert set(table["source"]) <= regulators
@@ -89,8 +89,8 @@ def test_bootstraps_give_support_and_the_p_values_of_the_consensus(
     finished: tuple[Path, Run],
 ) -> None:
     table = pd.read_csv(finished[0] / "out/boot/network.tsv", sep="\t")
-    columns = ["source", "target", "mi_bits", "p_value", "q_value", "clr", "support", "local_fdr"]
-    assert list(table.columns) == [*columns, "p_method"]
+    columns = ["source", "target", "mi_bits", "p_value", "q_value", "clr", "spearman", "mode"]
+    assert list(table.columns) == [*columns, "support", "local_fdr", "p_method"]
     assert table["support"].dtype == "int64"
     assert table["support"].between(1, 4).all()
     # The consensus' p and q depend on the support alone.

@@ -16,6 +16,7 @@ GENES, REGULATORS = 60, 6
 PAIRS = GENES * (GENES - 1) // 2
 REGULATED = REGULATORS * (GENES - 1) - REGULATORS * (REGULATORS - 1) // 2
 COLUMNS = ["source", "target", "mi_bits", "p_value", "q_value"]
+SIGNS = ["spearman", "mode"]
 LAST = ["p_value_extrapolated", "p_method"]
 SCORES = ["mi", "clr", "target_z"]
 ONE_OF_SCORES = [
@@ -61,7 +62,7 @@ def test_all_pairs_are_listed_with_the_columns_of_their_score(
 ) -> None:
     table, analysis = network(data, keep="all", score=score, regulators=regulators)
     pairs, all_edges = edges(regulators, score)
-    assert list(table.columns) == COLUMNS + ([] if score == "mi" else [score]) + LAST
+    assert list(table.columns) == COLUMNS + ([] if score == "mi" else [score]) + SIGNS + LAST
     assert len(table) == all_edges
     stored = pd.read_parquet(analysis.out / "pairs.parquet")
     assert list(stored.columns) == ["i", "j", "mi_bits", "n_samples"]
@@ -126,10 +127,10 @@ def test_nothing_significant_gives_empty_files_not_an_error(data: Path) -> None:
         data, keep={"score": 9.0}, gold_standard="gold_standard.tsv", export=[*every, "html"]
     )
     assert len(table) == 0
-    assert list(table.columns) == COLUMNS + LAST
+    assert list(table.columns) == COLUMNS + SIGNS + LAST
     kinds = {f.name: str(f.type) for f in pq.read_schema(analysis.out / "network.parquet")}
-    text = dict.fromkeys(["source", "target", "p_method"], "string")
-    assert kinds == text | dict.fromkeys([*COLUMNS[2:], LAST[0]], "double")
+    text = dict.fromkeys(["source", "target", "mode", "p_method"], "string")
+    assert kinds == text | dict.fromkeys([*COLUMNS[2:], "spearman", LAST[0]], "double")
     assert (analysis.report().out / "report.html").stat().st_size > 10_000
     assert json.loads((analysis.out / "summary.json").read_text())["counts"]["edges"] == 0
 
@@ -142,7 +143,7 @@ def test_bootstraps_list_support_last(data: Path, regulators: str | None, score:
         data, bootstraps=bootstraps, dpi={}, score=score, regulators=regulators
     )
     scored = [*COLUMNS, *([] if score == "mi" else [score])]
-    assert list(table.columns) == [*scored, "support", "local_fdr", "p_method"]
+    assert list(table.columns) == [*scored, *SIGNS, "support", "local_fdr", "p_method"]
     assert table["support"].dtype == np.int64
     assert table["support"].between(1, 6).all()
     assert len(table) > 0
@@ -154,7 +155,7 @@ def test_bootstraps_without_any_edge_give_an_empty_network(data: Path) -> None:
     table, analysis = network(data, bootstraps=2, keep={"score": 9.0})
     schema = pq.read_schema(analysis.out / "network.parquet")
     assert str(schema.field("support").type) == "int64"
-    assert list(table.columns) == [*COLUMNS, "support", "local_fdr", "p_method"]
+    assert list(table.columns) == [*COLUMNS, *SIGNS, "support", "local_fdr", "p_method"]
     assert len(table) == 0
 
 
@@ -197,7 +198,9 @@ def test_missing_values_and_constant_genes_run_through(tmp_path: Path, score: st
     assert len(pairs) == 59 * 58 // 2
     assert (pairs["mi_bits"][pairs["i"] == 0] < 1e-12).all()  # G02 tells nothing of any other
     table = pd.read_parquet(analysis.out / "network.parquet")
-    assert table.drop(columns=["source", "target", "p_method"]).notna().all(axis=None)
+    varies = ~(table[["source", "target"]] == "G02").any(axis=1)
+    assert table[SIGNS].notna().all(axis=1).equals(varies)
+    assert table.drop(columns=["source", "target", "p_method", *SIGNS]).notna().all(axis=None)
     if score != "mi":  # and rounding is not taken for a difference between its sources
         assert (table[score][table["target"] == "G02"] == 0).all()
     assert "G01" not in set(table["source"]) | set(table["target"])

@@ -68,7 +68,8 @@ def test_matrix_is_the_definition_of_mutual_information(
 def test_matrix_agrees_with_the_golden_results_on_dream4(shared: Path) -> None:
     golden = np.load(shared / "golden/mutual_information/dream4_net1.npz")
     table = read_expression(next((shared / "data/dream4/net1").glob("expression.tsv*")))
-    found = mutual_information(table, transform="none", backend="cpu").to_numpy()
+    how = {"bins": 10, "order": 3, "transform": "none"}
+    found = mutual_information(table, **how, backend="cpu").to_numpy()
     expected = next(golden[k] for k in golden.files if golden[k].shape == found.shape)
     off_diagonal = ~np.eye(len(found), dtype=bool)
     np.testing.assert_allclose(found[off_diagonal], expected[off_diagonal], atol=1e-10)
@@ -225,9 +226,9 @@ FRAME = pd.DataFrame(TABLE, index=list("abcd"))
         (FRAME, {"other": FRAME.iloc[:, ::-1]}, "other: sample 0: found 29; expected 0"),
         (TABLE, {"other": TABLE, "regulators": [0]}, "regulators: found them beside other"),
         (TABLE, {"bins": 4, "order": 5}, r"order: found 5; expected an integer between 1 and bins"),
-        (TABLE, {"bins": 0}, "bins: found 0; expected an integer between 1 and 64"),
+        (TABLE, {"bins": 0}, "bins: found 0; expected auto or an integer between 1 and 64"),
         (TABLE, {"knots": "none"}, "knots: found 'none'; expected clamped or uniform"),
-        (TABLE, {"transform": "log"}, "transform: found 'log'; expected rank or none"),
+        (TABLE, {"transform": "log"}, "transform: found 'log'; expected auto, rank or none"),
         (TABLE, {"precision": "half"}, "precision: found 'half'"),
         (TABLE, {"min_samples": 2}, "min_samples: found 2; expected an integer between 3"),
         (TABLE, {"backend": "gpu"}, "backend: found 'gpu'; expected auto, cpu or cuda"),

@@ -41,6 +41,7 @@ def by_the_workflow(settings: dict[str, Any], seed: int, folder: Path) -> pd.Dat
 @pytest.mark.parametrize(
     ("section", "seed"),
     [
+        pytest.param({"dpi": None}, 1, id="defaults"),
         pytest.param({"score": "target_z", "keep": {"fdr": 0.01}}, 1, id="demo"),
         pytest.param({"keep": {"p_value": 1e-4}, "dpi": {"tolerance": 0.1}}, 7, id="aracne"),
         pytest.param(
@@ -63,13 +64,14 @@ def test_network_is_that_of_the_workflow(
     section: dict[str, Any], seed: int, tmp_path: Path
 ) -> None:
     section = {"regulators": str(REGULATORS), "dpi": False, **section}
-    expected = by_the_workflow({**section, "chunks": 3}, seed, tmp_path)
+    given = {key: value for key, value in section.items() if value is not None}
+    expected = by_the_workflow({**given, "chunks": 3}, seed, tmp_path)
     listed = section["regulators"]
     found = infer_network(
         read_expression(EXPRESSION),
         None if listed is None else read_regulators(listed),
-        score=section.get("score", "mi"),
-        keep=section["keep"],
+        score=section.get("score", "auto"),
+        keep=section.get("keep", "auto"),
         dpi=section["dpi"],
         preprocess=section.get("preprocess"),
         permutations=section.get("null", {}).get("permutations", "auto"),
@@ -146,7 +148,7 @@ def test_regulators_that_preparation_drops_are_told(simulated: Any) -> None:
 
 def test_dpi_of_the_network_is_dpi_on_its_table(simulated: Any) -> None:
     options: dict[str, Any] = {"keep": {"p_value": 0.001}, "score": "mi"}
-    edges = infer_network(simulated, **options)
+    edges = infer_network(simulated, dpi=False, **options)
     pruned = infer_network(simulated, dpi={"tolerance": 0.05}, **options)
     kept = edges[data_processing_inequality(edges, tolerance=0.05)].reset_index(drop=True)
     assert 0 < len(pruned) < len(edges)
@@ -182,7 +184,7 @@ def test_network_can_be_exported(simulated: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"score": "pearson"}, "score: found 'pearson'; expected mi, clr or target_z"),
+        ({"score": "pearson"}, "score: found 'pearson'; expected auto, mi, clr or target_z"),
         ({"keep": {"fdr": 2}}, "keep.fdr: found 2; expected a number greater than 0"),
         ({"keep": "best"}, "keep: found 'best'; expected"),
         ({"dpi": {"tolerance": 3}}, "dpi.tolerance: found 3"),

@@ -254,6 +254,7 @@ KEEP = [
     {"p_value": 0.01},
     pytest.param({"fdr": 0.05}, marks=pytest.mark.complete),
     pytest.param({"top_edges": 60}, marks=pytest.mark.complete),
+    pytest.param({"fdr": 0.05, "top_edges": 100}, marks=pytest.mark.complete),
 ]
 
 
@@ -287,7 +288,11 @@ def test_the_consensus_of_halves_says_where_the_bound_would_cut() -> None:
     values = random.normal(size=(60, 100))
     values[:30] += 1.5 * np.repeat(random.normal(size=(6, 100)), 5, axis=0)
     halves = {"resample": "subsample", "fraction": 0.5}
-    settings: dict[str, Any] = {"keep": {"top_edges": 60}, "bootstraps": halves}
+    settings: dict[str, Any] = {
+        "score": "mi",
+        "keep": {"top_edges": 60},
+        "bootstraps": halves,
+    }
     [note] = consensus(values, 10, **settings).notes
     held, least = (int(k) for k in re.findall(r"of the (\d+) pairs that (\d+) or more", note)[0])
     assert 5 < least <= 10

@@ -45,8 +45,8 @@ BATCH = np.repeat([0.0, 1.0], 50)
 GENES = 120
 
 
-def batches() -> NDArray[np.float64]:
-    random = np.random.default_rng(5)
+def batches(seed: int = 5) -> NDArray[np.float64]:
+    random = np.random.default_rng(seed)
     return random.normal(size=(GENES, 100)) + 2 * BATCH * random.choice([-1, 1], size=(GENES, 1))
 
 
@@ -73,7 +73,8 @@ def test_genes_of_unlike_autocorrelation_get_nulls_of_their_own() -> None:
 
 def test_blocks_hold_their_level_where_batches_are_stated() -> None:
     assert share_below(batches(), null="permutation") > 0.5
-    assert 0.04 < share_below(batches(), batch=BATCH) < 0.06
+    shares = [share_below(batches(seed), batch=BATCH) for seed in range(4)]
+    assert 0.04 < np.mean(shares) < 0.06
 
 
 def test_short_series_are_shifted_within_themselves() -> None:
@@ -196,8 +197,9 @@ def test_the_warning_states_what_a_permutation_would_call_significant(
         infer_network(values, keep={"top_edges": 10}, null="permutation", permutations=10_000)
     (text,) = [str(each.message) for each in caught if "alike" in str(each.message)]
     stated = int(re.search(r"(\d+)% of pairs", text)[1]) / 100
-    mi = mutual_information(values)
-    permutation = permutation_null(values, null="permutation", permutations=10_000)
+    how = {"bins": 6, "order": 4}  # as infer_network takes for 100 samples
+    mi = mutual_information(values, **how)
+    permutation = permutation_null(values, null="permutation", permutations=10_000, **how)
     true = (permutation.p_value(mi)[np.triu_indices(200, 1)] <= 0.05).mean()
     assert low < true < high
     assert stated == pytest.approx(true, rel=0.15, abs=0.01)

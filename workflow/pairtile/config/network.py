@@ -9,7 +9,17 @@ from pydantic import BeforeValidator, Field
 from pairtile.config.values import Choice, Expected, Integer, Text, listed, refusal
 
 ExportFormat = Literal[
-    "tsv", "parquet", "graphml", "gexf", "sif", "cx2", "adjacency", "h5ad", "regulon", "html"
+    "tsv",
+    "parquet",
+    "graphml",
+    "gexf",
+    "sif",
+    "cx2",
+    "adjacency",
+    "h5ad",
+    "regulon",
+    "adj",
+    "html",
 ]
 
 
@@ -66,7 +76,7 @@ def export_field(
             f"Formats in which {what} is written, beside {beside}. `tsv`: table; `parquet`: the "
             "same, typed; `graphml`: Cytoscape, igraph, networkx; `gexf`: Gephi; `sif`: plain "
             "Cytoscape; `cx2`: Cytoscape Web and NDEx; `adjacency`: sparse matrix (`.npz`); "
-            "`h5ad`: AnnData with the network in `varp`; `regulon`: table for VIPER and decoupler; "
-            f"`html`: a page with the network drawn.{more}"
+            "`h5ad`: AnnData with the network in `varp`; `regulon`: signed table for decoupler; "
+            f"`adj`: ARACNe's lists, for VIPER; `html`: a page with the network drawn.{more}"
         ),
     )

@@ -113,7 +113,12 @@ def plan(
         method = get_method(config.method).estimator_class
         device = planned_device(backend)
         state = open_state(state_folder)
+        given = config.resolved()
         config = method.decided(config, state)
+        decided = {key: new for key, new in config.resolved().items() if new != given[key]}
+        step.details["parameters"] = decided
+        for key in (key for key in decided if given[key] == "auto"):
+            step.note(f"{key}: {_in_yaml(decided[key])} (auto).")
         method.check_settings(config, state)
         space = method.space(state)
         precision = method.resolve_precision(config, device.backend)
@@ -181,6 +186,13 @@ def plan(
             asked = int(config.chunks)
             if asked > len(chunks):
                 step.note(f"{asked} chunks asked for; there are only {len(tiles)} tiles.")
+
+
+def _in_yaml(value: Any) -> str:
+    """A value as it would stand in the configuration."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_in_yaml(inner)}" for key, inner in value.items()) + "}"
+    return str(value)
 
 
 def _about(seconds: float) -> str:

@@ -58,18 +58,46 @@ def write_sif(network: NetworkTable, path: Path) -> None:
 
 
 def write_regulon(network: NetworkTable, path: Path) -> None:
-    """Write regulator, target, weight: three tab-separated columns, without a header.
+    """Write ``source``, ``target``, ``weight`` and ``likelihood`` of each regulator's edges: tab-
+    separated columns with a header, as decoupler reads them (``pandas.read_csv(file, sep="\\t",
+    quoting=3, dtype={"source": str, "target": str}, keep_default_na=False)``).
 
-    No header, as ``viper::aracne2regulon(file, expression, format = "3col")`` takes each line as
-    an edge: with a header, its maximum and so all its weights would be NA. For decoupler, name the
-    columns when reading: ``pandas.read_csv(file, sep="\\t", names=["source", "target", "weight"],
-    quoting=3, dtype={"source": str, "target": str}, keep_default_na=False)``.
-
-    The weight is the network's value (``mi_bits``); mutual information has no sign, VIPER takes
-    it from the expression. An edge of an undirected network stands under each of its ends that is
-    a regulator, or under both if no regulators were given. Every (regulator, target) is there
-    once, with its strongest row; edges without a value are left out.
+    ``weight`` is the sign and size of the relation, ``spearman`` where a network has it (VIPER's
+    mode of regulation; 0 where it is not known), else the network's value. ``likelihood`` is the
+    value's size beside the largest, 0 to 1. An edge of an undirected network stands under each of
+    its ends that is a regulator, or under both if no regulators were given. Every (regulator,
+    target) is there once, with its strongest row; edges without a value are left out.
     """
+    edges = _edges_of_regulators(network)
+    value = edges["value"].abs()
+    signed = edges["value"] if "spearman" not in edges else edges["spearman"].fillna(0.0)
+    table = edges[["source", "target"]].assign(
+        weight=signed, likelihood=value / max(value.max(), np.finfo(float).tiny)
+    )
+    table.to_csv(
+        path,
+        sep="\t",
+        index=False,
+        lineterminator="\n",
+        encoding="utf-8",
+        quoting=csv.QUOTE_NONE,
+    )
+
+
+def write_adj(network: NetworkTable, path: Path) -> None:
+    """Write ARACNe's adjacency lists: a regulator a line, then its targets, each followed by the
+    value (``mi_bits``), best first, all separated by tabs. ``viper::aracne2regulon`` reads it.
+    """
+    with path.open("w", encoding="utf-8", newline="\n") as lines:
+        for source, edges in _edges_of_regulators(network).groupby("source", sort=False):
+            pairs = zip(edges["target"], edges["value"], strict=True)
+            fields = [f"{target}\t{float(value)!r}" for target, value in pairs]
+            lines.write("\t".join([str(source), *fields]) + "\n")
+
+
+def _edges_of_regulators(network: NetworkTable) -> pd.DataFrame:
+    """``source``, ``target`` (names), ``value`` and, where there, ``spearman``; regulators in the
+    order of the genes, each with its strongest edges first."""
     source, target, edge = network.source, network.target, np.arange(len(network.edges))
     if not network.directed:
         regulator = network.is_regulator
@@ -82,24 +110,16 @@ def write_regulon(network: NetworkTable, path: Path) -> None:
     rank = np.empty(len(network.edges), dtype=np.int64)
     rank[network.strongest()] = np.arange(len(network.edges))
     names = np.array(network.names, dtype=object)
+    rows = network.edges.iloc[edge]
     table = pd.DataFrame(
         {
             "row": source,
             "source": names[source],
             "target": names[target],
-            "weight": network.edges[network.value_column].to_numpy()[edge],
+            "value": rows[network.value_column].to_numpy(dtype=np.float64),
+            **({"spearman": rows["spearman"].to_numpy()} if "spearman" in rows else {}),
             "rank": rank[edge],
         }
     )
-    table = table.dropna(subset=["weight"]).sort_values(["row", "rank"], kind="stable")
-    table = table.drop_duplicates(["source", "target"])
-    table.to_csv(
-        path,
-        sep="\t",
-        columns=["source", "target", "weight"],
-        header=False,
-        index=False,
-        lineterminator="\n",
-        encoding="utf-8",
-        quoting=csv.QUOTE_NONE,
-    )
+    table = table.dropna(subset=["value"]).sort_values(["row", "rank"], kind="stable")
+    return table.drop_duplicates(["source", "target"])

@@ -7,7 +7,13 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pairtile.io.networks.edge_lists import write_parquet, write_regulon, write_sif, write_tsv
+from pairtile.io.networks.edge_lists import (
+    write_adj,
+    write_parquet,
+    write_regulon,
+    write_sif,
+    write_tsv,
+)
 from pairtile.io.networks.graphs import write_cx2, write_gexf, write_graphml
 from pairtile.io.networks.matrices import write_adjacency, write_h5ad
 from pairtile.io.networks.page import write_html
@@ -35,6 +41,7 @@ EXPORTERS: dict[str, Exporter] = {
     "adjacency": Exporter(write_adjacency, ".npz"),
     "h5ad": Exporter(write_h5ad, ".h5ad"),
     "regulon": Exporter(write_regulon, ".regulon.tsv"),
+    "adj": Exporter(write_adj, ".adj"),
     "html": Exporter(write_html, ".html"),
 }
 

@@ -21,7 +21,12 @@ from pairtile.gpu.device import Device, choose
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.null import Null
 from pairtile.methods.mutual_information.null_design import dependence_arrays
-from pairtile.methods.mutual_information.prepare import sample_warnings, spline_settings
+from pairtile.methods.mutual_information.prepare import (
+    estimator_arrays,
+    floor_share,
+    sample_warnings,
+    spline_settings,
+)
 from pairtile.methods.mutual_information.score import MutualInformation
 from pairtile.preprocess.samples import SampleDesign
 from pairtile.splines.scorer import BsplineScorer, SplineSettings, Weights
@@ -40,10 +45,10 @@ def mutual_information(
     *,
     regulators: Sequence[Any] | NDArray[Any] | None = None,
     other: Any = None,
-    bins: int = 10,
-    order: int = 3,
+    bins: int | str = "auto",
+    order: int | str = "auto",
     knots: str = "clamped",
-    transform: str = "rank",
+    transform: str = "auto",
     precision: str = "auto",
     min_samples: int = 20,
     orientation: str = "genes_in_rows",
@@ -70,13 +75,14 @@ def mutual_information(
     other : as ``expression``, optional
         A second table of the same samples in the same order (metabolites, protein levels): score
         the genes of the first with those of the second.
-    bins : int, 1 to 64
-        10 suits 200 samples and more; 5 or 6 are better for about 100.
-    order : int, 1 to ``bins``
+    bins : int, 1 to 64, or "auto"
+        ``"auto"``, here and in the next two: by the number of samples, and by how many of them lie
+        at one value, as the key ``estimator`` of the configuration says.
+    order : int, 1 to ``bins``, or "auto"
         Spline order, degree + 1. 1 is a plain histogram.
     knots : {"clamped", "uniform"}
         ``uniform`` is the variant of the authors' own R code.
-    transform : {"rank", "none"}
+    transform : {"auto", "rank", "none"}
         ``rank`` bins each gene's average ranks, so that outliers do no harm.
     precision : {"auto", "float64", "mixed"}
         ``mixed``: half-precision weights, within 1e-4 bits; ``auto``: that on a GPU, float64 on
@@ -150,10 +156,11 @@ def mutual_information(
         )
     check_storage(expression, key_added, copy)
     device = choose(backend)
-    if other is not None:
+    columns = None if other is None else as_table(other, orientation=orientation, name="other")
+    config = _decided(config, table.values, *([] if columns is None else [columns.values]))
+    if columns is not None:
         if regulators is not None:
             raise ValueError("regulators: found them beside other; expected one of the two")
-        columns = as_table(other, orientation=orientation, name="other")
         _check_same_samples(table, columns)
         scores = _matrix(table, np.arange(table.n_genes), columns, config, device)
         return _between(table, columns, scores)
@@ -180,10 +187,10 @@ def permutation_null(
     series: ArrayLike | None = None,
     batch: ArrayLike | None = None,
     seed: int = 1,
-    bins: int = 10,
-    order: int = 3,
+    bins: int | str = "auto",
+    order: int | str = "auto",
     knots: str = "clamped",
-    transform: str = "rank",
+    transform: str = "auto",
     precision: str = "auto",
     min_samples: int = 20,
     orientation: str = "genes_in_rows",
@@ -447,12 +454,15 @@ def open_analysis(
     ``regulators``: gene numbers, empty for every gene with every gene. ``config``: complete, as
     ``analysis_config`` gives it. ``design``: what is known of the samples.
     """
+    config = _decided(config, values)
+    estimator = config.estimator
     settings = spline_settings(config, "float64")
-    z = scaled_genes(values, settings, config.estimator.transform)
+    z = scaled_genes(values, settings, estimator.transform)
     state: dict[str, NDArray[Any]] = {
         "z": z,
         "entropy_bits": marginal_entropies(z, settings),
         "regulators": np.unique(np.asarray(regulators, dtype=np.int32)),
+        **estimator_arrays(estimator),
     }
     if design is not None:
         state |= design.state
@@ -461,6 +471,15 @@ def open_analysis(
         warnings.warn(warning, stacklevel=3)
     precision = MutualInformation.resolve_precision(config, device.backend)
     return MutualInformation(config, state | measured, device, precision)
+
+
+def _decided(
+    config: MutualInformationConfig, *values: NDArray[np.float64]
+) -> MutualInformationConfig:
+    """The section with its estimator decided for tables of the same samples."""
+    floor = max(map(floor_share, values))
+    estimator = config.estimator.decided(values[0].shape[1], floor)
+    return config.model_copy(update={"estimator": estimator})
 
 
 def scaled_genes(

@@ -29,8 +29,6 @@ from pairtile.methods.mutual_information.dpi import data_processing_inequality a
 from pairtile.methods.mutual_information.score import MutualInformation
 from pairtile.preprocess.expression import Prepared
 
-DEFAULT_KEEP: Mapping[str, float] = {"fdr": 0.01}
-
 SETTINGS = ("score", "keep", "dpi", "estimator", "null")
 """Keys of the configuration that ``attrs`` of a network names."""
 
@@ -43,14 +41,14 @@ def infer_network(
     expression: Any,
     regulators: Sequence[Any] | NDArray[Any] | None = None,
     *,
-    score: str = "target_z",
-    keep: Mapping[str, float] | str | None = None,
+    score: str = "auto",
+    keep: Mapping[str, float] | str = "auto",
     dpi: Mapping[str, Any] | bool | None = None,
     preprocess: Mapping[str, Any] | None = None,
-    bins: int = 10,
-    order: int = 3,
+    bins: int | str = "auto",
+    order: int | str = "auto",
     knots: str = "clamped",
-    transform: str = "rank",
+    transform: str = "auto",
     precision: str = "auto",
     permutations: int | str = "auto",
     null: str = "auto",
@@ -76,19 +74,23 @@ def infer_network(
     regulators : sequence, optional
         Names of genes (gene numbers for an array) or a mask. Only their pairs are scored, and
         edges start at them. Names that are not among the genes are left out with a warning.
-    score : {"target_z", "clr", "mi"}
-        What ranks edges, and what ``keep`` of ``score`` and ``top_edges`` goes by.
-    keep : mapping or "all", optional
-        ``{"fdr": x}``, ``{"p_value": x}``, ``{"score": x}`` or ``{"top_edges": n}``. Without it,
-        ``{"fdr": 0.01}``.
-    dpi : mapping, optional
-        ``{"tolerance": 0.1}`` and ``{"rule": "relative" or "additive"}``, or ``True`` for tolerance
-        0: remove indirect edges. None or ``False``: do not.
+    score : {"auto", "target_z", "clr", "mi"}
+        What ranks edges, and what ``keep`` of ``score`` and ``top_edges`` goes by. ``"auto"``:
+        ``"target_z"`` beside ``regulators``, else ``"clr"``.
+    keep : mapping, "all" or "auto"
+        ``{"fdr": x}``, ``{"p_value": x}``, ``{"score": x}``, ``{"top_edges": n}`` or ``{"fdr": x,
+        "top_edges": n}``. ``"auto"``: the last, with 0.01 and two edges for each gene.
+    dpi : mapping or bool, optional
+        Remove indirect edges: ``{"tolerance": x, "rule": "relative" or "additive"}``; ``True``:
+        tolerance 0; ``False``: do not. None: tolerance 0.1.
     preprocess : mapping, optional
         ``log2``, ``pseudocount``, ``normalize``, ``min_samples``, ``drop_constant`` as for
         :func:`prepare_expression`; those left out have its defaults (so values that look raw are
         taken to log2). Not for a ``Prepared``, which is taken as it is.
-    bins, order, knots, transform, precision, orientation, layer, backend
+    bins, order, transform
+        As for :func:`mutual_information`; ``"auto"`` goes by the number of samples and by how many
+        of them lie at one value, as the key ``estimator`` of the configuration does.
+    knots, precision, orientation, layer, backend
         As for :func:`mutual_information`.
     permutations : int or "auto"
         Draws of the null; ``auto``: as many as ``keep`` needs.
@@ -139,9 +141,9 @@ def infer_network(
     """
     check_storage(expression, key_added, copy)
     settings: dict[str, Any] = {
-        "score": score,
-        "keep": DEFAULT_KEEP if keep is None else keep,
-        "dpi": False if dpi is None else {} if dpi is True else dpi,
+        "score": ("clr" if regulators is None else "target_z") if score == "auto" else score,
+        "keep": keep,
+        "dpi": {"tolerance": 0.1} if dpi is None else {} if dpi is True else dpi,
         "estimator": {
             "bins": bins,
             "order": order,

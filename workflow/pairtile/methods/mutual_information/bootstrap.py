@@ -17,6 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from pairtile.engine.network import Network
 from pairtile.errors import InputError
 from pairtile.methods.mutual_information.config import (
+    KeepBar,
+    KeepBest,
     KeepFdr,
     KeepPValue,
     KeepRule,
@@ -148,6 +150,8 @@ def rule_of_network(keep: KeepRule, network: Network) -> KeepRule | None:
         return keep
     if largest is None:
         return None
+    if isinstance(keep, KeepBest):
+        return KeepBar(p_value=largest, score=least)
     return KeepPValue(p_value=largest) if isinstance(keep, KeepFdr) else KeepScore(score=least)
 
 

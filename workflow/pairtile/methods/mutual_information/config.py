@@ -50,23 +50,35 @@ SUBSAMPLE_FRACTION = 0.632
 """Share of distinct samples in a bootstrap sample of the same size: 1 - 1/e."""
 
 
+MANY_SAMPLES = 200
+FLOOR_SHARE = 0.01
+"""Of ``estimator: auto``: raw values rank edges better from so many samples on, unless many of them
+lie at one value (zeros, a detection limit), which then is an outlier for all others."""
+
+AUTO_FDR = 0.01
+EDGES_PER_GENE = 2
+"""Of ``keep: auto``: where precision and recall balance on the sets of docs/quality.md."""
+
+
 class SplineEstimatorConfig(ConfigModel):
     """The B-spline estimator of mutual information (Daub et al. 2004)."""
 
-    bins: Annotated[int, Integer(1, 64)] = Field(
-        default=10,
+    bins: Annotated[Literal["auto"] | int, Integer(1, 64, word="auto")] = Field(
+        default="auto",
         description=(
             "Bins into which each gene's values are spread. Mutual information is at most "
-            "log2(bins) bits. 10 suits 200 samples and more; with about 100 samples 5 or 6 bins "
-            "gave better networks. Many bins on few samples raise the score of every pair alike."
+            "log2(bins) bits. Many bins on few samples raise the score of every pair alike. "
+            "`auto`: 6 for ranks and for fewer than 200 samples, 10 for the values of more; at "
+            "least `order`."
         ),
     )
-    order: Annotated[int, Integer(1, 64, high_text="bins")] = Field(
-        default=3,
+    order: Annotated[Literal["auto"] | int, Integer(1, 64, high_text="bins", word="auto")] = Field(
+        default="auto",
         description=(
             "Spline order: over how many neighbouring bins one value is spread. 1: each value "
             "falls into one bin (a plain histogram). 3: a smooth quadratic spread, which lessens "
-            "the noise at bin borders. At most `bins`."
+            "the noise at bin borders. At most `bins`. `auto`: 4 beside `bins: auto` where that "
+            "is 6, else 3 (or `bins`)."
         ),
     )
     knots: Annotated[Literal["clamped", "uniform"], Choice()] = Field(
@@ -78,13 +90,15 @@ class SplineEstimatorConfig(ConfigModel):
             "bits at order 3. For comparison with that code only."
         ),
     )
-    transform: Annotated[Literal["rank", "none"], Choice()] = Field(
-        default="rank",
+    transform: Annotated[Literal["auto", "rank", "none"], Choice()] = Field(
+        default="auto",
         description=(
             "What is binned. `rank`: each gene's ranks; one outlier then cannot push all other "
             "samples into one bin, and one null distribution serves all genes. `none`: the values "
             "themselves, as older tools do; genes with unlike spreads then get null distributions "
-            "of their own, which takes longer."
+            "of their own, which takes longer. `auto`: `none` from 200 samples on, if the values "
+            "have no floor (in the median gene at most 1 % of the samples share its most common "
+            "value), else `rank`; docs/quality.md shows on what that rests."
         ),
     )
     precision: Annotated[Literal["auto", "float64", "mixed"], Choice()] = Field(
@@ -100,9 +114,38 @@ class SplineEstimatorConfig(ConfigModel):
     @classmethod
     def _order_fits_bins(cls, order: int, info: ValidationInfo) -> int:
         bins = info.data.get("bins")
-        if bins is not None and order > bins:
+        if isinstance(bins, int) and isinstance(order, int) and order > bins:
             raise refusal(f"an integer between 1 and bins ({bins})")
         return order
+
+    def decided(self, n_samples: int, floor_share: float) -> Self:
+        """The same with what is ``auto`` decided (docs/quality.md).
+
+        floor_share : of the median gene, the share of the samples at its most common value.
+        """
+        bins, order, transform = self.bins, self.order, self.transform
+        many = n_samples >= MANY_SAMPLES
+        if transform == "auto":
+            transform = "none" if many and floor_share <= FLOOR_SHARE else "rank"
+        if bins == "auto":
+            fitting = 10 if many and transform == "none" else 6
+            bins = fitting if order == "auto" else max(fitting, order)
+            order = order if order != "auto" else 3 if bins == 10 else 4
+        if order == "auto":
+            order = min(3, bins)
+        return self.model_copy(update={"bins": bins, "order": order, "transform": transform})
+
+    @property
+    def n_bins(self) -> int:
+        """``bins``, once it is decided."""
+        assert self.bins != "auto"
+        return self.bins
+
+    @property
+    def spline_order(self) -> int:
+        """``order``, once it is decided."""
+        assert self.order != "auto"
+        return self.order
 
 
 class NullConfig(ConfigModel):
@@ -138,16 +181,11 @@ class KeepRule(ConfigModel):
 
     ``p_bound``, ``score_bound`` and ``top`` bound what the rule can keep, so that chunks know what
     to store before all pairs are scored; ``kept`` decides when they are. ``short`` and ``sentence``
-    say the rule in a report, with its value in place of {}.
+    say the rule in a report, with its numbers in place of their keys.
     """
 
     short: ClassVar[str] = ""
     sentence: ClassVar[str]
-
-    @property
-    def value(self) -> float:
-        """The number that the rule was given."""
-        return float("nan")
 
     @property
     def p_bound(self) -> float:
@@ -168,9 +206,13 @@ class KeepRule(ConfigModel):
         """Draws of the null that the rule needs; a p-value takes ``resolved`` draws above it."""
         return 1e6
 
+    def significant(self, p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which pairs the rule's p- or q-value lets pass; all where it has none."""
+        return p == p
+
     def kept(self, score: NDArray[Any], p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
         """Which edges stay, by their scores, p-values and q-values, one of each for each edge."""
-        raise NotImplementedError
+        return self.significant(p, q)
 
 
 class KeepAll(KeepRule):
@@ -182,12 +224,21 @@ class KeepAll(KeepRule):
     def p_bound(self) -> float:
         return 1.0
 
-    def kept(self, score: NDArray[Any], p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
-        return p == p
-
     @model_serializer
     def _word(self) -> str:
         return "all"
+
+
+class KeepAuto(KeepRule):
+    """A network that can be looked at; ``decided`` says which rule that is."""
+
+    def decided(self, genes: int) -> KeepBest:
+        """The rule for a table of so many genes."""
+        return KeepBest(fdr=AUTO_FDR, top_edges=EDGES_PER_GENE * genes)
+
+    @model_serializer
+    def _word(self) -> str:
+        return "auto"
 
 
 class KeepPValue(KeepRule):
@@ -201,12 +252,8 @@ class KeepPValue(KeepRule):
         )
     )
 
-    short: ClassVar[str] = "p ≤ {}"
-    sentence: ClassVar[str] = "Pairs with p ≤ {}{bits} were kept."
-
-    @property
-    def value(self) -> float:
-        return self.p_value
+    short: ClassVar[str] = "p ≤ {p_value}"
+    sentence: ClassVar[str] = "Pairs with p ≤ {p_value}{bits} were kept."
 
     @property
     def p_bound(self) -> float:
@@ -215,8 +262,17 @@ class KeepPValue(KeepRule):
     def draws(self, resolved: int, n_pairs: int) -> float:
         return resolved / self.p_value
 
-    def kept(self, score: NDArray[Any], p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
+    def significant(self, p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
         return p <= self.p_value
+
+
+class KeepBar(KeepPValue):
+    """Of bootstraps: keep edges by p-value and score."""
+
+    score: float
+
+    def kept(self, score: NDArray[Any], p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
+        return self.significant(p, q) & (score >= self.score)
 
 
 class KeepFdr(KeepRule):
@@ -229,12 +285,8 @@ class KeepFdr(KeepRule):
         )
     )
 
-    short: ClassVar[str] = "false discovery rate ≤ {}"
-    sentence: ClassVar[str] = "Pairs with q ≤ {}{bits} were kept."
-
-    @property
-    def value(self) -> float:
-        return self.fdr
+    short: ClassVar[str] = "false discovery rate ≤ {fdr}"
+    sentence: ClassVar[str] = "Pairs with q ≤ {fdr}{bits} were kept."
 
     @property
     def p_bound(self) -> float:
@@ -244,7 +296,7 @@ class KeepFdr(KeepRule):
         # A pair among a thousand kept has p near fdr * 1000 / n_pairs.
         return min(resolved * n_pairs / (1000.0 * self.fdr), 1e7)
 
-    def kept(self, score: NDArray[Any], p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
+    def significant(self, p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
         return q <= self.fdr
 
 
@@ -258,12 +310,8 @@ class KeepScore(KeepRule):
         )
     )
 
-    short: ClassVar[str] = "score ≥ {}"
-    sentence: ClassVar[str] = "Pairs with a score of at least {} were kept."
-
-    @property
-    def value(self) -> float:
-        return self.score
+    short: ClassVar[str] = "score ≥ {score}"
+    sentence: ClassVar[str] = "Pairs with a score of at least {score} were kept."
 
     @property
     def score_bound(self) -> float:
@@ -280,41 +328,73 @@ class KeepTopEdges(KeepRule):
         description="Keep this many edges, those with the highest `score`."
     )
 
-    short: ClassVar[str] = "the {} strongest"
-    sentence: ClassVar[str] = "The {} highest-scoring pairs were kept."
-
-    @property
-    def value(self) -> int:
-        return self.top_edges
+    short: ClassVar[str] = "the {top_edges} strongest"
+    sentence: ClassVar[str] = "The {top_edges} highest-scoring pairs were kept."
 
     @property
     def top(self) -> int:
         return self.top_edges
 
     def kept(self, score: NDArray[Any], p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
-        best = p != p
-        best[(-score).argsort(kind="stable")[: self.top_edges]] = True
-        return best
+        return _best(score, p == p, self.top_edges)
 
 
-_KEEP_BY_NUMBER = (KeepPValue, KeepFdr, KeepScore, KeepTopEdges)
-_KEEP_KEYS = tuple(key for rule in _KEEP_BY_NUMBER for key in rule.model_fields)
-_KEEP_FORMS = listed([f"{{{key}: x}}" for key in _KEEP_KEYS] + ["all"]) + " (one of them)"
-_KEEP_FORMS = _KEEP_FORMS.replace("top_edges: x", "top_edges: n")
+class KeepBest(KeepFdr):
+    """Keep the best so many of those that meet a false discovery rate."""
+
+    top_edges: Annotated[int, Integer(1, 1_000_000_000, exponent=True)] = Field(
+        description="Keep at most this many of them, those with the highest `score`."
+    )
+
+    short: ClassVar[str] = "the {top_edges} strongest of those with q ≤ {fdr}"
+    sentence: ClassVar[str] = (
+        "Of the pairs with q ≤ {fdr}, the {top_edges} highest-scoring were kept{bits}."
+    )
+
+    def kept(self, score: NDArray[Any], p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
+        return _best(score, self.significant(p, q), self.top_edges)
+
+
+def _best(score: NDArray[Any], among: NDArray[np.bool_], number: int) -> NDArray[np.bool_]:
+    """Of the rows ``among``, the ``number`` with the highest scores."""
+    order = (-score).argsort(kind="stable")
+    best = among & False
+    best[order[among[order]][:number]] = True
+    return best
+
+
+_KEEP_BY_NUMBER = {
+    "p_value": KeepPValue,
+    "fdr": KeepFdr,
+    "score": KeepScore,
+    "top_edges": KeepTopEdges,
+    "fdr top_edges": KeepBest,
+}
+"""Each form by its keys."""
+_KEEP_FORMS = listed(
+    [
+        "{p_value: x}",
+        "{fdr: x}",
+        "{score: x}",
+        "{top_edges: n}",
+        "{fdr: x, top_edges: n}",
+        "all",
+        "auto",
+    ]
+)
+_KEEP_FORMS += " (one of them)"
+_KEEP_WORDS: dict[str, type[KeepRule]] = {"all": KeepAll, "auto": KeepAuto}
 
 
 def _keep_form(value: Any) -> str | None:
-    if isinstance(value, _KEEP_BY_NUMBER):
-        return f"<{next(iter(type(value).model_fields))}>"
+    if isinstance(value, KeepRule):
+        found = " ".join(sorted(type(value).model_fields))
+        words = [word for word, rule in _KEEP_WORDS.items() if isinstance(value, rule)]
+        return f"<{words[0] if words else found}>"
     if isinstance(value, Mapping):
-        key = next(iter(value)) if len(value) == 1 else None
-        return f"<{key}>" if key in _KEEP_KEYS else None
-    word = isinstance(value, str) and value == "all"
-    return "<all>" if word or isinstance(value, KeepAll) else None
-
-
-def _keep_all(value: Any) -> KeepAll:
-    return KeepAll()
+        keys = " ".join(sorted(map(str, value)))
+        return f"<{keys}>" if keys in _KEEP_BY_NUMBER else None
+    return f"<{value}>" if isinstance(value, str) and value in _KEEP_WORDS else None
 
 
 Keep = Annotated[
@@ -322,16 +402,25 @@ Keep = Annotated[
     | Annotated[KeepFdr, Tag("<fdr>")]
     | Annotated[KeepScore, Tag("<score>")]
     | Annotated[KeepTopEdges, Tag("<top_edges>")]
+    | Annotated[KeepBest, Tag("<fdr top_edges>")]
     | Annotated[
         KeepAll,
-        BeforeValidator(_keep_all, json_schema_input_type=Literal["all"]),
+        BeforeValidator(lambda value: KeepAll(), json_schema_input_type=Literal["all"]),
         Tag("<all>"),
+    ]
+    | Annotated[
+        KeepAuto,
+        BeforeValidator(lambda value: KeepAuto(), json_schema_input_type=Literal["auto"]),
+        Tag("<auto>"),
     ],
     Discriminator(
         _keep_form,
         custom_error_type=EXPECTED,
         custom_error_message="{expected}",
-        custom_error_context={"expected": _KEEP_FORMS, "choices": " ".join([*_KEEP_KEYS, "all"])},
+        custom_error_context={
+            "expected": _KEEP_FORMS,
+            "choices": "p_value fdr score top_edges all auto",
+        },
     ),
     Expected(_KEEP_FORMS),
 ]
@@ -484,16 +573,16 @@ class MutualInformationConfig(ExpressionAnalysis):
     estimator: SplineEstimatorConfig = Field(
         default=SplineEstimatorConfig(), description="How mutual information is estimated."
     )
-    score: Annotated[Literal["mi", "clr", "target_z"], Choice()] = Field(
-        default="mi",
+    score: Annotated[Literal["auto", "mi", "clr", "target_z"], Choice()] = Field(
+        default="auto",
         description=(
-            "What ranks the pairs, for `keep: {score: x}`, `keep: {top_edges: n}`, the order of "
-            "the network table and the evaluation. `mi`: mutual information itself, in bits. "
-            "`clr`: context likelihood of relatedness, how far a pair stands out among all pairs "
-            "of both its genes. `target_z`: how far it stands out among all candidate regulators "
-            "of the target, in standard deviations; directed, and mostly the best of the three "
-            "against gold standards: recommended. p- and q-values are those of mutual "
-            "information whatever stands here."
+            "What ranks the pairs, for `keep`, the order of the network table and the evaluation. "
+            "`mi`: mutual information itself, in bits. `clr`: context likelihood of relatedness, "
+            "how far a pair stands out among all pairs of both its genes. `target_z`: how far it "
+            "stands out among all candidate regulators of the target, in standard deviations; "
+            "directed, and mostly the best of the three against gold standards. `auto`: `target_z` "
+            "beside `regulators`, else `clr`. p- and q-values are those of mutual information "
+            "whatever stands here."
         ),
     )
     null: NullConfig = Field(
@@ -501,16 +590,18 @@ class MutualInformationConfig(ExpressionAnalysis):
         description="The null distribution, for p- and q-values.",
     )
     keep: Keep = Field(
-        default=KeepPValue(p_value=1e-5),
+        default=KeepAuto(),
         description=(
-            "Which pairs become edges; give one form. `{p_value: x}`: p-value at most x. "
-            "`{fdr: x}`: Benjamini-Hochberg q-value at most x (recommended where you have no "
-            "reason for another). `{score: x}`: `score` at least x. `{top_edges: n}`: the n best "
-            "by `score`. `all`: every pair (large!)."
+            "Which pairs become edges; give one form. `auto`: `{fdr: 0.01, top_edges: n}` with "
+            "two edges for each gene of the table: a network that can be looked at. "
+            "`{p_value: x}`: p-value at most x. `{fdr: x}`: Benjamini-Hochberg q-value at most x. "
+            "`{score: x}`: `score` at least x. `{top_edges: n}`: the n best by `score`. "
+            "`{fdr: x, top_edges: n}`: of those with q at most x, the n best by `score`. `all`: "
+            "every pair (large!)."
         ),
     )
     dpi: DpiOrFalse = Field(
-        default=DpiConfig(),
+        default=DpiConfig(tolerance=0.1),
         description=(
             "Removal of indirect edges by the data processing inequality; `false` turns it off. It "
             "works on mutual information, after `keep`. With regulators, an edge of a regulator "
@@ -529,6 +620,13 @@ class MutualInformationConfig(ExpressionAnalysis):
     )
     chunks: Chunks = chunks_field(more=" A few thousand jobs are as many as Snakemake likes.")
     export: ExportList = export_field()
+
+    @field_validator("score")
+    @classmethod
+    def _score_decided(cls, score: str, info: ValidationInfo) -> str:
+        if score != "auto":
+            return score
+        return "clr" if info.data.get("regulators") is None else "target_z"
 
     @model_validator(mode="after")
     def _blocks_are_stated(self) -> Self:

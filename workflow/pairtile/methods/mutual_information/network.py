@@ -22,6 +22,7 @@ from pairtile.methods.mutual_information.config import (
     BootstrapsConfig,
     DpiConfig,
     KeepAll,
+    KeepBest,
     KeepFdr,
     KeepPValue,
     KeepRule,
@@ -137,13 +138,16 @@ def infer_network(analysis: GeneAnalysis, merged: Merged) -> Network:
         "permutations": int(sum(s.size for s in null.statistic)),
         **result.threshold,
     }
-    share = result.counts["pairs_kept"] / max(1, _n_tests(merged))
+    share = int(config.keep.significant(p, q).sum()) / max(1, _n_tests(merged))
     if share > MANY_PAIRS and isinstance(config.keep, KeepPValue | KeepFdr):
+        bar = "p" if isinstance(config.keep, KeepPValue) else "q"
+        cure = "preprocess.regress_out removes known effects"
+        if not isinstance(config.keep, KeepBest):
+            cure = f"keep: auto picks what stands out; {cure}"
         result.warnings.append(
-            f"{share:.0%} of all scored pairs pass {config.keep.short.format(config.keep.value)}: "
-            "nearly every gene goes with every other in these data, by what samples have in common "
-            "(batches, tissues, totals) or through other genes. score: target_z with keep: "
-            "{top_edges: n} picks what stands out; preprocess.regress_out removes known effects."
+            f"{share:.0%} of all scored pairs pass {bar} <= {config.keep.p_bound:g}: nearly every "
+            "gene goes with every other in these data, by what samples have in common (batches, "
+            f"tissues, totals) or through other genes. {cure}."
         )
     if beyond:
         result.notes.append(
@@ -421,7 +425,7 @@ def _n_tests(merged: Merged) -> int:
 
 def _top_bits(config: MutualInformationConfig) -> float:
     """Upper end of the histograms: no score is larger than the entropy of equal bins."""
-    return max(1.0, float(np.log2(config.estimator.bins)))
+    return max(1.0, float(np.log2(config.estimator.n_bins)))
 
 
 def _genes(analysis: GeneAnalysis, merged: Merged) -> GeneRoles:

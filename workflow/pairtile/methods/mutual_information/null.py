@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,9 @@ from pairtile.methods.mutual_information.kernels.permuted_rows import (
 )
 from pairtile.methods.mutual_information.null_design import NullDesign
 from pairtile.splines.scorer import BsplineScorer
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 RESOLVED = 10
 """Exceedances needed for an empirical p-value; below, the tail is extrapolated."""
@@ -129,6 +132,13 @@ class Null:
         sizes = np.array([draws.size for draws in self.statistic])
         which = class_pair_number(row_class, column_class, self.n_classes)
         return np.asarray(np.minimum(RESOLVED / (1.0 + sizes[which]), 1.0))
+
+    def expected(self, edges: pd.DataFrame) -> NDArray[np.float64]:
+        """Mean statistic of unrelated genes of the same classes as the ends of each edge; 0 where
+        none was drawn."""
+        means = np.array([float(draws.mean()) if draws.size else 0.0 for draws in self.statistic])
+        row_class, column_class = (self.class_of[edges[end]] for end in ("source", "target"))
+        return np.asarray(means[class_pair_number(row_class, column_class, self.n_classes)])
 
     def thresholds(self, p: float) -> NDArray[np.float64]:
         """Smallest statistic with p-value <= ``p``, float64 (classes, classes)."""

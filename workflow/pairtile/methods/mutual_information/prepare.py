@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 from pairtile.config.preprocess import ExpressionAnalysis
 from pairtile.engine.estimator import PreparedInput
 from pairtile.io.regulators import match_regulators, read_regulators, warning_of_absent
-from pairtile.methods.mutual_information.config import MutualInformationConfig
+from pairtile.methods.mutual_information.config import (
+    MutualInformationConfig,
+    SplineEstimatorConfig,
+)
 from pairtile.methods.mutual_information.null_design import dependence_arrays, entropy_classes
 from pairtile.preprocess.expression import prepare_expression
 from pairtile.preprocess.samples import read_arranged, warn_of_near_copies
@@ -19,7 +22,11 @@ from pairtile.splines.values import marginal_entropies, scaled
 from pairtile.statistics.dependence import Dependence
 
 SAMPLES_PER_BIN = 10
-"""Fewer are warned of (docs/quality.md compares bins)."""
+FEW_BINS = 6
+"""Fewer samples for each of more bins are warned of (docs/quality.md compares bins)."""
+
+MOST_GENES = 1000
+"""Genes of which the most common value is counted."""
 
 
 def spline_state(config: MutualInformationConfig) -> PreparedInput:
@@ -42,8 +49,11 @@ def spline_state(config: MutualInformationConfig) -> PreparedInput:
         if absent:
             warnings.append(warning_of_absent(absent, len(names), prepared.genes))
         items.loc[regulators, "is_regulator"] = True
+    estimator = config.estimator.decided(prepared.values.shape[1], floor_share(prepared.values))
+    notes += estimator_notes(config.estimator, estimator)
+    config = config.model_copy(update={"estimator": estimator})
     settings = spline_settings(config, "float64")
-    z = scaled(prepared.values, settings, config.estimator.transform, overwrite=True)
+    z = scaled(prepared.values, settings, estimator.transform, overwrite=True)
     entropy = marginal_entropies(z, settings)
     n_classes = int(entropy_classes(entropy).max(initial=0)) + 1
     if n_classes > 1:
@@ -54,7 +64,7 @@ def spline_state(config: MutualInformationConfig) -> PreparedInput:
             "transform: rank makes them alike where ties are few."
         )
     state: dict[str, NDArray[Any]] = {"z": z, "entropy_bits": entropy, "regulators": regulators}
-    state |= design.state
+    state |= estimator_arrays(estimator) | design.state
     dependence, measured = dependence_arrays(z, design.state.get("sample_series"))
     state |= measured
     warnings += sample_warnings(dependence, config, z.shape[1])
@@ -62,17 +72,45 @@ def spline_state(config: MutualInformationConfig) -> PreparedInput:
     return PreparedInput(items, state, counts, notes, warnings, parameters)
 
 
+def floor_share(values: NDArray[np.float64]) -> float:
+    """Of the median gene, the share of its observed samples at its most common value.
+
+    values : float64 (genes, samples), NaN where missing; of many genes some are looked at.
+    """
+    shares = []
+    for row in values[:: max(1, len(values) // MOST_GENES)]:
+        known = row[~np.isnan(row)]
+        if known.size:
+            shares.append(np.unique(known, return_counts=True)[1].max() / known.size)
+    return float(np.median(shares)) if shares else 0.0
+
+
+def estimator_arrays(estimator: SplineEstimatorConfig) -> dict[str, NDArray[Any]]:
+    """What a state keeps of the estimator as decided."""
+    return {
+        "bins_order": np.array([estimator.n_bins, estimator.spline_order]),
+        "by_rank": np.array(estimator.transform == "rank"),
+    }
+
+
+def estimator_notes(asked: SplineEstimatorConfig, decided: SplineEstimatorConfig) -> list[str]:
+    """What ``auto`` became."""
+    if asked == decided:
+        return []
+    what = "ranks" if decided.transform == "rank" else "values as they are"
+    return [f"Estimator: {decided.bins} bins, order {decided.order}, {what} (auto)."]
+
+
 def sample_warnings(
     found: Dependence, config: MutualInformationConfig, n_samples: int
 ) -> list[str]:
     """Samples that depend on each other, with nothing stated of it; too few for the bins."""
     warnings = [*warn_of_near_copies(found, config), *warn_of_groups(found, config)]
-    bins = config.estimator.bins
-    if n_samples < SAMPLES_PER_BIN * bins:
+    bins = config.estimator.n_bins
+    if bins > FEW_BINS and n_samples < SAMPLES_PER_BIN * bins:
         warnings.append(
             f"{n_samples} samples are few for {bins} bins: chance raises the score of every pair, "
-            "and true ones stand out less. estimator.bins: 5 or 6 is better below about 100 "
-            "samples."
+            "and true ones stand out less. estimator.bins: auto takes fewer."
         )
     return warnings
 
@@ -91,5 +129,5 @@ def warn_of_groups(found: Dependence, config: ExpressionAnalysis) -> list[str]:
 
 def spline_settings(config: MutualInformationConfig, precision: str) -> SplineSettings:
     """The splines that a configuration asks for."""
-    estimator = config.estimator
-    return SplineSettings(estimator.bins, estimator.order, estimator.knots, precision)
+    how = config.estimator
+    return SplineSettings(how.n_bins, how.spline_order, how.knots, precision)

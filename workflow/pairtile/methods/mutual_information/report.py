@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter, ValidationError
 
 from pairtile.methods.mutual_information.config import Keep, KeepRule
-from pairtile.report.formats import count, counted, number, percent, plain
+from pairtile.report.formats import count, counted, listed, number, percent, plain
 from pairtile.report.method_report import MethodReport, MethodText, Reference
 from pairtile.report.methods_parts import Part, evaluation_part, paragraph, preparation, section
 from pairtile.report.references import read_references
@@ -44,6 +44,10 @@ def findings(results: Results) -> list[str]:
             f"{counted(before, 'pair')} ({percent(removed / before)}) as better explained by "
             "a path through a third gene."
         )
+    if "mode" in results.network and len(results.network):
+        modes = results.network["mode"].value_counts(normalize=True)
+        shares = [f"{percent(share)} are {mode}" for mode, share in modes.items()]
+        sentences.append(f"Of the edges {listed(shares)}.")
     if "support" in results.network and len(results.network):
         n = (results.parameters.get("bootstraps") or {}).get("number")
         middle = float(results.network["support"].median())
@@ -79,11 +83,15 @@ def keep_rule(results: Results) -> KeepRule | None:
 
 def _in_words(rule: KeepRule | None) -> str:
     """A rule as it stands in brackets; "" where all pairs were kept."""
-    if rule is None:
-        return ""
-    return rule.short.format(
-        count(rule.value) if isinstance(rule.value, int) else number(rule.value)
-    )
+    return "" if rule is None else rule.short.format(**_numbers(rule))
+
+
+def _numbers(rule: KeepRule) -> dict[str, str]:
+    """The numbers of a rule by their keys."""
+    return {
+        key: count(value) if isinstance(value, int) else plain(value)
+        for key, value in dict(rule).items()
+    }
 
 
 def methods_paragraph(results: Results) -> tuple[str, list[Reference]]:
@@ -96,6 +104,7 @@ def methods_paragraph(results: Results) -> tuple[str, list[Reference]]:
         _keep(results),
         _dpi(results),
         _bootstraps(results),
+        _signs(results),
         evaluation_part(results),
     ]
     return paragraph(parts)
@@ -174,8 +183,17 @@ def _keep(results: Results) -> Part:
         return "", []
     bits = (results.summary.get("threshold") or {}).get("mi_bits")
     at_least = f" (mutual information of at least {number(bits)} bits)" if bits is not None else ""
-    value = count(rule.value) if isinstance(rule.value, int) else plain(rule.value)
-    return rule.sentence.format(value, bits=at_least), []
+    return rule.sentence.format(**_numbers(rule), bits=at_least), []
+
+
+def _signs(results: Results) -> Part:
+    if "spearman" not in results.network:
+        return "", []
+    return (
+        "The sign of an edge is that of Spearman’s rank correlation; an edge is called "
+        "non-monotonic where two normal variables of that correlation would share less than half "
+        "of its mutual information, the mean of the null taken off."
+    ), []
 
 
 def _dpi(results: Results) -> Part:
@@ -236,6 +254,8 @@ TEXT = MethodText(
         "mi_bits": "MI (bits)",
         "p_value": "p-value",
         "q_value": "q-value",
+        "spearman": "Spearman’s rho",
+        "mode": "mode",
         "clr": "CLR",
         "target_z": "target z",
         "support": "support",

@@ -2,7 +2,8 @@
 
 State: ``z`` float64 (genes, samples), each gene scaled to [0, bins - order + 1] over its observed
 samples, NaN where missing; ``entropy_bits`` float64 (genes,); ``regulators`` int32, the item
-numbers of the regulators (empty: every gene with every gene).
+numbers of the regulators (empty: every gene with every gene); ``bins_order`` int64 (2,) and
+``by_rank`` bool (), the estimator as decided.
 """
 
 from __future__ import annotations
@@ -35,7 +36,11 @@ from pairtile.methods.mutual_information.bootstrap import (
     undirected_edges,
     unrelated_genes,
 )
-from pairtile.methods.mutual_information.config import KeepAll, MutualInformationConfig
+from pairtile.methods.mutual_information.config import (
+    KeepAll,
+    KeepAuto,
+    MutualInformationConfig,
+)
 from pairtile.methods.mutual_information.context_scores import ExactMoments, better_direction
 from pairtile.methods.mutual_information.kernels.permuted_rows import Resampling
 from pairtile.methods.mutual_information.network import (
@@ -59,6 +64,7 @@ from pairtile.methods.mutual_information.null_design import (
     order_warnings,
 )
 from pairtile.methods.mutual_information.prepare import spline_settings, spline_state
+from pairtile.methods.mutual_information.signs import with_signs
 from pairtile.methods.mutual_information.tiles import (
     ScoredTile,
     histogram_sums,
@@ -91,7 +97,7 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         self, config: MutualInformationConfig, state: State, device: Any, precision: str
     ) -> None:
         super().__init__(config, state, device, precision)
-        self.settings = spline_settings(config, precision)
+        self.settings = spline_settings(self.config, precision)
         self.scorer = BsplineScorer(self.settings, device, not np.isnan(state["z"]).any())
         self.genes = int(state["z"].shape[0])
         self.is_regulator: NDArray[np.bool_] | None = None
@@ -116,6 +122,16 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         return spline_state(config)
 
     @classmethod
+    def decided(cls, config: MutualInformationConfig, state: State) -> MutualInformationConfig:
+        bins, order = state["bins_order"].tolist()
+        transform = "rank" if state["by_rank"] else "none"
+        how = {"bins": bins, "order": order, "transform": transform}
+        decided: dict[str, Any] = {"estimator": config.estimator.model_copy(update=how)}
+        if isinstance(config.keep, KeepAuto):
+            decided["keep"] = config.keep.decided(int(state["z"].shape[0]))
+        return config.model_copy(update=decided)
+
+    @classmethod
     def space(cls, state: State) -> PairSpace:
         genes = int(state["z"].shape[0])
         if state["regulators"].size:
@@ -127,7 +143,7 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         cls, config: MutualInformationConfig, state: State, backend: str, threads: int
     ) -> float:
         # Measured: docs/speed.md. The work of a pair grows with samples x order x bins.
-        bins, order = config.estimator.bins, config.estimator.order
+        bins, order = config.estimator.n_bins, config.estimator.spline_order
         samples = int(state["z"].shape[1])
         if backend == "cuda":
             return 4e8 / max(1.0, samples * bins * bins / 1e5)
@@ -147,7 +163,7 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         if backend == "cuda":
             blocks = super().tile_memory_bytes(config, state, backend, rows, columns)
             return blocks + drawn_bytes(draws, samples, nulls, 0)
-        kept, beside = weights_bytes(config.estimator.bins, config.estimator.order)
+        kept, beside = weights_bytes(config.estimator.n_bins, config.estimator.spline_order)
         of_tiles = min(kept * samples * genes, max(KEPT_BYTES, kept * samples * (rows + columns)))
         held = max(of_tiles, drawn_bytes(draws, samples, nulls, kept))
         return held + (kept + beside) * samples * max(rows, columns)
@@ -403,7 +419,12 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         return genes.share_counted(self.is_regulator)
 
     def network(self, merged: Merged) -> Network:
-        return infer_network(self, merged)
+        result = infer_network(self, merged)
+        if self._resampling is None:  # of bootstraps only the pairs are wanted
+            z = np.asarray(self.state["z"])
+            expected = Null.from_arrays(merged.null).expected(result.edges) / z.shape[1]
+            result.edges = with_signs(result.edges, z, expected)
+        return result
 
     def ranking(self, merged: Merged) -> Ranking:
         return rank_pairs(self, merged)
