@@ -202,3 +202,44 @@ def test_column_types_of_items_are_those_of_the_file_format() -> None:
         "is_regulator": "bool",
     }
     assert prepared.values.flags.c_contiguous
+
+
+def test_genes_that_few_samples_have_are_dropped() -> None:
+    values = np.tile(np.arange(10.0, 20.0), (4, 1))
+    values[1, :6] = 0.0
+    values[2, :5] = 0.0
+    values[3, :7] = np.nan  # above zero wherever it was measured
+    section = {"min_samples": 3, "log2": False, "min_expressed": 0.5}
+    prepared = prepare_expression(table(values), section)
+    assert prepared.items["name"].tolist() == ["g0", "g2", "g3", "g1"]
+    assert prepared.items["reason"].tolist() == ["", "", "", "expressed in too few samples"]
+    assert prepared.counts["genes_dropped_expressed_in_too_few_samples"] == 1
+    assert prepared.warnings == []
+    assert "1 of 4 genes were dropped: expressed in too few samples." in prepared.notes
+
+
+def test_a_share_of_samples_above_zero_is_not_asked_of_logarithms() -> None:
+    with pytest.raises(InputError, match="found 1 negative values; expected counts or intens"):
+        prepare_expression(table([[-1.0, 2, 3], [4, 5, 6]]), {"min_samples": 3, "min_expressed": 1})
+
+
+@pytest.mark.parametrize("normalize", ["none", "zscore", "quantile"])
+def test_the_most_variable_genes_stay(normalize: str) -> None:
+    values = np.random.default_rng(1).normal(size=(6, 30)) * [[1], [5], [2], [9], [0], [3]]
+    section = {"min_samples": 3, "log2": False, "normalize": normalize, "top_variable": 3}
+    items = prepare_expression(table(values), section).items
+    whole = prepare_expression(table(values), {**section, "top_variable": None}).items["name"]
+    assert items["name"][items["kept"]].tolist() == whole[[1, 3, 5]].tolist()
+    assert set(items["reason"][~items["kept"]]) == {"not among the most variable"}
+
+
+def test_of_cells_the_variance_is_that_of_their_counts() -> None:
+    random = np.random.default_rng(1)
+    counts = random.poisson(0.3, size=(60, 400)).astype(float)
+    counts[7] = random.poisson(np.where(random.random(400) < 0.5, 0.1, 40.0))
+    counts[11] = random.poisson(np.where(random.random(400) < 0.2, 30.0, 0.0))
+    prepared = prepare_expression(table(counts), {"top_variable": 2})
+    assert prepared.parameters["normalize"] == "depth_ranks"
+    items = prepared.items
+    order = [int(name[1:]) for name in items["name"][items["kept"]]]
+    assert order == [7, 11]

@@ -32,6 +32,8 @@ DEFAULTS: dict[str, Any] = {
         "pseudocount": "auto",
         "normalize": "auto",
         "min_samples": 20,
+        "min_expressed": 0.0,
+        "top_variable": None,
         "drop_constant": False,
         "regress_out": [],
     },

@@ -26,6 +26,8 @@ def prepare_expression(
     pseudocount: float | str = "auto",
     normalize: str = "auto",
     min_samples: int = 20,
+    min_expressed: float = 0.0,
+    top_variable: int | None = None,
     drop_constant: bool = False,
     orientation: str = "genes_in_rows",
     layer: str | None = None,
@@ -50,6 +52,10 @@ def prepare_expression(
         are many, or by ``cp10k``; other tables as they are.
     min_samples : int
         Genes observed in fewer samples are dropped.
+    min_expressed : float, 0 to 1
+        Genes above zero in a smaller share of their samples are dropped.
+    top_variable : int, optional
+        Keep so many genes, those of the largest variance after log2.
     drop_constant : bool
         Whether genes with one value throughout are dropped.
     orientation, layer
@@ -83,6 +89,8 @@ def prepare_expression(
         "pseudocount": pseudocount,
         "normalize": normalize,
         "min_samples": min_samples,
+        "min_expressed": min_expressed,
+        "top_variable": top_variable,
         "drop_constant": drop_constant,
     }
     checked = checked_section(Preprocess, settings)

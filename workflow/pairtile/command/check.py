@@ -60,12 +60,13 @@ def _analysis(
     check_later_inputs(analysis, state, items)
     plan(analysis, backend, seed, state, folder / "plan.json", records / "plan.json")
     planned, prepared = read_json(folder / "plan.json"), read_json(records / "prepare.json")
+    decided = [note for note in read_json(records / "plan.json")["notes"] if "(auto)" in note]
     yield f"\n{name} ({analysis.method})"
     more = read_json(record)["counts"] if analysis.needs_network_data else {}
     for key, number in {**prepared["counts"], **more}.items():
         yield f"  {key.replace('_', ' ')}: {number:,}"
     yield from (f"  {hint}" for hint in _shape_hints(prepared["counts"]))
-    yield from (f"  {note}" for note in prepared["notes"])
+    yield from (f"  {note}" for note in [*prepared["notes"], *decided])
     yield from (f"  WARNING: {warning}" for warning in prepared["warnings"])
     yield from (f"  {line}" for line in plan_lines(planned))
     state_bytes = sum(file.stat().st_size for file in state.iterdir())

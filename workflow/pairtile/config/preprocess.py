@@ -75,6 +75,21 @@ class Preprocess(ConfigModel):
             "good by chance: go below 20 only if you must."
         ),
     )
+    min_expressed: Annotated[float, Number(low=0, high=1)] = Field(
+        default=0.0,
+        description=(
+            "Least share of the samples in which a gene must be above zero, before anything is "
+            "changed; other genes are dropped. 0.1 leaves out genes that hardly any cell has. Not "
+            "for tables with negative values."
+        ),
+    )
+    top_variable: Annotated[int | None, Integer(2, 10_000_000, optional=True)] = Field(
+        default=None,
+        description=(
+            "Keep this many genes, those of the largest variance after log2 (under `depth_ranks` "
+            "of counts per 10,000 on that scale); null: all."
+        ),
+    )
     drop_constant: Annotated[bool, Boolean()] = Field(
         default=False,
         description=(

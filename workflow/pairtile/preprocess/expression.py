@@ -7,11 +7,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pairtile.config.preprocess import Preprocess
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
-from pairtile.preprocess.items import TOO_FEW, Account, items_table
+from pairtile.preprocess.items import (
+    NOT_VARIABLE,
+    TOO_FEW,
+    TOO_RARE,
+    Account,
+    items_table,
+)
 from pairtile.preprocess.logarithm import Scale, measure_scale, take_log2
 from pairtile.preprocess.normalize import (
     GROUP_SIZE,
@@ -85,9 +92,10 @@ def prepare_expression(
 
     In this order: ``cpm``, ``cp10k`` or ``median_ratio`` on the raw values of all genes; log2, with
     zeros to missing unless a pseudocount is added; genes observed in fewer than ``min_samples``
-    samples dropped; ``quantile`` or ``zscore`` on what is left; constant genes dropped if asked for
-    (those that are constant before or after that normalisation); the effects of the covariates of
-    ``design`` removed (``regress_out``).
+    samples dropped, those above zero in too few (``min_expressed``), and all but the
+    ``top_variable``; ``quantile`` or ``zscore`` on what is left; constant genes dropped if asked
+    for (those that are constant before or after that normalisation); the effects of the covariates
+    of ``design`` removed (``regress_out``).
 
     ``log2: auto`` applies the logarithm where GEO2R's rule says that values are raw
     (``logarithm.measure_scale``) and none is negative. ``cpm`` and ``median_ratio`` need raw
@@ -112,9 +120,11 @@ def prepare_expression(
     account = Account(n_genes)
     account.n_missing_input = np.isnan(expression.values).sum(axis=1, dtype=np.int32)
     scale = measure_scale(expression.values)
+    rare = _rarely_expressed(expression, chosen.min_expressed, scale)
     chosen = _chosen_for_counts(chosen, scale, expression, account)
     _warn_of_unequal_counts(chosen, scale, expression, account)
     log2 = _decide_log2(chosen, scale, expression, account)
+    variance = _variance_of_counts(expression, chosen)
     values = _normalize_raw(expression, chosen, account, overwrite)
     if log2:
         account.n_zeros = take_log2(values, expression, float(chosen.pseudocount))
@@ -125,6 +135,8 @@ def prepare_expression(
         )
     account.record(np.arange(n_genes), row_statistics(values))
     account.drop(np.flatnonzero(account.n_observed < chosen.min_samples), TOO_FEW)
+    account.drop(rare, TOO_RARE)
+    _drop_less_variable(account, chosen, account.sd**2 if variance is None else variance)
     values = _normalize_log(values, chosen, account)
     if design is not None and design.covariates.size:
         remove_effects(values, design.covariates)
@@ -148,6 +160,42 @@ def prepare_expression(
         notes=[*expression.notes, *account.notes],
         parameters={**chosen.model_dump(mode="json"), "log2": log2, "log2_requested": asked.log2},
     )
+
+
+def _rarely_expressed(
+    expression: Expression, least_share: float, scale: Scale
+) -> NDArray[np.int64]:
+    """Genes above zero in fewer than this share of their observed samples."""
+    if not least_share:
+        return np.empty(0, dtype=np.int64)
+    if scale.n_negative:
+        raise InputError.at(
+            expression.source,
+            "",
+            f"{scale.n_negative} negative values",
+            "counts or intensities under preprocess.min_expressed, which asks for values above 0",
+        )
+    observed = (~np.isnan(expression.values)).sum(axis=1)
+    positive = (expression.values > 0).sum(axis=1)
+    return np.flatnonzero(positive < least_share * observed)
+
+
+def _variance_of_counts(expression: Expression, chosen: Preprocess) -> NDArray[np.float64] | None:
+    """Of normal scores all genes have the same variance: that of the counts that they rank."""
+    if chosen.top_variable is None or chosen.normalize != "depth_ranks":
+        return None
+    scaled = scale_to_total(expression.values, expression, TOTALS["cp10k"])
+    return np.asarray(row_statistics(np.log2(scaled + 1.0)).sd ** 2)
+
+
+def _drop_less_variable(
+    account: Account, chosen: Preprocess, variance: NDArray[np.float64]
+) -> None:
+    if chosen.top_variable is None:
+        return
+    left = np.flatnonzero(account.reason == "")
+    order = left[np.argsort(-variance[left], kind="stable")]
+    account.drop(order[chosen.top_variable :], NOT_VARIABLE)
 
 
 def _chosen_for_counts(
@@ -348,7 +396,9 @@ def _counts(values: np.ndarray, account: Account, n_samples: int) -> dict[str, i
     }
     for reason, n in dropped.items():
         if n:
-            account.warnings.append(f"{n} of {len(kept)} genes were dropped: {reason}.")
+            asked_for = reason in (TOO_RARE, NOT_VARIABLE)
+            told = account.notes if asked_for else account.warnings
+            told.append(f"{n} of {len(kept)} genes were dropped: {reason}.")
     if counts["genes_constant"]:
         account.warnings.append(
             f"{counts['genes_constant']} kept genes are constant over their observed samples."

@@ -13,6 +13,8 @@ from pairtile.preprocess.statistics import RowStatistics
 
 TOO_FEW = "too few samples"
 CONSTANT = "constant"
+TOO_RARE = "expressed in too few samples"
+NOT_VARIABLE = "not among the most variable"
 
 
 class Account:
@@ -46,8 +48,12 @@ class Account:
         self.drop(np.flatnonzero(self.constant), CONSTANT)
 
     def dropped(self) -> dict[str, int]:
-        """Number of genes dropped, for each reason."""
-        return {reason: int((self.reason == reason).sum()) for reason in (TOO_FEW, CONSTANT)}
+        """Number of genes dropped, for each reason; those that were asked for only where any is."""
+        found = {
+            reason: int((self.reason == reason).sum())
+            for reason in (TOO_FEW, CONSTANT, TOO_RARE, NOT_VARIABLE)
+        }
+        return {reason: n for reason, n in found.items() if n or reason in (TOO_FEW, CONSTANT)}
 
 
 def items_table(genes: Sequence[str], account: Account) -> pd.DataFrame:
@@ -57,7 +63,7 @@ def items_table(genes: Sequence[str], account: Account) -> pd.DataFrame:
     |---|---|
     | item | row number, int32; ``i`` and ``j`` of a pairs table are these |
     | name | as in the input |
-    | kept, reason | whether it is scored; if not, why: ``too few samples`` or ``constant`` |
+    | kept, reason | whether it is scored; if not, why, such as ``too few samples`` |
     | n_observed | samples with a value after preparation, int32 |
     | n_missing_input | missing values in the input, int32 |
     | n_zeros_to_missing | zeros that became missing under log2, int32 |

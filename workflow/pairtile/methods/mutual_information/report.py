@@ -254,7 +254,7 @@ TEXT = MethodText(
         "mi_bits": "MI (bits)",
         "p_value": "p-value",
         "q_value": "q-value",
-        "spearman": "Spearman’s rho",
+        "spearman": "rho",
         "mode": "mode",
         "clr": "CLR",
         "target_z": "target z",

@@ -420,7 +420,12 @@ class PredictorPairsConfig(TableAnalysis):
             raise refusal("null beside expression (one of them, not both)", key="levels")
         if self.levels is not None:
             cleaning = self.preprocess
-            unused = {"pseudocount": ("auto", 0), "normalize": ("auto", "none")}
+            unused = {
+                "pseudocount": ("auto", 0),
+                "normalize": ("auto", "none"),
+                "min_expressed": (0.0,),
+                "top_variable": (None,),
+            }
             if cleaning.log2 is True or any(
                 getattr(cleaning, key) not in allowed for key, allowed in unused.items()
             ):
