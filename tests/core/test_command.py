@@ -1,4 +1,4 @@
-"""The command ``pairtile``: init, check, simulate, compare."""
+"""The command ``pairtile``: init, check, run, simulate, compare."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pairtile.command import main
+from pairtile.command.run import tell
 from pairtile.config import load_config
 from pairtile.config.root import models
 from pairtile.statistics.comparison import compare_networks
@@ -286,3 +287,83 @@ def test_the_command_runs_as_a_module() -> None:
         check=True,
     )
     assert done.stdout.startswith("pairtile ")
+
+
+LOG = """Building DAG of jobs...
+Job 1: net: read and clean the input
+Reason: Missing output files: results/net/state
+13:55:55 INFO genes read: 300
+13:55:55 WARNING Samples are few.
+[Mon Nov 23 13:55:55 2026]
+Finished jobid: 1 (Rule: prepare)
+1 of 4 steps (25%) done
+Job 2: net: score all pairs
+13:56:05 INFO 12.5% of 4e+03 pairs done, 3 a second, 90 s left
+2 of 4 steps (50%) done
+"""
+DONE = """pairtile: done
+  net: 5 edges
+    open results/net/report.html
+Complete log(s): x
+Elapsed time: 0:00:27
+"""
+
+
+def told(text: str) -> tuple[list[str], bool]:
+    said: list[str] = []
+    times = iter(range(0, 1000, 10))
+    ended = tell(text.splitlines(keepends=True), said.append, lambda: float(next(times)))
+    return said, ended
+
+
+def test_a_run_says_each_job_its_warnings_and_how_it_ended() -> None:
+    said, ended = told(LOG + DONE)
+    assert ended
+    assert said == [
+        "  0 %  net: read and clean the input",
+        "       WARNING Samples are few.",
+        " 25 %, about 30 s left  net: score all pairs",
+        "       INFO 12.5% of 4e+03 pairs done, 3 a second, 90 s left",
+        "pairtile: done",
+        "  net: 5 edges",
+        "    open results/net/report.html",
+    ]
+
+
+def test_a_run_that_ends_without_a_word_gives_all_that_was_said() -> None:
+    said, ended = told("Building DAG of jobs...\nMissingInputException in rule prepare\n")
+    assert not ended
+    assert said[-1] == "MissingInputException in rule prepare"
+
+
+def test_run_names_a_configuration_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "none.yaml"]) == 1
+    assert "none.yaml: found no such file; expected a configuration" in capsys.readouterr().err
+
+
+@pytest.mark.workflow
+def test_run_runs_the_workflow_from_anywhere(tmp_path: Path) -> None:
+    """Two folders away from the checkout; what is after -- reaches Snakemake; the exit code too."""
+    write_data(tmp_path)
+    write_config(tmp_path, {"net": {}})
+    command = [sys.executable, "-m", "pairtile", "run", "config.yaml"]
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*command, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+
+    dry = run("--", "--cores", "1", "--dry-run")
+    assert dry.returncode == 0
+    assert not (tmp_path / "results").exists()
+    done = run("--", "--cores", "2")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "results/net/report.html").is_file()
+    assert "pairtile: done" in done.stderr
+    assert "net: read and clean the input" in done.stderr
+    assert len(done.stderr.splitlines()) < 40
+    (tmp_path / "expression.tsv").write_text("gene\ts1\ts2\n")
+    failed = run("--", "--cores", "2")
+    assert failed.returncode == 1
+    assert "pairtile: stopped before the end" in failed.stderr
+    assert "expression.tsv" in failed.stderr

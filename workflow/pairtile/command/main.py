@@ -15,7 +15,8 @@ from pairtile.errors import PairtileError
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run ``pairtile`` with ``arguments`` (by default those of the process).
 
-    Returns the exit code: 0, or 1 after an error, whose message is on standard error.
+    Returns the exit code: 0, or 1 after an error, whose message is on standard error; of ``run``
+    that of Snakemake.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["simulate"]:  # has a command line of its own
@@ -23,8 +24,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         simulate(given[1:], program="pairtile simulate")
         return 0
+    given, for_snakemake = _at_dashes(given)
     options = _parser().parse_args(given)
     try:
+        if options.command == "run":
+            from pairtile.command.run import run
+
+            return run(options.config, for_snakemake)
         if options.command == "init":
             from pairtile.command.init import init
 
@@ -46,11 +52,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def _at_dashes(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """What stands before ``--``, and what after it, for Snakemake."""
+    if "--" not in arguments:
+        return arguments, []
+    place = arguments.index("--")
+    return arguments[:place], arguments[place + 1 :]
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="pairtile",
-        description="Score every pair of a data set. Analyses are run by Snakemake: "
-        "snakemake --cores all --configfile FILE",
+        description="Score every pair of a data set. `run` runs the workflow; so does "
+        "snakemake --cores all --configfile FILE in the checkout.",
     )
     parser.add_argument("--version", action="version", version=f"pairtile {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -62,6 +76,12 @@ def _parser() -> argparse.ArgumentParser:
         "check", help="check a configuration and its inputs, and show the plan, without running"
     )
     check.add_argument("config", type=Path, help="YAML or JSON")
+    run = commands.add_parser(
+        "run",
+        help="run the analyses of a configuration, with short progress",
+        epilog="What stands after -- is for Snakemake: pairtile run my.yaml -- --cores 4 --dry-run",
+    )
+    run.add_argument("config", type=Path, help="YAML or JSON; results go to the working directory")
     commands.add_parser("simulate", help="simulate an experiment with known truth", add_help=False)
     compare = commands.add_parser("compare", help="compare two networks")
     for name in ("first", "second"):
