@@ -55,7 +55,8 @@ def test_networkx_reads_graphml_back_exactly(directed: bool, tmp_path: Path) -> 
     network, items = chain(AWKWARD[:-1], directed), items_table(AWKWARD, 3)
     graph = nx.read_graphml(write(tmp_path, "graphml", network, items, directed=directed))
     assert graph.is_directed() is directed
-    assert edges_of(graph) == expected_edges(network, directed)
+    assert edges_of(graph, drop=("weight",)) == expected_edges(network, directed)
+    assert all(d["weight"] == d["mi_bits"] for _, _, d in graph.edges(data=True))
     check_nodes(graph, items, AWKWARD[:-1])  # the last gene has no edge
     assert nx.get_node_attributes(graph, "name") == {gene: gene for gene in graph}
     assert graph.graph["name"] == 'demo "1" <α>'
@@ -112,10 +113,11 @@ def test_ndex2_reads_cx2_back_exactly(directed: bool, tmp_path: Path) -> None:
     assert list(names.values()) == AWKWARD
     edges = {
         (names[edge["s"]], names[edge["t"]]): {
-            k: v for k, v in edge["v"].items() if k != "interaction"
+            k: v for k, v in edge["v"].items() if k not in ("interaction", "weight")
         }
         for edge in document.get_edges().values()
     }
+    assert all(e["v"]["weight"] == e["v"]["mi_bits"] for e in document.get_edges().values())
     assert edges == expected_edges(network, True)
     assert {edge["v"]["interaction"] for edge in document.get_edges().values()} == {
         "mutual_information"

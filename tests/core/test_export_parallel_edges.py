@@ -82,7 +82,9 @@ def test_networkx_and_igraph_read_every_mode_back_from_graphml(pairs: list[Any])
         path = write(Path(folder), "graphml", network, items_table(GENES))
         graph, same = nx.read_graphml(path), igraph.Graph.Read_GraphML(str(path))
     wanted = edges_of(network)
-    assert read_edges(graph) == wanted
+    assert read_edges(graph, ("weight",)) == wanted
+    for _, _, data in graph.edges(data=True):
+        assert data["weight"] == abs(data["correlation"])
     assert same.ecount() == len(network)
     names = same.vs["name"] if same.vcount() else []
     for edge in same.es:
@@ -142,6 +144,7 @@ def test_cx2_has_every_mode_as_an_edge_of_its_own(tmp_path: Path) -> None:
     found = {}
     for edge in document.get_edges().values():
         attributes = {key: value for key, value in edge["v"].items() if key != "interaction"}
+        assert attributes.pop("weight") == abs(attributes["correlation"])
         found[frozenset((names[edge["s"]], names[edge["t"]])), attributes["cluster"]] = attributes
     assert found == edges_of(network)
     assert sorted(document.get_edges()) == list(range(len(PAIRS)))

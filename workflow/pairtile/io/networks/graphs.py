@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pairtile.io.networks.table import NetworkTable
+from pairtile.io.networks.table import NetworkTable, Scalar
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -34,13 +34,24 @@ def networkx_graph(network: NetworkTable) -> nx.Graph:
     linked = network.linked_genes()
     for row, record in zip(linked, network.node_records(linked), strict=True):
         graph.add_node(names[row], **record)
-    ends = zip(network.source, network.target, network.edge_records(), strict=True)
+    ends = zip(network.source, network.target, weighted_records(network), strict=True)
     for number, (source, target, record) in enumerate(ends):
         if repeated:
             graph.add_edge(names[source], names[target], key=str(number), **record)
         else:
             graph.add_edge(names[source], names[target], **record)
     return graph
+
+
+def weighted_records(network: NetworkTable) -> list[dict[str, Scalar]]:
+    """Attributes of the edges, with the size of the network's value as ``weight``, which layouts
+    and graph algorithms look for."""
+    records = network.edge_records()
+    for record in records:
+        value = record.get(network.value_column)
+        if isinstance(value, int | float):
+            record["weight"] = abs(value)
+    return records
 
 
 def write_graphml(network: NetworkTable, path: Path) -> None:
@@ -63,16 +74,12 @@ def write_graphml(network: NetworkTable, path: Path) -> None:
 def write_gexf(network: NetworkTable, path: Path) -> None:
     """Write the genes with an edge, with the attributes of nodes and edges (GEXF 1.2).
 
-    The edge weight, which Gephi's layouts use, is the size of the network's value (``mi_bits``).
     A missing value has no entry. Several rows of a pair are parallel edges (``networkx_key`` is the
     row's number); Gephi asks on import whether to merge these.
     """
     import networkx as nx
 
     graph = networkx_graph(network)
-    for _, _, record in graph.edges(data=True):
-        if network.value_column in record:
-            record["weight"] = abs(record[network.value_column])
     buffer = io.BytesIO()
     nx.write_gexf(graph, buffer, version="1.2draft")
     # networkx notes today's date in <meta>, ahead of anything a name could be found in.
@@ -109,7 +116,7 @@ def write_cx2(network: NetworkTable, path: Path) -> None:
     interaction = str(network.metadata.get("method", "association"))
     ends = zip(network.source.tolist(), network.target.tolist(), strict=True)
     for number, ((source, target), record) in enumerate(
-        zip(ends, network.edge_records(), strict=True)
+        zip(ends, weighted_records(network), strict=True)
     ):
         attributes = {"interaction": interaction, **record}
         document.add_edge(number, source=source, target=target, attributes=attributes)
