@@ -251,7 +251,7 @@ def test_library_example_of_the_readme_runs(monkeypatch, capsys):
     assert "mi_bits" in capsys.readouterr().out
 
 
-def test_gold_standard_matrix_becomes_a_list_as_the_readme_says(monkeypatch, tmp_path):
+def test_gold_standard_matrix_becomes_a_list_as_the_recipe_says(monkeypatch, tmp_path):
     from pairtile.io.gold_standard import read_gold_standard
 
     monkeypatch.chdir(tmp_path)
@@ -259,8 +259,9 @@ def test_gold_standard_matrix_becomes_a_list_as_the_readme_says(monkeypatch, tmp
     folder.mkdir(parents=True)
     # As there: no field above the row names, names in quotes.
     (folder / "gold_standard.tsv").write_text('"t1"\t"t2"\n"g1"\t0\t1\n"g2"\t1\t0\n"g3"\t0\t0\n')
-    [example] = [b for b in blocks(ROOT / "README.md", "python") if "gold_standard" in b]
-    exec(compile(example, "README.md", "exec"), {})
+    page = ROOT / "docs/recipes.md"
+    [example] = [b for b in blocks(page, "python") if "gold_standard" in b]
+    exec(compile(example, str(page), "exec"), {})
     edges = read_gold_standard(tmp_path / "bsubtilis_gold.tsv")
     assert set(zip(edges["source"], edges["target"], strict=True)) == {("t2", "g1"), ("t1", "g2")}
 
