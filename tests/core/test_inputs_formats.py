@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from pairtile.errors import InputError
+from pairtile.errors import ConfigError, InputError
 from pairtile.io.expression import Expression, read_expression
 from scipy import io, sparse
 
@@ -277,3 +277,47 @@ def test_10x_folders_that_lack_a_file_or_hold_a_bad_one_are_refused(tmp_path: Pa
         (folder / "matrix.mtx.gz").write_bytes(bad)
         with pytest.raises(InputError, match=r"matrix\.mtx\.gz: (line 1: )?found"):
             read_expression(folder)
+
+
+TWICE = {"b": [1.0, 2.0, 3.0], "a": [7.0, np.nan, 8.0], "b ": [5.0, np.nan, 5.0], "c": [0.0, 1, 2]}
+"""Two rows are called b, once read."""
+
+ONCE = {
+    "mean": [[3.0, 2.0, 4.0], [7.0, np.nan, 8.0], [0.0, 1.0, 2.0]],
+    "max": [[5.0, np.nan, 5.0], [7.0, np.nan, 8.0], [0.0, 1.0, 2.0]],
+    "first": [[1.0, 2.0, 3.0], [7.0, np.nan, 8.0], [0.0, 1.0, 2.0]],
+}
+
+
+@pytest.mark.parametrize("how", list(ONCE))
+@pytest.mark.parametrize("form", ["tsv", "csv.gz", "samples.tsv", "h5ad"])
+def test_genes_of_one_name_become_one(how: str, form: str, tmp_path: Path) -> None:
+    table = pd.DataFrame(TWICE, index=["s1", "s2", "s3"]).T
+    table.index = table.index.str.strip()
+    path = tmp_path / f"table.{form}"
+    orientation = "genes_in_rows"
+    if form == "h5ad":
+        anndata.AnnData(table.T.to_numpy(), pd.DataFrame(index=table.columns)).write_h5ad(path)
+        data = anndata.read_h5ad(path)
+        data.var_names = list(table.index)
+        data.write_h5ad(path)
+    elif form == "samples.tsv":
+        orientation = "samples_in_rows"
+        table.T.to_csv(path, sep="\t")
+    else:
+        table.to_csv(path, sep="," if "csv" in form else "\t")
+    found = read_expression(path, orientation, duplicates=how)
+    assert found.genes == ["b", "a", "c"]
+    np.testing.assert_array_equal(found.values, ONCE[how])
+    assert "4 rows have 3 names" in found.notes[-1]
+    with pytest.raises(InputError, match=r"duplicate gene name.*'b' 2 times.*duplicates"):
+        read_expression(path, orientation)
+
+
+def test_names_that_are_empty_are_refused_whatever_is_done_with_duplicates(tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_text("gene\ts1\ts2\ts3\na\t1\t2\t3\n\t4\t5\t6\n")
+    with pytest.raises(InputError, match="gene without a name"):
+        read_expression(path, duplicates="first")
+    with pytest.raises(ConfigError, match="duplicates: found 'sum'; expected error or mean"):
+        read_expression(path, duplicates="sum")

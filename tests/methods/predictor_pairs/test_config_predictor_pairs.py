@@ -17,6 +17,7 @@ DEFAULTS: dict[str, Any] = {
     "expression": "e.tsv",
     "orientation": "genes_in_rows",
     "layer": None,
+    "duplicates": "error",
     "preprocess": {
         "log2": "auto",
         "pseudocount": "auto",

@@ -129,6 +129,14 @@ class TableAnalysis(Analysis):
             "matrix `X`. Only for `.h5ad` files."
         ),
     )
+    duplicates: Annotated[Literal["error", "mean", "max", "first"], Choice()] = Field(
+        default="error",
+        description=(
+            "What to do with genes of the same name (symbols, probes): `error`: refuse the table; "
+            "`mean`: their mean in each sample; `max`: the one with the largest mean; `first`: the "
+            "first. Before anything else is done."
+        ),
+    )
     samples: OptionalSamples = Field(
         default=SamplesConfig(),
         description=(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -16,6 +17,8 @@ from pairtile.io.table import Kinds, Table, check_finite, check_names, check_sam
 from pairtile.io.text_table import read_text_table
 
 ORIENTATIONS = ("genes_in_rows", "samples_in_rows")
+DUPLICATES = ("error", "mean", "max", "first")
+_KEPT = {"max": "with the largest mean", "first": "that stands first"}
 FORMATS = ".tsv .tab .csv .txt .gct (each also .gz), .parquet, .h5ad, or a 10x mtx folder"
 
 
@@ -39,7 +42,10 @@ class Expression:
 
 
 def read_expression(
-    path: str | PathLike[str], orientation: str = "genes_in_rows", layer: str | None = None
+    path: str | PathLike[str],
+    orientation: str = "genes_in_rows",
+    layer: str | None = None,
+    duplicates: str = "error",
 ) -> Expression:
     """Read an expression table; the format goes by the suffix.
 
@@ -60,6 +66,9 @@ def read_expression(
         Which way the table lies; ``.h5ad`` is cells x genes whatever stands here.
     layer : str, optional
         Of an ``.h5ad`` file; None reads ``X``.
+    duplicates : {"error", "mean", "max", "first"}
+        What to do with genes of the same name: refuse the table; take their mean in each sample
+        (of the observed values), the one with the largest mean, or the first.
 
     Raises
     ------
@@ -67,11 +76,15 @@ def read_expression(
         File missing, damaged, empty or of no known format; ragged rows, non-numbers, infinite
         values; empty or repeated gene or sample names; fewer than 3 samples.
     ConfigError
-        An unknown orientation; a layer for a format that has none.
+        An unknown orientation or treatment of duplicates; a layer for a format that has none.
     """
     if orientation not in ORIENTATIONS:
         raise ConfigError.at("orientation", "", repr(orientation), " or ".join(ORIENTATIONS))
-    table, genes_in_rows = _read(Path(path), orientation, layer)
+    if duplicates not in DUPLICATES:
+        raise ConfigError.at("duplicates", "", repr(duplicates), " or ".join(DUPLICATES))
+    repeated = duplicates != "error"
+    kinds = Kinds.of(orientation, "gene" if repeated else "")
+    table, genes_in_rows = _read(Path(path), orientation, layer, kinds)
     if genes_in_rows:
         values, genes, samples = table.values, table.rows, table.columns
     else:
@@ -80,15 +93,48 @@ def read_expression(
     if not genes:
         raise InputError.at(path, "", "no genes", "a table of genes and samples")
     check_samples(path, samples)
-    check_names(path, "gene", genes)
+    check_names(path, "gene", genes, repeated=repeated)
     check_names(path, "sample", samples)
     check_finite(path, values, genes, samples)
-    return Expression(values, list(genes), list(samples), str(path), table.notes)
+    notes = list(table.notes)
+    if len(set(genes)) < len(genes):
+        merged = _merged(values, genes, duplicates)
+        notes.append(
+            f"{len(genes):,} rows have {len(merged[1]):,} names: of genes with the same name the "
+            f"{'mean' if duplicates == 'mean' else 'row ' + _KEPT[duplicates]} was taken "
+            f"(duplicates: {duplicates})."
+        )
+        values, genes = merged
+    return Expression(values, list(genes), list(samples), str(path), notes)
 
 
-def _read(path: Path, orientation: str, layer: str | None) -> tuple[Table, bool]:
+def _merged(values: np.ndarray, genes: Sequence[str], how: str) -> tuple[np.ndarray, list[str]]:
+    """One row for each name, in the order in which names are first there."""
+    names, row = np.unique(np.array(genes, dtype=object), return_inverse=True)
+    if how == "mean":
+        known = ~np.isnan(values)
+        total, number = np.zeros((2, names.size, values.shape[1]))
+        np.add.at(total, row, np.where(known, values, 0.0))
+        np.add.at(number, row, known)
+        with np.errstate(invalid="ignore"):
+            found = total / number
+    else:
+        size = np.zeros(len(genes))
+        if how == "max":
+            known = ~np.isnan(values)
+            size = np.where(known, values, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+            size[~known.any(axis=1)] = -np.inf
+        order = np.lexsort((np.arange(len(genes)), -size, row))
+        best = order[np.r_[True, np.diff(row[order]) > 0]]
+        found = values[best]
+    first = np.full(names.size, len(genes))
+    np.minimum.at(first, row, np.arange(len(genes)))
+    order = np.argsort(first)
+    return np.ascontiguousarray(found[order]), [str(names[k]) for k in order]
+
+
+def _read(path: Path, orientation: str, layer: str | None, kinds: Kinds) -> tuple[Table, bool]:
     """The table, and whether its rows are the genes."""
-    kinds = Kinds.of(orientation)
     genes_in_rows = orientation == "genes_in_rows"
     if not path.exists():
         raise InputError.at(path, "", "no such file", "an existing file")

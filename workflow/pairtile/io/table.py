@@ -27,17 +27,18 @@ class Table:
 
 @dataclass(frozen=True)
 class Kinds:
-    """What rows and columns stand for, in error messages."""
+    """What rows and columns stand for, in error messages; which of them may have a name twice."""
 
     row: str
     column: str
+    repeated: str = ""
 
     @classmethod
-    def of(cls, orientation: str) -> Kinds:
+    def of(cls, orientation: str, repeated: str = "") -> Kinds:
         """Kinds for ``genes_in_rows`` or ``samples_in_rows``."""
         if orientation == "genes_in_rows":
-            return cls("gene", "sample")
-        return cls("sample", "gene")
+            return cls("gene", "sample", repeated)
+        return cls("sample", "gene", repeated)
 
 
 # Checks that every expression table passes, whatever file it came from.
@@ -51,8 +52,9 @@ def check_names(
     kind: str,
     names: Sequence[str],
     place: Callable[[Sequence[int]], str] = lambda positions: "",
+    repeated: bool = False,
 ) -> None:
-    """Refuse empty and repeated names.
+    """Refuse empty names, and those that are there twice unless they may be ``repeated``.
 
     ``place`` turns positions in ``names`` into text on where they stand in the file
     ("lines 3 and 9"). Raises InputError with the first few names and places.
@@ -65,30 +67,30 @@ def check_names(
             f"{_count(len(empty), f'{kind} without a name', f'{kind}s without a name')}",
             f"a name for each {kind}",
         )
-    if not has_name_fault(names):
+    if repeated or not has_name_fault(names):
         return
     where: dict[str, list[int]] = {}
     for k, name in enumerate(names):
         where.setdefault(name, []).append(k)
-    repeated = {name: at for name, at in where.items() if len(at) > 1}
+    twice = {name: at for name, at in where.items() if len(at) > 1}
     shown = []
-    for name, at in list(repeated.items())[:_SHOWN]:
+    for name, at in list(twice.items())[:_SHOWN]:
         places = place(at[:_SHOWN])
         shown.append(f"{name!r} {len(at)} times" + (f" ({places})" if places else ""))
-    more = ", ..." if len(repeated) > _SHOWN else ""
+    more = ", ..." if len(twice) > _SHOWN else ""
     raise InputError.at(
         file,
         "",
-        f"{_count(len(repeated), f'duplicate {kind} name', f'duplicate {kind} names')}: "
+        f"{_count(len(twice), f'duplicate {kind} name', f'duplicate {kind} names')}: "
         + ", ".join(shown)
         + more,
-        f"each {kind} once",
+        f"each {kind} once" + (", or the key duplicates" if kind == "gene" else ""),
     )
 
 
-def has_name_fault(names: Sequence[str]) -> bool:
-    """Whether a name is empty or occurs twice."""
-    return len(set(names)) < len(names) or not all(names)
+def has_name_fault(names: Sequence[str], repeated: bool = False) -> bool:
+    """Whether a name is empty, or occurs twice and may not."""
+    return (not repeated and len(set(names)) < len(names)) or not all(names)
 
 
 def check_samples(file: str | PathLike[str], samples: Sequence[str]) -> None:

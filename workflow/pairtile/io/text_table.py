@@ -124,7 +124,7 @@ def check_columns(
         fields = [first + k for k in positions]
         return f"line {line}, {listed(fields, 'field', 'fields')}"
 
-    check_names(path, kinds.column, columns, place)
+    check_names(path, kinds.column, columns, place, kinds.column == kinds.repeated)
 
 
 def check_wide(path: str | PathLike[str], line: int, header: list[str], delimiter: str) -> None:
@@ -181,7 +181,7 @@ def read_fast(path: str | PathLike[str], layout: Layout) -> tuple[list[str], np.
         return None
     finally:
         pa.default_memory_pool().release_unused()
-    if not names or has_name_fault(names):
+    if not names or has_name_fault(names, layout.kinds.row == layout.kinds.repeated):
         return None
     return names, _joined(parts)
 
@@ -279,7 +279,8 @@ def read_careful(path: str | PathLike[str], layout: Layout) -> tuple[list[str], 
     def place(positions: Sequence[int]) -> str:
         return listed([numbers_of_lines[k] for k in positions], "line", "lines")
 
-    check_names(path, layout.kinds.row, names, place)
+    kinds = layout.kinds
+    check_names(path, kinds.row, names, place, kinds.row == kinds.repeated)
     return names, np.stack(rows)
 
 

@@ -108,7 +108,9 @@ def arrange_samples(
 
 def read_arranged(config: TableAnalysis) -> tuple[Expression, SampleDesign]:
     """The expression table of an analysis, its samples arranged as its configuration states."""
-    expression = read_expression(config.table_path() or "", config.orientation, config.layer)
+    expression = read_expression(
+        config.table_path() or "", config.orientation, config.layer, config.duplicates
+    )
     return arrange_samples(expression, config.samples, config.preprocess.regress_out)
 
 

@@ -419,6 +419,8 @@ class PredictorPairsConfig(TableAnalysis):
         if self.expression is not None and self.levels is not None:
             raise refusal("null beside expression (one of them, not both)", key="levels")
         if self.levels is not None:
+            if self.duplicates != "error":
+                raise refusal("error beside levels (levels have no mean)", key="duplicates")
             cleaning = self.preprocess
             unused = {
                 "pseudocount": ("auto", 0),
