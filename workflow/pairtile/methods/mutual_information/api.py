@@ -130,9 +130,9 @@ def mutual_information(
     >>> table = pd.DataFrame([x, (x - 0.5) ** 2, np.sin(999 * x)], index=["a", "b", "c"])
     >>> mutual_information(table).round(1)
          a    b    c
-    a  NaN  1.2  0.3
-    b  1.2  NaN  0.1
-    c  0.3  0.1  NaN
+    a  NaN  1.2  0.4
+    b  1.2  NaN  0.0
+    c  0.4  0.0  NaN
     """
     config = analysis_config(
         MutualInformationConfig,
