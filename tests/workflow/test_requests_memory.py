@@ -15,7 +15,12 @@ import pytest
 from pairtile.runtime.requests import START_BYTES
 from workflow_runs import ROOT
 
-MI = {"method": "mutual_information", "expression": "wide.tsv", "regulators": "few.txt"}
+MI = {
+    "method": "mutual_information",
+    "score": "mi",
+    "expression": "wide.tsv",
+    "regulators": "few.txt",
+}
 MODES = {"method": "multimodal_correlation", "preprocess": {"log2": False}}
 MOTION = {"method": "trajectory_correlation"}
 CASES: dict[str, dict[str, Any]] = {
