@@ -31,8 +31,9 @@ def share_found(n_samples: int, shape: str, bins: int, order: int) -> float:
     """Share of the pairs that are told from chance."""
     x, y = related_pairs(n_samples, shape)
     # Ranks without ties have one null, whatever the genes.
-    null = permutation_null(x[:100], bins=bins, order=order, permutations=100_000)
-    mi = mutual_information(x, other=y, bins=bins, order=order, backend="cpu").diagonal()
+    how = {"bins": bins, "order": order, "transform": "rank"}
+    null = permutation_null(x[:100], permutations=100_000, **how)
+    mi = mutual_information(x, other=y, backend="cpu", **how).diagonal()
     return float((null.p_value(mi) <= P_VALUE).mean())
 
 

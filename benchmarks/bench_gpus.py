@@ -27,7 +27,7 @@ import numpy as np
 from pairtile.gpu.device import _physical_gpus
 
 from benchmarks.bench_workflow import ROOT, expression, write_table
-from benchmarks.machine import write
+from benchmarks.machine import MEASURED_MI, write
 
 Inputs = Callable[[Path, bool], dict[str, Any]]
 
@@ -40,6 +40,7 @@ def mutual_information(folder: Path, large: bool) -> dict[str, Any]:
         "method": "mutual_information",
         "expression": "expression.tsv",
         "preprocess": {"log2": False},
+        **MEASURED_MI,
         "keep": {"p_value": 1e-6},
         "bootstraps": bootstraps,
         "export": ["tsv"],

@@ -17,7 +17,7 @@ from pairtile.splines.scorer import BsplineScorer, SplineSettings, _matrix_produ
 from pairtile.splines.values import scaled
 from scipy.signal import lfilter
 
-from benchmarks.machine import timed
+from benchmarks.machine import MEASURED_MI, timed
 
 BINS, ORDER = 10, 3
 
@@ -73,9 +73,10 @@ def cuda(genes: int, samples: int) -> dict[str, Any]:
     device = choose("cuda")
     result: dict[str, Any] = {"genes": genes, "samples": samples, "bins": BINS, "order": ORDER}
     pairs = genes * (genes - 1) // 2
-    config = analysis_config(MutualInformationConfig)
+    config = analysis_config(MutualInformationConfig, **MEASURED_MI)
     z = scaled(expression(genes, samples), SplineSettings(BINS, ORDER, "clamped", "mixed"), "rank")
     state = {"z": z, "entropy_bits": np.full(genes, 3.2), "regulators": np.empty(0, np.int32)}
+    state |= {"bins_order": np.array([BINS, ORDER]), "by_rank": np.array(True)}
     for precision in ("mixed", "float64"):
         opened = MutualInformation(config, state, device, precision)
         tiles = opened.space(state).tiles()
@@ -125,6 +126,7 @@ def nulls(genes: int, samples: int, draws: int, backend: str) -> dict[str, Any]:
     for kind in ("permutation", "circular_shift", "blocks"):
         config = analysis_config(
             MutualInformationConfig,
+            **MEASURED_MI,
             null={"kind": kind, "permutations": draws},
             samples=stated_samples(None, batch if kind == "blocks" else None),
         )

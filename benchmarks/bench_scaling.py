@@ -29,6 +29,7 @@ from pairtile.steps.plan import plan, read_plan
 from pairtile.steps.prepare import prepare
 
 from benchmarks.bench_workflow import ROOT, expression, write_table
+from benchmarks.machine import MEASURED_MI
 
 CHUNKS = (100, 1_000, 10_000)
 GENES = (1_000, 5_000, 20_000, 60_000)
@@ -106,7 +107,8 @@ def measure_prepare(folder: Path, genes: int, samples: int) -> dict[str, Any]:
     """The step ``prepare`` of a text table for mutual information."""
     table = folder / "expression.tsv"
     write_table(table, expression(genes, samples))
-    content = {"analyses": {"bench": {"method": "mutual_information", "expression": str(table)}}}
+    section = {"method": "mutual_information", **MEASURED_MI, "expression": str(table)}
+    content = {"analyses": {"bench": section}}
     found = measured(PREPARE, json.dumps(content), str(folder / "results"))
     state = sum(path.stat().st_size for path in (folder / "results/state").iterdir())
     values = genes * samples
@@ -136,7 +138,7 @@ def prepared(folder: Path, chunks: int) -> Path:
     bands = int(np.ceil((np.sqrt(8 * chunks + 1) - 1) / 2))
     write_table(folder / "expression.tsv", expression(bands * EDGE, 24))
     section: dict[str, Any] = {"method": "mutual_information", "chunks": chunks, "export": ["tsv"]}
-    section |= {"expression": "expression.tsv", "keep": {"p_value": 1e-3}}
+    section |= {**MEASURED_MI, "expression": "expression.tsv", "keep": {"p_value": 1e-3}}
     content = {"backend": "cpu", "analyses": {"bench": section}}
     (folder / "config.yaml").write_text(json.dumps(content))
     config = load_config(content).analyses["bench"]
@@ -264,7 +266,7 @@ def measure_network(folder: Path, genes: int) -> dict[str, Any]:
     """Steps of ``keep: all`` after the chunks: the network, with DPI, holds all stored pairs."""
     write_table(folder / "expression.tsv", expression(genes, 24))
     section: dict[str, Any] = {"method": "mutual_information", "expression": "expression.tsv"}
-    section |= {"keep": "all", "dpi": {"tolerance": 0.1}, "export": ["tsv"]}
+    section |= {**MEASURED_MI, "keep": "all", "dpi": {"tolerance": 0.1}, "export": ["tsv"]}
     content = {"backend": "cpu", "analyses": {"bench": section}}
     (folder / "config.yaml").write_text(json.dumps(content))
     snakemake(folder, "results/bench/network.parquet")

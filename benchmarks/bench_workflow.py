@@ -24,6 +24,7 @@ import pyarrow.csv
 
 from benchmarks.bench_mirna_targets import random_sequences
 from benchmarks.bench_trajectory_correlation import moving
+from benchmarks.machine import MEASURED_MI
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared/data"
@@ -53,6 +54,7 @@ def run(genes: int, samples: int, backend: str, permutations: float) -> dict[str
         return {
             "method": "mutual_information",
             "expression": "expression.tsv",
+            **MEASURED_MI,
             "keep": {"p_value": 1e-5},
             "null": {"permutations": int(permutations)},
             "dpi": {"tolerance": 0.0},
