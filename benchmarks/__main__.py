@@ -16,6 +16,7 @@ from benchmarks import (
     bench_plain_correlation,
     bench_predictor_pairs,
     bench_scaling,
+    bench_small_runs,
     bench_trajectory_correlation,
     bench_workflow,
 )
@@ -49,6 +50,7 @@ def main() -> None:
         ),
         "plain_correlation": lambda: bench_plain_correlation.run(backend),
         "scaling": bench_scaling.run,
+        "small_runs": lambda: bench_small_runs.run(backend),
         "eigenvalues": lambda: bench_eigenvalues.run(backend),
         "workflow": lambda: {
             f"{genes} genes x {samples} samples": bench_workflow.run(genes, samples, backend, draws)

@@ -23,7 +23,7 @@ OUT = ROOT / "docs" / "images"
 
 TABLE = {"expression": "expression.tsv", "chunks": 2}
 ANALYSES: dict[str, dict[str, Any]] = {
-    "mutual_information": TABLE | {"gold_standard": "gold.tsv", "bootstraps": 2},
+    "mutual_information": TABLE | {"score": "mi", "gold_standard": "gold.tsv", "bootstraps": 2},
     "multimodal_correlation": TABLE | {"annotations": "samples.tsv", "conditions": ["group"]},
     "predictor_pairs": TABLE,
     "mirna_targets": {"mirnas": "mirnas.fa", "transcripts": "transcripts.fa"},

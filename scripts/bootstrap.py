@@ -8,7 +8,7 @@ with job(snakemake):
     from pairtile.steps.bootstrap import bootstrap
 
     bootstrap(
-        config=snakemake.params.analysis,
+        config=snakemake.params.analysis.load(),
         plan_file=Path(snakemake.input.plan),
         state=Path(snakemake.input.state),
         first=int(snakemake.wildcards.first),

@@ -8,7 +8,7 @@ with job(snakemake):
     from pairtile.steps.chunk import chunk
 
     chunk(
-        config=snakemake.params.analysis,
+        config=snakemake.params.analysis.load(),
         plan_file=Path(snakemake.input.plan),
         state=Path(snakemake.input.state),
         null=optional_path(snakemake.input.null),

@@ -8,7 +8,7 @@ with job(snakemake):
     from pairtile.steps.evaluate import EvaluationInputs, evaluate
 
     evaluate(
-        config=snakemake.params.analysis,
+        config=snakemake.params.analysis.load(),
         inputs=EvaluationInputs(
             state=Path(snakemake.input.state),
             items=Path(snakemake.input.items_table),

@@ -9,7 +9,7 @@ with job(snakemake):
 
     second_pass = snakemake.params.stage == "chunks"
     merge(
-        config=snakemake.params.analysis,
+        config=snakemake.params.analysis.load(),
         stage=snakemake.params.stage,
         inputs=MergeInputs(
             plan=Path(snakemake.input.plan),

@@ -8,7 +8,7 @@ with job(snakemake):
     from pairtile.steps.network import MergedFiles, NetworkFiles, network
 
     network(
-        config=snakemake.params.analysis,
+        config=snakemake.params.analysis.load(),
         merged_files=MergedFiles(
             plan=Path(snakemake.input.plan),
             state=Path(snakemake.input.state),

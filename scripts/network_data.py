@@ -9,7 +9,7 @@ with job(snakemake):
 
     found = dict(snakemake.input.items())
     network_data(
-        config=snakemake.params.analysis,
+        config=snakemake.params.analysis.load(),
         items=Path(found.pop("items_table")),
         inputs=found,
         out=Path(snakemake.output.network_data),

@@ -8,7 +8,7 @@ with job(snakemake):
     from pairtile.steps.null import null
 
     null(
-        config=snakemake.params.analysis,
+        config=snakemake.params.analysis.load(),
         plan_file=Path(snakemake.input.plan),
         state=Path(snakemake.input.state),
         out=Path(snakemake.output.null),

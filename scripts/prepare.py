@@ -8,7 +8,7 @@ with job(snakemake):
     from pairtile.steps.prepare import prepare
 
     prepare(
-        config=snakemake.params.analysis,
+        config=snakemake.params.analysis.load(),
         seed=snakemake.params.seed,
         inputs=dict(snakemake.input.items()),
         items=Path(snakemake.output.items_table),

@@ -1,7 +1,7 @@
 """Rule report: summary.json, the page that a person reads, and its figures (pairtile.steps.summary,
 pairtile.report)."""
 
-from pairtile.runtime.job import job
+from pairtile.runtime.job import job, optional_path
 
 with job(snakemake):
     from pathlib import Path
@@ -13,11 +13,12 @@ with job(snakemake):
     out = snakemake.output
     summary(
         name=snakemake.wildcards.analysis,
-        config=snakemake.params.analysis,
+        config=snakemake.params.analysis.load(),
         seed=snakemake.params.seed,
         plan=Path(snakemake.input.plan),
-        records=[Path(path) for path in (*snakemake.input.checked, *snakemake.input.records)],
+        records=[Path(path) for path in snakemake.input.records],
         out=Path(out.summary),
     )
     with recorded("report"):
-        write_report(Path(out.page).parent, Path(out.page), Path(out.figures))
+        names = optional_path(snakemake.input.names)
+        write_report(Path(out.page).parent, Path(out.page), Path(out.figures), names)

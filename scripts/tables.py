@@ -9,7 +9,7 @@ with job(snakemake):
     from pairtile.steps.tables import tables
 
     tables(
-        config=snakemake.params.analysis,
+        config=snakemake.params.analysis.load(),
         merged_files=MergedFiles(
             plan=Path(snakemake.input.plan),
             state=Path(snakemake.input.state),

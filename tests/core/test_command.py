@@ -298,6 +298,7 @@ Reason: Missing output files: results/net/state
 Finished jobid: 1 (Rule: prepare)
 1 of 4 steps (25%) done
 Job 2: net: score all pairs
+13:55:58 INFO Compiling for this CPU, once: later runs find it done.
 13:56:05 INFO 12.5% of 4e+03 pairs done, 3 a second, 90 s left
 2 of 4 steps (50%) done
 """
@@ -323,6 +324,7 @@ def test_a_run_says_each_job_its_warnings_and_how_it_ended() -> None:
         "  0 %  net: read and clean the input",
         "       WARNING Samples are few.",
         " 25 %, about 30 s left  net: score all pairs",
+        "       INFO Compiling for this CPU, once: later runs find it done.",
         "       INFO 12.5% of 4e+03 pairs done, 3 a second, 90 s left",
         "pairtile: done",
         "  net: 5 edges",

@@ -22,6 +22,8 @@ DEFAULTS: dict[str, Any] = {
     "orientation": "genes_in_rows",
     "layer": None,
     "duplicates": "error",
+    "ignore_case": False,
+    "names": None,
     "preprocess": {
         "log2": "auto",
         "pseudocount": "auto",
@@ -32,7 +34,8 @@ DEFAULTS: dict[str, Any] = {
         "drop_constant": False,
         "regress_out": [],
     },
-    "samples": dict.fromkeys(("annotations", "series", "time", "batch", "replicate")),
+    "samples": dict.fromkeys(("annotations", "series", "time", "batch", "replicate"))
+    | {"combine": "auto"},
     "regulators": None,
     "gold_standard": None,
     "estimator": {
@@ -54,7 +57,7 @@ DEFAULTS: dict[str, Any] = {
         "alpha": 0.05,
     },
     "chunks": "auto",
-    "export": ["tsv", "graphml"],
+    "export": "auto",
 }
 
 CONTRACT = """
@@ -77,7 +80,7 @@ analyses:
     dpi: {tolerance: 0.1, rule: relative}
     bootstraps: 0
     chunks: auto
-    export: [tsv, graphml]
+    export: auto
 """
 
 

@@ -212,7 +212,7 @@ def test_columns_described_are_those_of_the_table(run, table):
     assert described == list(pd.read_parquet(run / f"{table}.parquet").columns)
 
 
-OF_OTHER_SETTINGS = ("clr", "support", "local_fdr")
+OF_OTHER_SETTINGS = ("source_symbol", "target_symbol", "clr", "support", "local_fdr")
 
 
 def test_columns_of_the_network_are_described(run):

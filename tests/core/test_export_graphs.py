@@ -15,6 +15,7 @@ import pytest
 from export_networks import AWKWARD, METADATA, NAMES, chain, items_table, write
 from hypothesis import given, settings
 from ndex2.cx2 import RawCX2NetworkFactory
+from pairtile.steps.export import with_columns
 
 KEPT_METADATA = {key: value for key, value in METADATA.items() if value is not None}
 Edges = dict[tuple[str, str], dict[str, Any]]
@@ -47,6 +48,9 @@ def check_nodes(graph: nx.Graph, items: pd.DataFrame, genes: list[str]) -> None:
         assert data["mean"] == table.loc[gene, "mean"]
         assert data["n_observed"] == table.loc[gene, "n_observed"]
         assert data["is_regulator"] is bool(table.loc[gene, "is_regulator"])
+        assert data["role"] == ("regulator" if table.loc[gene, "is_regulator"] else "target")
+        assert data["item"] == table.loc[gene, "item"]
+        assert data["degree"] == graph.degree(gene)
         assert data.get("sd", math.nan) == pytest.approx(table.loc[gene, "sd"], nan_ok=True, abs=0)
 
 
@@ -55,7 +59,7 @@ def test_networkx_reads_graphml_back_exactly(directed: bool, tmp_path: Path) -> 
     network, items = chain(AWKWARD[:-1], directed), items_table(AWKWARD, 3)
     graph = nx.read_graphml(write(tmp_path, "graphml", network, items, directed=directed))
     assert graph.is_directed() is directed
-    assert edges_of(graph, drop=("weight",)) == expected_edges(network, directed)
+    assert edges_of(graph, drop=("weight", "row")) == expected_edges(network, directed)
     assert all(d["weight"] == d["mi_bits"] for _, _, d in graph.edges(data=True))
     check_nodes(graph, items, AWKWARD[:-1])  # the last gene has no edge
     assert nx.get_node_attributes(graph, "name") == {gene: gene for gene in graph}
@@ -96,7 +100,7 @@ def test_networkx_reads_gexf_back_exactly(directed: bool, tmp_path: Path) -> Non
     assert b"lastmodifieddate" not in path.read_bytes()
     graph = nx.read_gexf(path)
     assert graph.is_directed() is directed
-    assert edges_of(graph, drop=("id", "weight")) == expected_edges(network, directed)
+    assert edges_of(graph, drop=("id", "weight", "row")) == expected_edges(network, directed)
     check_nodes(graph, items, AWKWARD)
     assert all(d["weight"] == d["mi_bits"] for _, _, d in graph.edges(data=True))
     assert nx.get_node_attributes(graph, "label") == {gene: gene for gene in graph}
@@ -113,7 +117,7 @@ def test_ndex2_reads_cx2_back_exactly(directed: bool, tmp_path: Path) -> None:
     assert list(names.values()) == AWKWARD
     edges = {
         (names[edge["s"]], names[edge["t"]]): {
-            k: v for k, v in edge["v"].items() if k not in ("interaction", "weight")
+            k: v for k, v in edge["v"].items() if k not in ("interaction", "weight", "row")
         }
         for edge in document.get_edges().values()
     }
@@ -135,6 +139,57 @@ def test_cx2_declares_numbers_as_numbers_even_if_the_first_one_is_missing(tmp_pa
     assert declared["nodes"]["mean"] == {"d": "double"}
     assert declared["nodes"]["is_regulator"] == {"d": "boolean"}
     assert declared["networkAttributes"]["threshold_bits"] == {"d": "double"}
+
+
+@pytest.mark.parametrize("format", ["graphml", "gexf"])
+def test_edges_name_their_row_in_the_tables(format: str, tmp_path: Path) -> None:
+    network, items = chain(["c", "a", "b"], directed=True), items_table(["a", "b", "c"])
+    path = write(tmp_path, format, network, items, directed=True)
+    graph = nx.read_graphml(path) if format == "graphml" else nx.read_gexf(path)
+    for source, target, data in graph.edges(data=True):
+        assert network.loc[data["row"], ["source", "target"]].tolist() == [source, target]
+
+
+def style(folder: Path, network: pd.DataFrame, items: pd.DataFrame) -> dict[str, Any]:
+    path = write(folder, "cx2", network, items)
+    aspects = {key: value for part in json.loads(path.read_text()) for key, value in part.items()}
+    return aspects["visualProperties"][0]
+
+
+def test_cx2_has_a_style_by_name_weight_and_sign(tmp_path: Path) -> None:
+    network, items = chain(["a", "b", "c"]), items_table(["a", "b", "c"], 1)
+    plain = style(tmp_path, network, items)
+    assert plain["nodeMapping"]["NODE_LABEL"]["definition"]["attribute"] == "name"
+    assert plain["nodeMapping"]["NODE_SHAPE"]["definition"]["map"] == [
+        {"v": "regulator", "vp": "diamond"}
+    ]
+    width = plain["edgeMapping"]["EDGE_WIDTH"]["definition"]
+    assert width["attribute"] == "weight"
+    assert [width["map"][1][key] for key in ("min", "max")] == sorted(network["mi_bits"])
+    assert "EDGE_LINE_COLOR" not in plain["edgeMapping"]
+    signed = style(
+        tmp_path, network.assign(spearman=[0.5, -0.5]), items.assign(symbol=items["name"] + "!")
+    )
+    assert signed["nodeMapping"]["NODE_LABEL"]["definition"]["attribute"] == "symbol"
+    colour = signed["edgeMapping"]["EDGE_LINE_COLOR"]["definition"]
+    assert colour["attribute"] == "spearman"
+    below, above = colour["map"]
+    assert below["maxVPValue"] != above["minVPValue"]
+    assert (below["max"], above["min"], above["includeMin"]) == (0.0, 0.0, True)
+
+
+def test_graphs_have_the_modules_of_a_method_s_table(tmp_path: Path) -> None:
+    network, items = chain(["a", "b", "NA", "d"]), items_table(["a", "b", "NA", "d"])
+    table = tmp_path / "modules.tsv"
+    table.write_text("gene\tmodule\tdegree\nNA\t2\t1\na\t1\t1\n")
+    graph = nx.read_graphml(
+        write(tmp_path, "graphml", network, with_columns(items, table, "gene", "module"))
+    )
+    assert nx.get_node_attributes(graph, "module") == {"NA": 2, "a": 1}
+    table.write_text("gene\tmodule\na\t1\nb\t1\na\t4\n")
+    described = with_columns(items, table, "gene", "module")
+    graph = nx.read_gexf(write(tmp_path, "gexf", network, described))
+    assert nx.get_node_attributes(graph, "module") == {"a": "1 4", "b": "1"}
 
 
 @pytest.mark.parametrize("format", ["graphml", "gexf"])

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
+import random
 import re
-import shutil
-import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import igraph
 import numpy as np
-import pandas as pd
 import pytest
+from browser_page import CHROMIUM, browser, canvas, choose
 from export_networks import AWKWARD, chain, items_table, large, write
-from pairtile.io.networks import network_elements
-
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chrome"))), None)
 
 
 class Page(HTMLParser):
@@ -38,25 +34,27 @@ class Page(HTMLParser):
             self.scripts[identifier] = self.scripts.get(identifier, "") + data
 
     @property
-    def elements(self) -> dict[str, Any]:
-        content: dict[str, Any] = json.loads(self.scripts["elements"])
+    def drawing(self) -> dict[str, Any]:
+        content: dict[str, Any] = json.loads(self.scripts["network-data"])
         return content
+
+    @property
+    def names(self) -> list[str]:
+        return [node[0] for node in self.drawing["nodes"]]
 
 
 @pytest.mark.parametrize("directed", [False, True])
 def test_the_page_holds_the_network_whatever_its_names(directed: bool, tmp_path: Path) -> None:
     network, items = chain(AWKWARD, directed), items_table(AWKWARD, 3)
     page = Page(write(tmp_path, "html", network, items, directed=directed))
-    names = {node["data"]["id"]: node["data"]["name"] for node in page.elements["nodes"]}
-    assert sorted(names.values()) == sorted(AWKWARD)
-    edges = {
-        (names[e["data"]["source"]], names[e["data"]["target"]]): e["data"]["mi_bits"]
-        for e in page.elements["edges"]
-    }
+    names = page.names
+    assert sorted(names) == sorted(AWKWARD)
+    edges = {(names[s], names[t]): score for s, t, score in page.drawing["edges"]}
     ends = zip(network["source"], network["target"], strict=True)
-    assert edges == dict(zip(ends, network["mi_bits"], strict=True))
-    scripts = [attrs for tag, attrs in page.tags if tag == "script"]
-    assert len(scripts) == 3  # data, library, page: no name has become a script
+    scores = network["target_z" if directed else "clr"].map(lambda score: float(f"{score:.4g}"))
+    assert edges == dict(zip(ends, scores, strict=True))
+    for tag, attrs in page.tags:  # no name has become a script
+        assert tag != "script" or attrs in ({}, {"type": "application/json", "id": "network-data"})
 
 
 def test_the_page_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
@@ -67,53 +65,84 @@ def test_the_page_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
 
 
-def test_a_large_network_shows_its_strongest_edges_and_says_so(tmp_path: Path) -> None:
+def test_a_large_network_is_held_strongest_first_and_drawn_as_modules(tmp_path: Path) -> None:
     network, items = large(300, 3000)
     path = write(tmp_path, "html", network, items)
     text = re.sub(r"\s+", " ", path.read_text(encoding="utf-8"))
-    assert "The 1,000 strongest of 3,000 edges (by clr)" in text
-    shown = [edge["data"]["clr"] for edge in Page(path).elements["edges"]]
-    assert shown == np.sort(network["clr"])[::-1][:1000].tolist()
+    assert "All 3,000 edges and their 300 nodes, drawn as modules first." in text
+    shown = [score for _, _, score in Page(path).drawing["edges"]]
+    assert shown == [float(f"{clr:.4g}") for clr in np.sort(network["clr"])[::-1]]
 
 
-def test_elements_are_the_same_each_time_and_leave_the_random_state_alone() -> None:
+def test_edges_far_below_average_for_their_target_come_last(tmp_path: Path) -> None:
+    network = chain(AWKWARD).drop(columns="clr")
+    network["target_z"] = np.linspace(-9, 3, len(network))
+    page = Page(write(tmp_path, "html", network, items_table(AWKWARD)))
+    shown = [score for _, _, score in page.drawing["edges"]]
+    assert shown == sorted(shown, reverse=True)
+    assert shown[-1] == -9
+
+
+def test_the_page_is_the_same_each_time_and_leaves_the_random_state_alone(tmp_path: Path) -> None:
     network, items = large(200, 400)
-    first = network_elements(network, items, limit=100)
-    again = network_elements(network, items, limit=100)
-    assert first == again
-    other = network_elements(network, items, limit=100, seed=2)
-    assert [n["position"] for n in other["nodes"]] != [n["position"] for n in first["nodes"]]
-    assert first["shown_edges"] == len(first["edges"]) == 100
-    assert first["total_edges"] == 400
-    assert igraph.Graph.Erdos_Renyi(n=10, m=5).ecount() == 5
+    igraph.set_random_number_generator(random.Random(3))
+    expected = igraph.Graph.Erdos_Renyi(n=10, m=5).get_edgelist()
+    random.seed(3)
+    igraph.set_random_number_generator(random)
+    pages = [write(tmp_path, "html", network, items).read_bytes() for _ in range(2)]
+    assert pages[0] == pages[1]
+    assert igraph.Graph.Erdos_Renyi(n=10, m=5).get_edgelist() == expected
 
 
-def test_nodes_know_all_their_edges_and_lie_apart() -> None:
+def test_nodes_know_all_their_edges_and_lie_apart(tmp_path: Path) -> None:
     network, items = large(100, 300)
-    elements = network_elements(network, items, limit=50)
+    nodes = Page(write(tmp_path, "html", network, items)).drawing["nodes"]
     degrees = network["source"].value_counts().add(network["target"].value_counts(), fill_value=0)
-    for node in elements["nodes"]:
-        assert node["data"]["degree"] == degrees[node["data"]["name"]]
-    positions = {tuple(node["position"].values()) for node in elements["nodes"]}
-    assert len(positions) == len(elements["nodes"])
+    assert {name: n for name, _, _, n, *_ in nodes} == degrees.to_dict()
+    assert len({(x, y) for _, x, y, *_ in nodes}) == len(nodes)
 
 
-def test_elements_have_no_missing_numbers_and_no_edge_without_a_score() -> None:
+def test_edges_without_a_score_come_last(tmp_path: Path) -> None:
     network = chain(AWKWARD)
     network.loc[2, "clr"] = np.nan
-    elements = network_elements(network, items_table(AWKWARD))
-    json.dumps(elements, allow_nan=False)
-    assert elements["shown_edges"] == len(network) - 1
-    with pytest.raises(ValueError, match="limit is 0"):
-        network_elements(network, items_table(AWKWARD), limit=0)
+    page = Page(write(tmp_path, "html", network, items_table(AWKWARD)))
+    assert [k for k, edge in enumerate(page.drawing["edges"]) if edge[2] is None] == [
+        len(network) - 1
+    ]
+
+
+def test_edges_have_the_words_they_are_coloured_and_filtered_by(tmp_path: Path) -> None:
+    names = [f"g{k:02d}" for k in range(31)]
+    network, items = chain(names), items_table(names)
+    network["clr"] = np.arange(30.0, 0.0, -1.0)
+    network["mode"] = ["non-monotonic", "repression", "activation"] * 10
+    network["of_one_kind"] = "the same"
+    network["many"] = [f"v{min(k, 20):02d}" for k in range(30)]
+    network["p_method"] = ["bound", "empirical"] * 15
+    network["correlation"] = [-0.5, 0.5] * 15
+    domains = dict(zip(names, ["A"] * 10 + ["B"] * 20 + [""], strict=True))
+    items["domain"] = items["name"].map(domains)
+    page = Page(write(tmp_path, "html", network, items))
+    found = {each["heading"]: each for each in page.drawing["categories"]}
+    assert list(found) == ["mode", "many", "sign", "domain"]
+    said = {
+        heading: [each["values"][code] for code in each["codes"]] for heading, each in found.items()
+    }
+    assert found["mode"]["values"] == ["activation", "repression", "non-monotonic"]
+    assert sorted(said["mode"]) == sorted(network["mode"])
+    assert len(found["many"]["values"]) == 12
+    assert said["many"].count("v20") == 10
+    assert said["many"].count("other") == 10
+    assert said["sign"].count("negative") == 15
+    assert [said["domain"].count(v) for v in ("A", "B", "none", "between two")] == [9, 19, 0, 2]
+    of_nodes = [found["domain"]["values"][code] for code in found["domain"]["of_nodes"]]
+    assert of_nodes == [domains[name] or "none" for name in page.names]
 
 
 def test_an_empty_network_says_so(tmp_path: Path) -> None:
     network, items = chain(["a", "b"]).iloc[:0], items_table(["a", "b"])
-    elements = network_elements(network, items)
-    assert (elements["nodes"], elements["edges"], elements["score_min"]) == ([], [], None)
     path = write(tmp_path, "html", network, items)
-    assert "This network has no edges." in path.read_text(encoding="utf-8")
+    assert "There is no edge to draw." in path.read_text(encoding="utf-8")
 
 
 @pytest.mark.browser
@@ -126,66 +155,26 @@ def test_chromium_draws_the_page_and_runs_no_name(case: str, tmp_path: Path) -> 
         network, items = large(2000, 50_000)
     if case == "empty":
         network = network.iloc[:0]
+    network["mode"] = np.where(np.arange(len(network)) % 3 == 0, "activation", "repression")
     path = write(tmp_path, "html", network, items, directed=case == "directed")
-    # Search for a gene and move the slider as a person would, then report what the page shows.
-    script = """<script>
-      const box = document.getElementById("search"), slider = document.getElementById("slider");
-      const cy = window.pairtileNetwork, seen = {drawn: cy.edges().length};
-      if (cy.nodes().length) {
-        box.value = cy.nodes()[0].data("name");
-        box.dispatchEvent(new Event("change"));
-        seen.chosen = document.getElementById("chosen").textContent === box.value;
-        slider.value = 1000;
-        slider.dispatchEvent(new Event("input"));
-        seen.left = cy.edges().not(".weak").length;
-      }
-      seen.title = document.title;
-      document.body.dataset.seen = JSON.stringify(seen);
-    </script></body>"""
-    page = path.read_text(encoding="utf-8").replace("</body>", script)
-    page = re.sub(r"<meta http-equiv[^>]*>", "", page)  # it lets no other script run than its own
-    path.write_text(page, encoding="utf-8")
-    assert CHROMIUM is not None
-    done = subprocess.run(
-        [
-            CHROMIUM,
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--virtual-time-budget=5000",
-            "--dump-dom",
-            f"--user-data-dir={tmp_path / 'profile'}",
-            path.as_uri(),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
-    found = re.search(r'data-seen="([^"]*)"', done.stdout)
-    assert found, done.stdout[-2000:] + done.stderr[-2000:]
-    seen = json.loads(
-        found.group(1).replace("&quot;", '"').replace("&lt;", "<").replace("&gt;", ">")
-    )
-    assert seen["drawn"] == min(len(network), 1000)
-    assert seen["title"] == 'demo "1" <α>'
-    if len(network):
-        assert seen["chosen"] is True
-        assert seen["left"] == 1
-
-
-def test_leaves_of_large_networks_do_not_lie_on_their_hubs() -> None:
-    hubs = np.repeat([f"hub{k}" for k in range(25)], 40)
-    leaves = [f"leaf{k}" for k in range(1000)]
-    network = pd.DataFrame({"source": hubs, "target": leaves, "mi_bits": 1.0})
-    items = pd.DataFrame({"name": [*dict.fromkeys(hubs), *leaves]})
-    elements = network_elements(network, items)
-    place = {
-        node["data"]["id"]: np.array([node["position"]["x"], node["position"]["y"]])
-        for node in elements["nodes"]
-    }
-    lengths = [
-        np.linalg.norm(place[edge["data"]["source"]] - place[edge["data"]["target"]])
-        for edge in elements["edges"]
-    ]
-    assert np.quantile(lengths, 0.05) > 0.2 * np.median(lengths)
+    with browser(tmp_path / "profile") as session, session.fresh(tmp_path) as page:
+        page.open(path.as_uri())
+        assert page.ask("document.title") == 'demo "1" <α>'
+        if network.empty:
+            return
+        wanted = str(network["source"].iloc[0])
+        page.ask(
+            f"(box => {{ box.value = {json.dumps(wanted)}; "
+            "box.dispatchEvent(new Event('input')); })(document.getElementById('network-gene'))"
+        )
+        assert canvas(page)["chosen"] == wanted
+        page.ask("document.querySelector('[data-do=fit]').click()")
+        choose(page, "colour", "0")
+        whole = int(canvas(page)["edges"])
+        if case != "large":
+            choose(page, "only", "0 0")
+            assert int(canvas(page)["edges"]) == (network["mode"] == "activation").sum() < whole
+            choose(page, "only", "")
+            choose(page, "least", "1000")
+            assert canvas(page)["edges"] == "1"
+        assert not page.ask("document.documentElement.dataset.errors || ''")

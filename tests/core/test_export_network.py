@@ -10,6 +10,9 @@ import pytest
 from export_networks import AWKWARD, METADATA, chain, items_table, large, write
 from pairtile.errors import InputError
 from pairtile.io.networks import EXPORTERS, export_network
+from pairtile.runtime.files import read_json
+from pairtile.steps.result_files import ResultFiles
+from workflow_runs import Analysis, write_data
 
 FORMATS = list(EXPORTERS)
 
@@ -133,3 +136,32 @@ def test_an_unknown_format_is_refused_with_the_known_ones(tmp_path: Path) -> Non
             name="",
             metadata=METADATA,
         )
+
+
+def left_away(analysis: Analysis) -> list[str]:
+    """Warnings of a file that is not written."""
+    warnings = read_json(analysis.out / "summary.json")["warnings"]
+    return [text for text in warnings if "network.graphml" in text]
+
+
+def test_auto_leaves_graphml_of_a_large_network_away_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_data(tmp_path, genes=20, samples=40)
+    small = Analysis(tmp_path, {"export": "auto"}).pairs().network().results()
+    files = ResultFiles(str(small.out), small.model)
+    n_edges = len(pd.read_parquet(small.out / "network.parquet"))
+    assert n_edges > 10
+    assert (small.out / "network.graphml").is_file()
+    assert not left_away(small)
+    assert files.exports() == [str(small.out / "network.tsv")]
+    assert files.exports(n_edges) == [*files.exports(), str(small.out / "network.graphml")]
+    monkeypatch.setattr("pairtile.config.network.LARGE_NETWORK", n_edges - 1)
+    assert files.exports(n_edges) == files.exports()
+    for export, warnings in (("auto", 1), (["tsv", "graphml"], 0)):
+        forced = Analysis(tmp_path, {"export": export}, name="large").all()
+        said = left_away(forced)
+        assert len(said) == warnings
+        assert all(f"{n_edges} edges" in text for text in said)
+        assert (forced.out / "network.graphml").exists() is not bool(warnings)
+        assert (forced.out / "network.tsv").is_file()

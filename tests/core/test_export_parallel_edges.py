@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import json
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 from ndex2.cx2 import RawCX2NetworkFactory
-from pairtile.io.networks import network_elements
 
 GENES = ["a", "b b", "ç", "d", "alone"]
 AWKWARD_COLUMN = 'Stage: early/late "q" <é>'
@@ -82,7 +83,7 @@ def test_networkx_and_igraph_read_every_mode_back_from_graphml(pairs: list[Any])
         path = write(Path(folder), "graphml", network, items_table(GENES))
         graph, same = nx.read_graphml(path), igraph.Graph.Read_GraphML(str(path))
     wanted = edges_of(network)
-    assert read_edges(graph, ("weight",)) == wanted
+    assert read_edges(graph, ("weight", "row")) == wanted
     for _, _, data in graph.edges(data=True):
         assert data["weight"] == abs(data["correlation"])
     assert same.ecount() == len(network)
@@ -129,7 +130,7 @@ def test_gexf_has_every_mode_with_its_weight(pairs: list[Any]) -> None:
         path = write(Path(folder), "gexf", network, items_table(GENES))
         graph = nx.read_gexf(path)
         root = etree.parse(str(path)).getroot()
-    assert read_edges(graph, ("id", "weight", "networkx_key")) == edges_of(network)
+    assert read_edges(graph, ("id", "weight", "row", "networkx_key")) == edges_of(network)
     for _, _, data in graph.edges(data=True):
         assert data["weight"] == abs(data["correlation"])
     ids = [edge.get("id") for edge in root.iterfind(".//{*}edge")]
@@ -144,6 +145,7 @@ def test_cx2_has_every_mode_as_an_edge_of_its_own(tmp_path: Path) -> None:
     found = {}
     for edge in document.get_edges().values():
         attributes = {key: value for key, value in edge["v"].items() if key != "interaction"}
+        del attributes["row"]
         assert attributes.pop("weight") == abs(attributes["correlation"])
         found[frozenset((names[edge["s"]], names[edge["t"]])), attributes["cluster"]] = attributes
     assert found == edges_of(network)
@@ -228,13 +230,8 @@ def test_regulon_has_the_strongest_mode_with_its_sign(tmp_path: Path) -> None:
     assert (table["weight"] < 0).any()
 
 
-def test_page_draws_every_mode_and_keeps_them_apart(tmp_path: Path) -> None:
-    network, items = modes(PAIRS), items_table(GENES)
-    elements = network_elements(network, items)
-    assert elements["parallel"]
-    assert len({edge["data"]["id"] for edge in elements["edges"]}) == len(PAIRS)
-    assert {edge["data"]["cluster"] for edge in elements["edges"]} == {1, 2, 3}
-    assert not network_elements(modes([(0, 1), (1, 2)]), items)["parallel"]
-    # Lines of one pair lie on each other unless they are curved.
-    page = write(tmp_path, "html", network, items).read_text(encoding="utf-8")
-    assert 'network.directed || network.parallel ? "bezier"' in page
+def test_page_draws_every_mode(tmp_path: Path) -> None:
+    page = write(tmp_path, "html", modes(PAIRS), items_table(GENES)).read_text(encoding="utf-8")
+    found = re.search(r'id="network-data">(.*?)</script>', page, re.DOTALL)
+    assert found
+    assert len(json.loads(found.group(1))["edges"]) == len(PAIRS)

@@ -7,12 +7,20 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pairtile.command.compare import compare, read_network
 from pairtile.errors import InputError
-from pairtile.io.gold_standard import read_gold_standard
-from pairtile.io.regulators import match_regulators, read_regulators, warning_of_absent
+from pairtile.io.gold_standard import read_gold_standard, with_spelling_of
+from pairtile.io.networks import export_network
+from pairtile.io.regulators import (
+    find_regulators,
+    match_regulators,
+    read_regulators,
+    warning_of_absent,
+)
 
 
 def write(folder: Path, name: str, text: str | bytes) -> Path:
@@ -84,6 +92,18 @@ def test_no_regulator_in_the_table_is_an_error_with_a_hint(
     assert f"among the 4 genes ({gene}, b, c, d)" in str(error.value)
 
 
+def test_capitals_are_passed_over_where_asked_for(tmp_path: Path) -> None:
+    path = write(tmp_path, "r.txt", "LEXA\nfnr\nFnr\nMarA\n")
+    genes = ["lexA", "fnr", "FNR", "crp"]
+    with pytest.raises(InputError, match=re.escape("r.txt: found 'Fnr', which")) as error:
+        find_regulators(path, genes, ignore_case=True)
+    assert "'fnr' and 'FNR'" in str(error.value)
+    found = find_regulators(path, ["lexA", "fnr", "crp"], ignore_case=True)
+    assert found.rows.tolist() == [0, 1]
+    assert "1 of 4 regulators are not among the kept genes: MarA" in found.warnings[0]
+    assert find_regulators(path, ["lexA", "fnr"]).rows.tolist() == [1]
+
+
 @pytest.mark.parametrize("header", ["", "source\ttarget\n", "TF\tGene\n", "Regulator\ttarget\n"])
 @pytest.mark.parametrize("name", ["g.tsv", "g.csv", "g.tsv.gz", "g.txt"])
 def test_gold_standards_are_read_and_what_is_left_out_is_counted(
@@ -102,6 +122,12 @@ def test_gold_standards_are_read_and_what_is_left_out_is_counted(
         "n_duplicates": 1,
         "has_header": bool(header),
     }
+
+
+def test_edges_get_the_spelling_of_the_genes(tmp_path: Path) -> None:
+    edges = read_gold_standard(write(tmp_path, "g.tsv", "LEXA\trecA\nlexA\tuvrA\nx\tRECA\n"))
+    spelled = with_spelling_of(edges, ["lexA", "recA", "uvrA"], "g.tsv")
+    assert spelled.values.tolist() == [["lexA", "recA"], ["lexA", "uvrA"], ["x", "recA"]]
 
 
 def test_gold_standard_rows_labelled_zero_are_false_edges(tmp_path: Path) -> None:
@@ -136,3 +162,40 @@ def test_some_regulators_that_are_not_there_are_named_with_a_hint() -> None:
         "2 of 7 regulators are not among the kept genes: LEXA, crp; some differ in capitals only."
     )
     assert warning_of_absent(list("abcdef"), 9, ["x"]).endswith("kept genes: a, b, c, d, e, ....")
+
+
+ADJ = "> from ARACNe\nb\tc\t0.5\ta\t0.25\nalone\na\tb\t0\ta\t1\tNA\t1e-3\t\n"
+
+
+@pytest.mark.parametrize("name", ["n.adj", "n.ADJ.gz"])
+def test_lists_of_aracne_are_a_gold_standard(tmp_path: Path, name: str) -> None:
+    edges = read_gold_standard(write(tmp_path, name, ADJ))
+    assert edges.values.tolist() == [["b", "c"], ["b", "a"], ["a", "NA"]]
+    assert edges.attrs["n_false"] == edges.attrs["n_self_edges"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a\tb\n", "line 1: found 2 fields; expected a regulator, then targets with a number"),
+        ("a\tb\t1\na\tb\t1\tc\tx\n", "line 2, target 'c': found 'x'; expected a number"),
+        ("a\t\t1\n", "line 1: found an empty name"),
+        ("a\n", "no edges"),
+    ],
+)
+def test_bad_lists_of_aracne_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        read_gold_standard(write(tmp_path, "n.adj", text))
+
+
+def test_lists_that_were_written_are_read_back_and_compared(tmp_path: Path) -> None:
+    table = pd.DataFrame({"source": ["a", "a", "b"], "target": ["b", "NA", "c"]})
+    table["mi_bits"] = [0.1, 1 / 3, 0.2]
+    items = pd.DataFrame(
+        {"name": ["a", "b", "c", "NA"], "is_regulator": [True, True, False, False]}
+    )
+    path = tmp_path / "network.adj"
+    export_network(table, items, "adj", path, directed=True, name="n", metadata={})
+    found = read_network(path).set_index(["source", "target"])["score"]
+    assert found.to_dict() == table.set_index(["source", "target"])["mi_bits"].to_dict()
+    assert "(Jaccard 1.000" in compare(path, path)

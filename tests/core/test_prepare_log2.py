@@ -170,7 +170,7 @@ def test_a_pseudocount_without_logarithm_is_warned_of() -> None:
         ({"pseudocount": float("inf")}, "pseudocount: found inf; expected auto or a number"),
         ({"pseudocount": float("nan")}, "pseudocount: found nan; expected auto or a number"),
         ({"pseudocount": True}, "pseudocount: found true"),
-        ({"normalize": "tmm"}, "normalize: found 'tmm'; expected auto, none, quantile"),
+        ({"normalize": "tpm"}, "normalize: found 'tpm'; expected auto, none, quantile"),
         ({"min_samples": 0}, "min_samples: found 0; expected an integer between 3 and"),
         ({"min_samples": 2.5}, "min_samples: found 2.5; expected an integer"),
         ({"min_samples": True}, "min_samples: found true"),

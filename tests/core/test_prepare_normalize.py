@@ -13,13 +13,19 @@ from hypothesis.extra import numpy as hnp
 from pairtile import infer_network
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
+from pairtile.io.sparse_rows import SparseRows
 from pairtile.preprocess.normalize import (
-    depth_ranks,
+    DepthRanks,
+    dispersion_trend,
     median_ratio_factors,
     quantile_normalize,
+    stabilise_variance,
+    tmm_factors,
     zscore,
 )
+from pairtile.preprocess.statistics import count_values
 from prepared_tables import prepare_expression
+from scipy.sparse import csr_array
 from scipy.stats import norm
 
 
@@ -27,6 +33,10 @@ def table(values: object) -> Expression:
     array = np.array(values, dtype=float)
     genes = [f"g{k}" for k in range(array.shape[0])]
     return Expression(array, genes, [f"s{k}" for k in range(array.shape[1])], "t.tsv")
+
+
+def _names(values: np.ndarray) -> tuple[list[str], list[str]]:
+    return table(values).genes, table(values).samples
 
 
 def naive_quantile(values: np.ndarray) -> np.ndarray:
@@ -110,7 +120,7 @@ def test_median_ratio_finds_the_depths_that_scaled_the_samples(
     levels: np.ndarray, depths: np.ndarray
 ) -> None:
     expression = table(np.outer(levels, depths))
-    factors, n_genes = median_ratio_factors(expression.values, expression)
+    factors, n_genes = median_ratio_factors(expression, count_values(expression.values))
     assert n_genes == 5
     np.testing.assert_allclose(factors, depths / np.exp(np.log(depths).mean()), rtol=1e-12)
 
@@ -131,7 +141,7 @@ def test_median_ratio_agrees_with_equation_5_whatever_else_is_zero_or_missing() 
     counts[3, 2] = 0
     counts[7, 5] = np.nan
     expression = table(counts)
-    factors, n_genes = median_ratio_factors(counts, expression)
+    factors, n_genes = median_ratio_factors(expression, count_values(counts))
     assert n_genes == 29
     # With an odd number of genes the median of logs is the log of the median.
     np.testing.assert_allclose(factors, naive_median_ratio(counts), rtol=1e-12)
@@ -150,6 +160,60 @@ def test_median_ratio_without_a_gene_that_is_positive_everywhere_is_refused() ->
         prepare_expression(
             table([[0, 500, 700], [400, 0, 300]]), {"normalize": "median_ratio", "min_samples": 1}
         )
+
+
+def test_tmm_gives_the_factors_of_another_program() -> None:
+    gene, sample = np.arange(60)[:, None], np.arange(5)
+    counts = gene**2 * (sample + 2) + gene * (37 * sample % 11) + gene * 7919 * (sample + 3) % 23
+    counts = (counts // (1 + 3 * (gene % 7 == sample))).astype(float)
+    factors = tmm_factors(table(counts), count_values(counts)) / counts.sum(axis=0)
+    expected = [0.992502608962, 1.004051505749, 1.013581831256, 1.012235998171, 0.978074093976]
+    scale = np.exp(np.log(factors).mean())
+    np.testing.assert_allclose(factors / scale, expected, rtol=1e-9)  # rnanorm 2.2 (TMM)
+    prepared = prepare_expression(table(counts), {"normalize": "tmm", "min_samples": 3})
+    scaled = counts / (factors * counts.sum(axis=0))
+    np.testing.assert_allclose(np.exp2(prepared.values) - 1, scaled, rtol=1e-9, atol=1e-9)
+    sparse = Expression(SparseRows(csr_array(counts)), *_names(counts), "t")
+    np.testing.assert_allclose(
+        tmm_factors(sparse, count_values(counts)) / counts.sum(axis=0), factors, rtol=1e-12
+    )
+
+
+def test_tmm_is_not_moved_by_a_tenth_of_the_genes() -> None:
+    rng = np.random.default_rng(4)
+    depths = rng.uniform(0.3, 3, 8)
+    counts = rng.lognormal(7, 1, (500, 1)) * depths * rng.lognormal(0, 0.1, (500, 8))
+    counts[:50, 2] *= 30  # two thirds of the sample's total
+    factors = tmm_factors(table(counts), count_values(counts))
+    np.testing.assert_allclose(factors, depths / np.exp(np.log(depths).mean()), rtol=0.03)
+
+
+@pytest.mark.parametrize(("a0", "a1"), [(0.1, 2.0), (0.02, 0.5), (0.4, 1.0)])
+def test_vst_finds_the_trend_of_dispersions_and_makes_variances_alike(a0: float, a1: float) -> None:
+    rng = np.random.default_rng(5)
+    mean = np.exp(rng.uniform(2, 9, 2000))[:, None]
+    sizes = rng.uniform(0.5, 2, 120)
+    shape = 1 / (a0 + a1 / mean)
+    counts = rng.poisson(sizes * rng.gamma(shape, mean / shape, (2000, 120))).astype(float)
+    factors, _ = median_ratio_factors(table(counts), count_values(counts))
+    found = dispersion_trend(table(counts), factors)
+    np.testing.assert_allclose(found, (a0, a1), rtol=0.15)
+    prepared = prepare_expression(table(counts), {"normalize": "vst"})
+    assert prepared.parameters["log2"] is False
+    np.testing.assert_array_equal(prepared.values, stabilise_variance(counts / factors, *found))
+    kept = (counts > 0).all(axis=1)
+    for low, high in ((20, 100), (100, 1000), (1000, 9000)):
+        genes = kept & (mean[:, 0] > low) & (mean[:, 0] < high)
+        np.testing.assert_allclose(
+            prepared.values[genes].std(axis=1).mean(), np.sqrt(a0) / np.log(2), rtol=0.15
+        )
+
+
+def test_vst_of_counts_that_vary_no_more_than_poisson_is_finite() -> None:
+    counts = np.random.default_rng(6).poisson(np.full((300, 40), 50.0)).astype(float)
+    counts[:5] = 0
+    prepared = prepare_expression(table(counts), {"normalize": "vst", "drop_constant": False})
+    assert np.isfinite(prepared.values).all()
 
 
 def test_cpm_scales_every_sample_to_one_million_before_the_logarithm() -> None:
@@ -175,7 +239,7 @@ def test_cpm_of_a_sample_without_counts_names_it() -> None:
         )
 
 
-@pytest.mark.parametrize("normalize", ["cpm", "median_ratio"])
+@pytest.mark.parametrize("normalize", ["cpm", "median_ratio", "tmm", "vst"])
 def test_normalisations_of_raw_values_refuse_logarithms(normalize: str) -> None:
     logs = table([[8.5, 7.1, 6.2], [5.5, 4.1, 3.2]])
     section = {"normalize": normalize, "min_samples": 1}
@@ -189,7 +253,7 @@ def test_normalisations_of_raw_values_refuse_logarithms(normalize: str) -> None:
         assert f"{normalize} is meant for raw values" in warning
 
 
-@pytest.mark.parametrize("normalize", ["cpm", "median_ratio"])
+@pytest.mark.parametrize("normalize", ["cpm", "median_ratio", "tmm", "vst"])
 @pytest.mark.parametrize("log2", ["auto", True, False])
 def test_normalisations_of_raw_values_refuse_negative_ones(
     normalize: str, log2: bool | str
@@ -299,10 +363,13 @@ def test_depth_ranks_are_ranks_among_samples_of_like_totals() -> None:
     counts = cell_counts(210, 0.5)
     counts[3, 5:9] = np.nan
     counts[4] = 0.0
-    found = depth_ranks(counts)
+    rows = np.arange(len(counts))
+    rank = DepthRanks(np.nansum(counts, axis=0), len(counts))
+    found = rank(counts, rows)
     naive_depth_ranks(np.delete(counts, 4, axis=0), np.delete(found, 4, axis=0))
     assert (found[4] == 0.0).all()
-    np.testing.assert_array_equal(found, depth_ranks(counts))
+    for part in (rows[:2], rows[3:], rows[1::3]):  # of some genes as of all
+        np.testing.assert_array_equal(found[part], rank(counts[part], part))
 
 
 def test_sparse_counts_of_unrelated_genes_make_no_network_by_default() -> None:

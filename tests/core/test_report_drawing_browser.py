@@ -191,3 +191,45 @@ def test_figures_are_saved_from_the_page_alone(
         picture = matplotlib.image.imread(io.BytesIO(content))
         assert picture.shape[1] > 1200
         assert picture[..., :3].std() > 0.02
+
+
+IN_SIGHT = (
+    f"(() => {{ const box = {CY}.extent(); return {CY}.nodes().filter((n) => {{"
+    " const {x, y} = n.position();"
+    " return box.x1 <= x && x <= box.x2 && box.y1 <= y && y <= box.y2; }).length; })()"
+)
+
+
+@pytest.mark.parametrize("width", [400, 1000])
+def test_a_filter_never_leaves_an_empty_box_without_a_word(
+    tmp_path: Path, page: Page, width: int
+) -> None:
+    folder = write_results(tmp_path / "demo", n_edges=900)
+    network = pd.read_parquet(folder / "network.parquet")
+    rare = network.index == network["mi_bits"].idxmin()
+    network["mode"] = np.where(rare, "repression", "activation")
+    network.to_parquet(folder / "network.parquet")
+    write_report(folder, folder / "report.html", folder / "figures")
+    page.open((folder / "report.html").as_uri())
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    page.call("Emulation.setDeviceMetricsOverride", **size)
+    far = network.loc[~network[["source", "target"]].isin(network[rare].values.ravel()).any(axis=1)]
+    page.ask(f"document.getElementById('network-gene').value = {far['target'].iloc[0]!r}")
+    page.ask("document.getElementById('network-search').requestSubmit()")
+    choose(page, "colour", "0")
+    page.wait_for(f"!{CY}.animated()")
+    for _ in range(4):
+        page.ask("document.querySelector('[data-do=in]').click()")
+    repression = page.ask(
+        "[...document.querySelectorAll('#network-only option')]"
+        ".find((o) => o.textContent === 'repression').value"
+    )
+    choose(page, "only", repression)
+    assert canvas(page)["edges"] == "1"
+    assert page.ask(IN_SIGHT) == 2
+    choose(page, "least", "500")  # the rare edge is the weakest
+    assert canvas(page)["nodes"] == "0"
+    status = "document.getElementById('network-status').textContent"
+    assert page.ask(status).startswith("Nothing is left in this view")
+    choose(page, "only", "")
+    assert page.ask(IN_SIGHT) > 0

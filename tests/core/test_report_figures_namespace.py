@@ -11,13 +11,13 @@ import pairtile
 import pairtile.methods
 import pytest
 from matplotlib.figure import Figure
-from pairtile.report import figures, network_figures
+from pairtile.report import figures, network_figures, sample_figures
 
 FUNCTIONS = sorted(name for name in figures.__all__ if name.islower())
 
 
 def test_every_figure_of_the_reports_is_offered() -> None:
-    found = [network_figures]
+    found = [network_figures, sample_figures]
     for module in pkgutil.walk_packages(pairtile.methods.__path__, "pairtile.methods."):
         if "figures" in module.name.rpartition(".")[2]:
             found.append(import_module(module.name))

@@ -23,7 +23,8 @@ from result_files import AWKWARD, write_results
 PAPERS = read_references("pairtile.methods.mutual_information")
 
 ALL_PARTS = [
-    "findings", "figures", "network", "edges", "evaluation", "cleaning", "run", "methods",
+    "findings", "figures", "members", "network", "edges", "evaluation", "cleaning", "run",
+    "methods",
 ]  # fmt: skip
 
 
@@ -123,7 +124,7 @@ def test_every_reference_of_the_methods_paragraph_is_cited_in_it(tmp_path: Path)
     ("settings", "absent"),
     [
         ({"gold": False}, {"evaluation"}),
-        ({"n_edges": 0, "gold": False}, {"evaluation", "edges"}),
+        ({"n_edges": 0, "gold": False}, {"evaluation", "members", "edges"}),
         ({"n_regulators": 0, "gold": False}, {"evaluation"}),
         ({"n_regulators": 0, "score": "target_z"}, set()),
         ({"score": "clr", "bootstraps": 100}, set()),
@@ -245,7 +246,7 @@ def test_a_small_network_is_drawn_as_a_whole(demo: Path) -> None:
 def test_more_edges_than_a_page_can_hold_are_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pairtile.report.drawn_network.MAX_EDGES", 1600)
+    monkeypatch.setattr("pairtile.io.networks.drawing.MAX_EDGES", 1600)
     page = page_of(write_results(tmp_path / "demo", n_genes=800, n_edges=2000))
     assert len(json.loads(page.get_element_by_id("network-data").text)["edges"]) == 1600
     assert len(edge_rows(page)) == 1600
@@ -264,9 +265,16 @@ def test_edges_know_what_the_gold_standard_says_of_them(tmp_path: Path) -> None:
     data = json.loads(page_of(folder).get_element_by_id("network-data").text)
     names = [node[0] for node in data["nodes"]]
     found = {(names[s], names[t]): ".-+"[v] for s, t, _, v in data["edges"]}
-    assert found == dict(
+    expected = dict(
         zip(zip(network["source"], network["target"], strict=True), verdicts, strict=True)
     )
+    assert found == expected
+    # The table says it in a column, and where there is no gold standard it has none.
+    page = read_page(folder)
+    assert page.xpath("//*[@id='edges-table']//th")[-1].text == "in gold standard"
+    words = {"+": "true", "-": "false", ".": ""}
+    column = {(row[0], row[1]): row[-1] for row in edge_rows(page)}
+    assert column == {ends: words[verdict] for ends, verdict in expected.items()}
 
 
 @pytest.mark.complete

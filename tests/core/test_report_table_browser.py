@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import time
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -165,3 +167,32 @@ def test_missing_values_are_sorted_below_all_others(tmp_path: Path, page: Page) 
         "–",
         "< " + number(to_digits(network["p_value"].min()), 4, pad=True),
     )
+
+
+def test_the_rows_that_are_found_are_saved_as_a_table(tmp_path: Path, page: Page) -> None:
+    folder = write_results(tmp_path / "demo")
+    network = pd.read_parquet(folder / "network.parquet")
+    evaluation = json.loads((folder / "evaluation.json").read_text())
+    evaluation["network"]["verdicts"] = "+-." * (len(network) // 3)
+    (folder / "evaluation.json").write_text(json.dumps(evaluation))
+    write_report(folder, folder / "report.html", folder / "figures")
+    page.open((folder / "report.html").as_uri())
+    search(page, "tf003")
+    page.wait_for(f"{INFO}.includes('found in 312')")
+    tables = []
+    for part, name in (("edges", "edges"), ("members", "regulators")):
+        page.ask(f"document.querySelector('#{part} .dt-search button').click()")
+        end = time.monotonic() + 20
+        while not (tmp_path / f"{name}.tsv").exists():
+            assert time.monotonic() < end
+            page.ask("1")
+        text = (tmp_path / f"{name}.tsv").read_text(encoding="utf-8")
+        tables.append(pd.read_csv(StringIO(text), sep="\t", dtype=str, keep_default_na=False))
+    edges, regulators = tables
+    chosen = network[(network[["source", "target"]] == "tf003").any(axis=1)]
+    chosen = chosen.sort_values("mi_bits", ascending=False)
+    assert edges["target"].tolist() == chosen["target"].tolist()
+    np.testing.assert_allclose(edges["MI (bits)"].astype(float), chosen["mi_bits"], rtol=1e-3)
+    verdict = [("true", "false", "")[k % 3] for k in chosen.index]
+    assert edges["in gold standard"].tolist() == verdict
+    assert regulators["targets"].astype(int).sum() == len(network)

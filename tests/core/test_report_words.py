@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pairtile.io.networks.drawing import place_nodes
 from pairtile.report import formats
-from pairtile.report.drawn_network import place_nodes
 from pairtile.report.results import Results
 from pairtile.report.sections.run import flattened
 

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import anndata
 import numpy as np
+import pandas as pd
 import pytest
+from pairtile.config.preprocess import TableAnalysis
 from pairtile.config.samples import SamplesConfig
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
-from pairtile.preprocess.samples import arrange_samples, remove_effects
+from pairtile.preprocess.samples import arrange_samples, read_arranged, remove_effects
+from pydantic import ValidationError
+from scipy import sparse
 
 TABLE = """sample\tcourse\thour\tplate\tspecimen
 s1\tA\t10\tp\ta10
@@ -49,6 +55,49 @@ def test_replicates_are_averaged_and_courses_put_in_order(tmp_path: Path) -> Non
     assert design.state["sample_series"].tolist() == [0, 0, 1, 1, 1]
     assert design.state["sample_batch"].tolist() == [0, 0, 1, 1, 1]
     assert design.counts == {"samples_averaged": 1, "sample_series": 2, "sample_batch": 2}
+
+
+def test_counts_of_cells_are_summed_by_a_column_of_obs(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    counts = rng.poisson(60.0, size=(4, 60)).astype(float)
+    cells = pd.DataFrame(index=[f"c{k}" for k in range(60)])
+    cells["donor"] = pd.Categorical(rng.choice([f"d{k}" for k in range(9)], 60))
+    cells.loc["c5", "donor"] = None
+    cells["batch"] = [int(str(donor)[-1]) % 2 if donor == donor else 0 for donor in cells["donor"]]
+    path = tmp_path / "t.h5ad"
+    var = pd.DataFrame(index=list("abcd"))
+    anndata.AnnData(sparse.csr_matrix(counts.T), obs=cells, var=var).write_h5ad(path)
+    section: dict[str, Any] = {"method": "m", "expression": str(path)}
+    section["samples"] = {"replicate": "donor", "batch": "batch"}
+    found, design = read_arranged(TableAnalysis.model_validate(section))
+    names = list(dict.fromkeys(cells["donor"].astype(object).fillna("c5")))
+    want = [
+        counts[:, (cells["donor"] == name) | (cells.index == name)].sum(axis=1) for name in names
+    ]
+    np.testing.assert_array_equal(found.values, np.transpose(want))
+    assert design.batch.size == 10
+    assert design.counts["samples_summed"] == 50
+    assert any("60 samples became 10" in note and "summed; 1 " in note for note in design.notes)
+    section["samples"]["combine"] = "mean"
+    means, _ = read_arranged(TableAnalysis.model_validate(section))
+    n_cells = [max(1, (cells["donor"] == name).sum()) for name in names]
+    np.testing.assert_allclose(means.values, found.values / n_cells)
+    section["samples"] = {"batch": "donor"}
+    with pytest.raises(InputError, match="obs, row 6, column 'donor', sample 'c5'"):
+        read_arranged(TableAnalysis.model_validate(section))
+
+
+def test_a_gene_that_no_cell_of_a_donor_has_a_value_of_stays_missing(tmp_path: Path) -> None:
+    config = annotations(tmp_path, replicate="specimen", combine="sum")
+    found, _ = arrange_samples(expression(), config)
+    np.testing.assert_array_equal(found.values[0], [1.0, 8.0, 3.0, 5.0, 6.0])
+    np.testing.assert_array_equal(found.values[1], [np.nan, 4.0, 3.0, 5.0, np.nan])
+
+
+def test_columns_of_a_text_table_need_annotations() -> None:
+    section = {"method": "m", "expression": "t.tsv", "samples": {"replicate": "donor"}}
+    with pytest.raises(ValidationError, match="samples beside its columns"):
+        TableAnalysis.model_validate(section)
 
 
 def test_replicates_of_two_courses_are_refused(tmp_path: Path) -> None:

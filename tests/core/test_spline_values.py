@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pairtile.splines import values as spline_values
 from pairtile.splines.bspline import bin_sums, bspline_weights, dense_weights
 from pairtile.splines.scorer import SplineSettings
 from pairtile.splines.values import scaled
+from pairtile.statistics import ranks
 from scipy.stats import rankdata
 
 RANDOM = np.random.default_rng(4)
@@ -40,7 +40,7 @@ def scaled_in_numpy(values: np.ndarray, transform: str, top: float) -> np.ndarra
 def test_rows_are_scaled_to_the_same_bits_as_in_numpy(
     transform: str, block: int, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spline_values, "_BLOCK_VALUES", block)
+    monkeypatch.setattr(ranks, "_BLOCK_VALUES", block)
     spline = SplineSettings(10, 3, "clamped", "float64")
     given = VALUES[kind].copy()
     expected = scaled_in_numpy(given, transform, spline.intervals)

@@ -23,6 +23,17 @@ def test_triangle_tiles_cover_every_pair_once(items, edge):
     assert sum(space.pairs_in(t) for t in space.tiles(edge)) == items * (items - 1) // 2
 
 
+@given(st.integers(1, 40), st.integers(0, 40), st.integers(1, 25))
+def test_tiles_of_the_first_rows_of_a_triangle_cover_their_pairs_once(rows, more, edge):
+    space = PairSpace("triangle", rows, rows + more)
+    pairs = np.arange(rows + more)[None, :] > np.arange(rows)[:, None]
+    assert (covered(space, edge)[pairs] == 1).all()
+    assert sum(space.pairs_in(t) for t in space.tiles(edge)) == pairs.sum()
+    for tile in space.tiles(edge):
+        diagonal = (tile.row_begin, tile.row_end) == (tile.column_begin, tile.column_end)
+        assert diagonal or tile.column_begin >= tile.row_end
+
+
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(1, 25))
 def test_rectangle_tiles_cover_every_cell_once(rows, columns, edge):
     space = PairSpace("rectangle", rows, columns)
@@ -54,9 +65,9 @@ def test_a_small_problem_is_one_chunk():
     assert len(plan_chunks([0.5, 1.0, 2.0], "auto")) == 1
 
 
-def test_automatic_chunks_take_one_to_five_minutes():
+def test_automatic_chunks_take_about_a_minute():
     chunks = plan_chunks([1.5] * 4000, "auto")
-    assert all(60 <= c.seconds <= 300 for c in chunks)
+    assert all(50 <= c.seconds <= 70 for c in chunks)
     assert len(chunks) == pytest.approx(6000 / CHUNK_SECONDS, abs=1)
 
 
@@ -75,4 +86,4 @@ def test_impossible_space_is_refused():
     with pytest.raises(ValueError, match="kind"):
         PairSpace("circle", 3, 3)
     with pytest.raises(ValueError, match="triangle"):
-        PairSpace("triangle", 3, 4)
+        PairSpace("triangle", 4, 3)

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 from pairtile.config import load_config
+from pairtile.config.network import exported_formats
 from pairtile.config.root import model_of
 from pairtile.method import get_method
 from pairtile.report import write_report
+from pairtile.runtime.files import read_json
 from pairtile.simulate import Simulation, simulate_kinetic
 from pairtile.steps.bootstrap import bootstrap
 from pairtile.steps.chunk import chunk
@@ -29,6 +31,7 @@ from pairtile.steps.network_data import network_data
 from pairtile.steps.null import null
 from pairtile.steps.plan import Plan, plan, read_plan
 from pairtile.steps.prepare import prepare
+from pairtile.steps.result_files import ResultFiles
 from pairtile.steps.summary import summary
 from pairtile.steps.tables import tables
 from paths import ROOT
@@ -137,7 +140,7 @@ FINISHED = {
         "gold_standard": "gold_standard.tsv",
         "export": ["tsv", "graphml", "parquet", "regulon"],
     },
-    "boot": {"score": "clr", "bootstraps": {"number": 4, "alpha": 1.0}},
+    "boot": {"score": "clr", "bootstraps": {"number": 4, "alpha": 1.0}, "export": "auto"},
 }
 """The analyses of ``finished_run``."""
 
@@ -217,6 +220,10 @@ class Analysis:
     @property
     def network_data_file(self) -> Path | None:
         return self.out / "network_data.npz" if self.model.needs_network_data else None
+
+    @property
+    def names_file(self) -> Path | None:
+        return Path(self.files["names"]) if "names" in self.files else None
 
     def record(self, step: str) -> Path:
         return self.out / "steps" / f"{step}.json"
@@ -339,7 +346,8 @@ class Analysis:
         self.tables()
         if self.section.get("gold_standard"):
             self.evaluate()
-        for form in self.section["export"]:
+        n_edges = read_json(self.record("network"))["details"]["edges"]
+        for form in exported_formats(self.model.export, n_edges):
             if form != "parquet":
                 suffix = {"adjacency": "npz", "regulon": "regulon.tsv"}.get(form, form)
                 export(
@@ -350,6 +358,8 @@ class Analysis:
                     self.out / "items.parquet",
                     self.record("network"),
                     self.out / f"network.{suffix}",
+                    self.names_file,
+                    [Path(path) for path in ResultFiles(str(self.out), self.model).node_tables()],
                 )
         records = sorted((self.out / "steps").glob("*.json"))
         out = self.out / "summary.json"
@@ -358,7 +368,8 @@ class Analysis:
 
     def report(self) -> Analysis:
         """The page and its figures, which take longer than all the rest of a small analysis."""
-        write_report(self.out, self.out / "report.html", self.out / "figures")
+        page, figures = self.out / "report.html", self.out / "figures"
+        write_report(self.out, page, figures, self.names_file)
         return self
 
     def all(self) -> Analysis:

@@ -53,11 +53,12 @@ def test_a_run_ends_well_and_makes_every_file_of_the_contract(finished: tuple[Pa
         assert pictures == {".svg", ".png"}
     assert (folder / "out/net/evaluation.json").is_file()
     assert not (folder / "out/boot/evaluation.json").exists()
+    assert (folder / "out/boot/network.graphml").is_file()  # export: auto
 
 
 def test_only_the_analyses_of_the_given_configuration_are_run(finished: tuple[Path, Run]) -> None:
     folder, first = finished
-    assert sorted(path.name for path in (folder / "out").iterdir()) == ["boot", "net"]
+    assert sorted(path.name for path in (folder / "out").iterdir()) == ["boot", "index.html", "net"]
     assert "demo" not in first.text
     assert not (folder / "results").exists()
 
@@ -115,7 +116,7 @@ def test_the_summary_is_complete(finished: tuple[Path, Run]) -> None:
         # Six regulators with 54 genes and with each other; or everything with everything.
         assert counts["pairs"] == counts["pairs_scored"] == {"net": 339, "boot": 1770}[analysis]
         steps = {"prepare", "plan", "null", "chunks", "merge", "network"}
-        steps |= {"check_inputs", "evaluate"} if analysis == "net" else {"scan", "merge_scan"}
+        steps |= {"evaluate"} if analysis == "net" else {"scan", "merge_scan"}
         assert set(summary["steps"]) == steps
         for step in summary["steps"].values():
             assert step["seconds"] >= 0

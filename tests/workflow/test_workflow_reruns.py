@@ -16,7 +16,6 @@ NET = FINISHED["net"]
 LAST = {"report"}
 JUDGED = {"network", "evaluate", "export"} | LAST
 PLANNED = {"plan", "merge"} | JUDGED
-CHECKED = {"check_inputs"}  # a second's work, with any key that later steps use
 
 
 @pytest.fixture(scope="module")
@@ -52,8 +51,8 @@ def test_nothing_changed_runs_nothing(finished: Path) -> None:
 
 
 def test_dpi_runs_the_network_and_what_follows(finished: Path) -> None:
-    assert would_run(finished, {"dpi": {"tolerance": 0.15}}) == CHECKED | JUDGED
-    assert would_run(finished, {"dpi": False}) == CHECKED | JUDGED
+    assert would_run(finished, {"dpi": {"tolerance": 0.15}}) == JUDGED
+    assert would_run(finished, {"dpi": False}) == JUDGED
 
 
 def test_another_export_is_written_and_the_rest_left(finished: Path) -> None:
@@ -67,7 +66,7 @@ def test_another_export_is_written_and_the_rest_left(finished: Path) -> None:
 def test_what_chunks_depend_on_plans_again_from_the_same_state(
     finished: Path, changes: dict
 ) -> None:
-    assert would_run(finished, changes) == CHECKED | PLANNED
+    assert would_run(finished, changes) == PLANNED
 
 
 def test_another_seed_or_number_of_chunks_plans_again(finished: Path) -> None:
@@ -80,7 +79,7 @@ def test_another_seed_or_number_of_chunks_plans_again(finished: Path) -> None:
     one_of({"preprocess": {"min_samples": 10}}, {"estimator": {"bins": 8}}, {"regulators": None}),
 )
 def test_what_the_state_depends_on_prepares_again(finished: Path, changes: dict) -> None:
-    assert would_run(finished, changes) == {"prepare"} | CHECKED | PLANNED
+    assert would_run(finished, changes) == {"prepare"} | PLANNED
 
 
 def test_an_input_counts_by_its_content_not_its_time(finished: Path, tmp_path: Path) -> None:
@@ -91,7 +90,7 @@ def test_an_input_counts_by_its_content_not_its_time(finished: Path, tmp_path: P
     assert would_run(folder, {}) == set()
     with (folder / "gold_standard.tsv").open("a") as file:
         file.write("G01\tG10\n")
-    assert would_run(folder, {}) == CHECKED | {"evaluate"} | LAST
+    assert would_run(folder, {}) == {"evaluate"} | LAST
 
 
 @pytest.mark.complete  # the dry runs above say which jobs run
@@ -109,7 +108,7 @@ def test_another_input_and_dpi_give_what_a_fresh_run_gives(finished: Path, tmp_p
     write_config(folder, {"net": NET | {"dpi": {"tolerance": 0.15}}}, results="out")
     again = run(folder)
     assert again.code == 0, again.text
-    assert again.rules == {"prepare"} | CHECKED | PLANNED
+    assert again.rules == {"prepare"} | PLANNED
     expected = Analysis(fresh, NET | {"dpi": {"tolerance": 0.15}}).all()
     for name in ("pairs.parquet", "network.tsv", "null.npz"):
         found = (folder / "out/net" / name).read_bytes()

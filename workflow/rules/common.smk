@@ -24,7 +24,10 @@ from pairtile.runtime.earlier_runs import redate_future_results
 from pairtile.config import check_inputs_exist, check_results_writable, load_config
 from pairtile.config.load import read_mapping_file
 from pairtile.errors import ConfigError
+from pairtile.method import get_method
 from pairtile.runtime.files import read_json_once
+from pairtile.runtime.fork_server import start_fork_server
+from pairtile.runtime.job import Deferred
 from pairtile.runtime.requests import read_requests
 
 # With a default storage provider, relative paths lie there; Snakemake itself looks for them.
@@ -54,6 +57,33 @@ wildcard_constraints:
     chunk=r"tiles-[0-9]+-[0-9]+",
 
 
+def jobs_run_in_this_environment():
+    """Whether jobs have this machine and this Python: no cluster, no container, no conda."""
+    return (
+        sys.platform == "linux"
+        and submits_through("local")
+        and not workflow.deployment_settings.deployment_method
+    )
+
+
+def start_jobs_faster():
+    """Import once what jobs import: many of them compute for less time than that takes."""
+    steps = ["snakemake.logging", "snakemake.iocontainers", "pairtile.cpu.compiler"]
+    steps += [f"pairtile.steps.{step}" for step in ("prepare", "plan", "null", "chunk")]
+    steps += ["pairtile.steps.merge", "pairtile.steps.network"]
+    used = {analysis.method for analysis in CONFIG.analyses.values()}
+    modules = [get_method(name).modules for name in sorted(used)]
+    computing = [module for parts in modules for module in parts[:2]]
+    reports = [module for parts in modules for module in parts[2:]]
+    later = [
+        "pairtile.steps.export",
+        "pairtile.report",
+        "matplotlib.figure",
+        "networkx",
+    ]
+    start_fork_server([*steps, *computing], [*later, *reports], workflow.cores)
+
+
 @cache
 def clean_up_interrupted_run():
     """Before the first job: let go of what a killed run held, and drop its damaged chunks.
@@ -65,6 +95,8 @@ def clean_up_interrupted_run():
         return
     starts_jobs = not (workflow.dryrun or workflow.touch)
     if starts_jobs:
+        if jobs_run_in_this_environment():
+            start_jobs_faster()
         from pairtile.runtime.earlier_runs import release_locks_of_a_killed_run
 
         if not DEFAULT_STORAGE:
@@ -95,13 +127,20 @@ def drop_outdated_copy(file):
 def analysis_for(step):
     """A params function: the analysis without the keys that a step does not depend on, so that a
     change of them does not run it again."""
-    return lambda wildcards: CONFIG.analyses[wildcards.analysis].for_step(step)
+    return lambda wildcards: Deferred(
+        CONFIG.analyses[wildcards.analysis].for_step(step)
+    )
 
 
 def settings_for(step):
     """A params function: ``analysis_for`` as text. Snakemake notes only parameters of built-in
     types, and runs a job again when a noted one changed."""
     return lambda wildcards: repr(CONFIG.analyses[wildcards.analysis].for_step(step))
+
+
+def inputs_to_check(wildcards):
+    """The analysis, where later steps read files or look for names."""
+    return Deferred(CONFIG.analyses[wildcards.analysis].inputs_to_check())
 
 
 def preparation_seed(wildcards):

@@ -3,6 +3,8 @@ rule export:
         network=f"{ANALYSIS}/network.parquet",
         items_table=f"{ANALYSIS}/items.parquet",
         network_record=f"{STEPS}/network.json",
+        names=names_file,
+        node_tables=the("node_tables"),
     output:
         file=report(
             f"{ANALYSIS}/network.{{suffix}}",

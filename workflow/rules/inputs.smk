@@ -17,14 +17,33 @@ def the(kind):
     return lambda wildcards: getattr(files_of(wildcards.analysis), kind)()
 
 
+def content_of(file):
+    """What a checkpoint wrote, as JSON."""
+    drop_outdated_copy(file)
+    with file.open():  # where it is not here, Snakemake fetches it and calls again
+        return read_json_once(file)
+
+
+def graphs():
+    """Input functions: exports that wait for the number of edges, of each analysis with any."""
+
+    def of(analysis):
+        def files(wildcards):
+            record = checkpoints.network.get(analysis=analysis).output.record
+            n_edges = content_of(record)["details"].get("edges", 0)
+            return files_of(analysis).exports(n_edges)
+
+        return files
+
+    return [of(name) for name, a in CONFIG.analyses.items() if a.export == "auto"]
+
+
 def planned(kind, *arguments):
     """An input function: files of one kind that the plan decides, as soon as it is there."""
 
     def files(wildcards):
         plan = checkpoints.plan.get(analysis=wildcards.analysis).output.plan
-        drop_outdated_copy(plan)
-        with plan.open():  # where it is not here, Snakemake fetches it and calls again
-            content = read_json_once(plan)
+        content = content_of(plan)
         return getattr(files_of(wildcards.analysis), kind)(content, *arguments)
 
     return files
@@ -50,12 +69,6 @@ def input_files(wildcards):
     }
 
 
-def all_later_inputs(wildcards):
-    """The input files that decide no score, by their key in the configuration."""
-    later = CONFIG.analyses[wildcards.analysis].later_inputs()
-    return {key: located(path) for key, path in later.items()}
-
-
 def later_inputs(kind):
     """An input function: those of one step (``table_inputs``, ``network_inputs``)."""
 
@@ -65,6 +78,12 @@ def later_inputs(kind):
         return [located(found[key]) for key in getattr(analysis, kind) if key in found]
 
     return files
+
+
+def names_file(wildcards):
+    """The symbols of the items, where the analysis has them."""
+    path = getattr(CONFIG.analyses[wildcards.analysis], "names", None)
+    return [] if path is None else [located(path)]
 
 
 def gold_standard_file(wildcards):

@@ -21,7 +21,7 @@ rule bootstrap:
         "../../scripts/bootstrap.py"
 
 
-rule network:
+checkpoint network:
     input:
         plan=f"{ANALYSIS}/plan.json",
         state=f"{ANALYSIS}/state",
@@ -39,8 +39,6 @@ rule network:
         record=f"{STEPS}/network.json",
     log:
         f"{LOGS}/network.log",
-    benchmark:
-        f"{LOGS}/network.benchmark.tsv"
     conda:
         ENVIRONMENT
     threads: network_threads

@@ -1,6 +1,5 @@
 # What an analysis reads for its network and tables alone (which residues touch). No score depends on
-# it, so that a change of it neither prepares nor scores again. Its priority puts it before the plan,
-# as that of `check_inputs`.
+# it, so that a change of it neither prepares nor scores again. Its priority puts it before the plan.
 rule network_data:
     input:
         unpack(input_files),
@@ -10,8 +9,6 @@ rule network_data:
         record=f"{STEPS}/network_data.json",
     log:
         f"{LOGS}/network_data.log",
-    benchmark:
-        f"{LOGS}/network_data.benchmark.tsv"
     priority: 100
     conda:
         ENVIRONMENT

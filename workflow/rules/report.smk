@@ -2,7 +2,6 @@ rule report:
     input:
         plan=f"{ANALYSIS}/plan.json",
         records=planned("records"),
-        checked=the("input_check"),
         network=f"{ANALYSIS}/network.parquet",
         items_table=f"{ANALYSIS}/items.parquet",
         scores=f"{ANALYSIS}/scores.npz",
@@ -10,6 +9,7 @@ rule report:
         tables=the("tables"),
         state=the("report_state"),
         pairs=the("report_pairs"),
+        names=names_file,
     output:
         summary=f"{ANALYSIS}/summary.json",
         page=report(
@@ -30,7 +30,7 @@ rule report:
     resources:
         **asks(report_memory, data_seconds(0.2e6), least=30),
     params:
-        analysis=lambda wildcards: CONFIG.analyses[wildcards.analysis],
+        analysis=lambda wildcards: Deferred(CONFIG.analyses[wildcards.analysis]),
         settings=lambda wildcards: repr(CONFIG.analyses[wildcards.analysis]),
         seed=CONFIG.seed,
     message:

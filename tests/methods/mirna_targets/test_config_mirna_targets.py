@@ -33,7 +33,7 @@ DEFAULTS: dict[str, Any] = {
     "miranda_text": {"quiet": True, "keyval": False},
     "extras": {"duplex_energy": False, "accessibility": False},
     "chunks": "auto",
-    "export": ["tsv", "graphml"],
+    "export": "auto",
 }
 
 CONTRACT = """

@@ -28,6 +28,9 @@ DEFAULTS: dict[str, Any] = {
     "orientation": "genes_in_rows",
     "layer": None,
     "duplicates": "error",
+    "ignore_case": False,
+    "names": None,
+    "regulators": None,
     "preprocess": {
         "log2": "auto",
         "pseudocount": "auto",
@@ -38,7 +41,8 @@ DEFAULTS: dict[str, Any] = {
         "drop_constant": False,
         "regress_out": [],
     },
-    "samples": dict.fromkeys(("annotations", "series", "time", "batch", "replicate")),
+    "samples": dict.fromkeys(("annotations", "series", "time", "batch", "replicate"))
+    | {"combine": "auto"},
     "gold_standard": None,
     "compatibility": "none",
     "estimator": {
@@ -75,7 +79,7 @@ DEFAULTS: dict[str, Any] = {
     "modules": {"method": "leiden", "resolution": 1.0},
     "kinc_text": True,
     "chunks": "auto",
-    "export": ["tsv", "graphml"],
+    "export": "auto",
 }
 
 CONTRACT = """
@@ -244,11 +248,12 @@ def test_tables_are_those_that_the_analysis_asks_for() -> None:
 
 
 def test_input_files_are_all_that_the_section_names() -> None:
-    files = {name: f"{name}.tsv" for name in ("expression", "annotations", "gold_standard")}
-    section = config(**files).analyses["net"]
+    keys = ("expression", "names", "regulators", "annotations", "gold_standard")
+    files = {name: f"{name}.tsv" for name in keys}
+    section = config(**files, threshold={"method": "fdr"}).analyses["net"]
     assert section.input_files() == files
     assert section.input_folders == ("expression",)
-    assert section.network_inputs == ("annotations",)
+    assert section.network_inputs == ("names", "annotations")
     assert section.report_needs_state
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pairtile.errors import StoreError
+from pairtile.io.networks.drawing import MAX_MODULES
 from pairtile.methods.multimodal_correlation import report_figures, report_results
 from pairtile.methods.multimodal_correlation.report_results import (
     condition_pairs,
@@ -28,12 +29,12 @@ from report_pages import edge_rows, page_of, part, read_page, warnings_of
 from result_files import AWKWARD, write_results
 
 PARTS = [
-    "findings", "figures", "conditions", "modules", "network", "edges", "cleaning", "files", "run",
+    "findings", "figures", "conditions", "members", "network", "edges", "cleaning", "files", "run",
     "methods",
 ]  # fmt: skip
 FIGURES = {
     "strongest_pairs", "condition_pairs_1", "condition_edges", "modules", "modes",
-    "score_distribution", "degree_distribution",
+    "score_distribution", "degree_distribution", "samples", "components",
 }  # fmt: skip
 
 
@@ -89,6 +90,7 @@ def test_page_has_the_parts_of_this_method_and_others_have_not(demo: Path, tmp_p
         (other / name).write_bytes((demo / name).read_bytes())
     ids = [found.get("id") for found in page_of(other).xpath("//main/section")]
     assert not {"conditions", "modules"} & set(ids)
+    assert "members" in ids
 
 
 def test_findings_agree_with_the_tables(demo: Path) -> None:
@@ -276,7 +278,10 @@ def test_every_kind_of_analysis_has_a_page(
     asked = read_json(out / "summary.json")["parameters"]
     network = pd.read_parquet(out / "network.parquet")
     assert ("conditions" in ids) == (asked["annotations"] is not None)
-    assert ("modules" in ids) == (bool(asked["modules"]) and len(network) > 0)
+    assert ("members" in ids) == (len(network) > 0)
+    # Modules that share genes have a part of their own.
+    shared = bool(asked["modules"]) and table_of(out, "modules.tsv")["gene"].duplicated().any()
+    assert ("modules" in ids) == shared
     drawn = {path.stem for path in (out / "figures").glob("*.svg")}
     assert ("modes" in drawn) == (asked["estimator"]["clustering"] == "gmm")
     assert ("threshold" in drawn) == (asked["threshold"]["method"] in ("rmt", "power_law"))
@@ -346,7 +351,8 @@ def test_a_missing_table_is_named_and_a_missing_state_costs_the_scatter_plots(co
     page = page_of(copy)
     assert [found.get("id") for found in page.xpath("//main/section")] == PARTS
     drawn = {path.stem for path in (copy / "figures").glob("*.svg")}
-    assert FIGURES - drawn == {"strongest_pairs", "condition_pairs_1"}
+    of_state = {"strongest_pairs", "condition_pairs_1", "samples", "components"}
+    assert FIGURES - drawn == of_state
     networks = table_of(copy, "condition_networks.tsv")
     networks.drop(columns="label").to_csv(copy / "condition_networks.tsv", sep="\t", index=False)
     with pytest.raises(StoreError, match=r"condition_networks\.tsv.*expected label"):
@@ -433,7 +439,7 @@ def test_five_thousand_edges_make_a_page_under_five_megabytes(demo: Path, tmp_pa
     page = page_of(out)
     assert (out / "report.html").stat().st_size < 5_000_000
     assert len(edge_rows(page)) == 5000
-    assert len(page.xpath("//*[@class='data modules']/tbody/tr")) == min(module.max(), 100)
+    assert len(page.xpath("//*[@class='data modules']/tbody/tr")) == min(module.max(), MAX_MODULES)
     assert page.xpath("//*[@class='data modules']//details")
     assert len(page.xpath("//*[@id='conditions']//details")) == 12
 

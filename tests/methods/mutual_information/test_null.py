@@ -24,7 +24,8 @@ from pairtile.methods.mutual_information.null import (
     class_pairs,
     permutations_needed,
 )
-from pairtile.splines.values import row_orders, scale_rows
+from pairtile.splines.values import scale_rows
+from pairtile.statistics.ranks import row_orders
 from scipy.stats import kstest
 
 BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]

@@ -18,6 +18,8 @@ DEFAULTS: dict[str, Any] = {
     "orientation": "genes_in_rows",
     "layer": None,
     "duplicates": "error",
+    "ignore_case": False,
+    "names": None,
     "preprocess": {
         "log2": "auto",
         "pseudocount": "auto",
@@ -28,7 +30,8 @@ DEFAULTS: dict[str, Any] = {
         "drop_constant": False,
         "regress_out": [],
     },
-    "samples": dict.fromkeys(("annotations", "series", "time", "batch", "replicate")),
+    "samples": dict.fromkeys(("annotations", "series", "time", "batch", "replicate"))
+    | {"combine": "auto"},
     "levels": None,
     "quantize": {"levels": 3, "rule": "mean_split", "thresholds": None},
     "lag": 1,
@@ -48,7 +51,7 @@ DEFAULTS: dict[str, Any] = {
     "null": {"kind": "auto", "permutations": "auto"},
     "keep": "best",
     "chunks": "auto",
-    "export": ["tsv", "graphml"],
+    "export": "auto",
 }
 
 CONTRACT = """

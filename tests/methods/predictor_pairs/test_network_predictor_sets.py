@@ -35,6 +35,8 @@ def sets(**changes) -> pd.DataFrame:
         "imp_bits": [0.9, 0.1, 0.3, 0.3, 0.0],
         "gain_1": [0.9, 0.6, 0.4, 0.3, 0.0],
         "gain_2": [0.95, 0.1, 0.3, 0.5, 0.0],
+        "spearman_1": [0.8, -0.3, 0.5, 0.0, np.nan],
+        "spearman_2": [-0.7, 0.1, 0.2, 0.9, np.nan],
         "n_ties": [1, 3, 40, 40, 6],
         "p_value": [0.001, 0.3, 0.02, 0.02, 1.0],
         "q_value": [0.002, 0.6, 0.02, 0.02, 1.0],
@@ -64,6 +66,7 @@ def test_edges_point_from_each_predictor_and_take_the_best_set_that_holds_them()
     assert edges.loc[(0, 5), "n_sets"] == 2
     assert edges.loc[(2, 6), "rank"] == 1
     assert edges.loc[(2, 6), "gain_bits"] == 0.3
+    assert edges.loc[(2, 6), "spearman"] == 0.2
     assert edges.loc[(3, 6), "gain_bits"] == 0.5
 
 

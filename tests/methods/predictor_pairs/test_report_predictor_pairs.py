@@ -11,7 +11,12 @@ import pandas as pd
 import pytest
 from pairtile.errors import StoreError
 from pairtile.methods.predictor_pairs.report_results import predictor_results
-from pairtile.methods.predictor_pairs.report_sections import MAX_ROWS, shown_sets
+from pairtile.methods.predictor_pairs.report_sections import (
+    FIGURES,
+    MAX_COURSES,
+    MAX_ROWS,
+    shown_sets,
+)
 from pairtile.report.results import read_results
 from pairtile.runtime.files import read_json, write_json
 from predictor_levels import (
@@ -36,12 +41,36 @@ def test_page_has_the_parts_of_this_method_and_others_have_not(demo: Path, tmp_p
     page = read_page(demo)
     assert [found.get("id") for found in page.xpath("//main/section")] == PARTS
     drawn = {path.stem for path in (demo / "figures").glob("*.svg")}
-    assert drawn >= {"score_distribution", "p_values", "ties", "joint_prediction"}
+    assert drawn >= {"score_distribution", "p_values", "ties", "joint_prediction", "time_courses"}
+    assert not {"samples", "components"} & drawn  # levels are no measurements
     # A table that an analysis of the same name left before is not taken for this one's.
     other = write_results(tmp_path / "other")
     (other / "predictors.tsv").write_bytes((demo / "predictors.tsv").read_bytes())
     ids = [found.get("id") for found in page_of(other).xpath("//main/section")]
     assert not {"levels", "predictors"} & set(ids)
+
+
+def test_targets_and_predictors_are_drawn_along_time(demo: Path) -> None:
+    results = read_results(demo)
+    made = FIGURES["time_courses"](results)
+    assert made is not None
+    clearest = results.cached(predictor_results).clearest(MAX_COURSES)
+    assert len(made.figure.axes) == len(clearest)
+    levels = planted_levels()
+    for panel, row in zip(made.figure.axes, clearest.to_dict("records"), strict=True):
+        lines = {line.get_label(): line.get_ydata() for line in panel.get_lines()}
+        assert list(lines) == [row["target"], row["predictor_1"], row["predictor_2"]]
+        for name, drawn in lines.items():
+            values = levels[int(name[1:])]
+            np.testing.assert_allclose(drawn, (values - values.mean()) / values.std())
+    assert "read one time step before it" in made.caption
+    # Without an order of the samples there is nothing to draw along.
+    results.summary["parameters"] |= {"lag": 0}
+    assert FIGURES["time_courses"](results) is None
+    results.summary["parameters"] |= {"samples": {"time": "hours"}}
+    made = FIGURES["time_courses"](results)
+    assert made is not None
+    assert "read at the same time" in made.caption
 
 
 def tiles_of(folder: Path) -> dict[str, list[str]]:

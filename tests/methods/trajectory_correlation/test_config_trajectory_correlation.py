@@ -55,7 +55,7 @@ DEFAULTS: dict[str, Any] = {
     "draw_strongest": 50,
     "g_correlation_text": False,
     "chunks": "auto",
-    "export": ["tsv", "graphml"],
+    "export": "auto",
 }
 CONTRACT = """
 method: trajectory_correlation

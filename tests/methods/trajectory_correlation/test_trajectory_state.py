@@ -221,7 +221,7 @@ def test_settings_are_those_of_the_section(tmp_path: Path) -> None:
 
 
 def test_tiles_are_powers_of_two_and_smaller_for_longer_series() -> None:
-    assert tile_edge("ksg", 3, 1_000) == 256
+    assert tile_edge("ksg", 3, 1_000) == 64
     assert tile_edge("dcc", 3, 10_000) == 1024
     edges = [tile_edge("ksg", 3, n) for n in (10, 1_000, 10_000, 100_000, 10**7)]
     assert edges == sorted(edges, reverse=True)

@@ -34,7 +34,7 @@ def prepare_expression(
 ) -> Prepared:
     """Clean an expression table as the workflow does, with an account of what was done.
 
-    In this order: ``cpm``, ``cp10k``, ``median_ratio`` or ``depth_ranks``; log2, where zeros become
+    In this order: ``cpm`` and what else normalises raw values; log2, where zeros become
     missing unless a pseudocount is added; genes with too few samples dropped; ``quantile`` or
     ``zscore``; constant genes dropped if asked for. The input is not changed.
 
@@ -47,7 +47,8 @@ def prepare_expression(
     pseudocount : float or "auto"
         Added before log2. ``auto``: 1 for counts and tables that hold zeros, else 0.
     normalize : str
-        "auto", "none", "quantile", "cpm", "cp10k", "median_ratio", "depth_ranks" or "zscore".
+        "auto", "none", "quantile", "cpm", "cp10k", "median_ratio", "tmm", "vst", "depth_ranks" or
+        "zscore".
         ``auto``: counts by ``median_ratio``, by ``depth_ranks`` where many are zeros and samples
         are many, or by ``cp10k``; other tables as they are.
     min_samples : int
@@ -94,7 +95,7 @@ def prepare_expression(
         "drop_constant": drop_constant,
     }
     checked = checked_section(Preprocess, settings)
-    table = as_table(expression, orientation=orientation, layer=layer)
+    table = as_table(expression, orientation=orientation, layer=layer, sparse=True)
     given = expression if isinstance(expression, Expression) else None
     return prepare(as_expression(table, given), checked)
 

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.io.expression import ORIENTATIONS, Expression
+from pairtile.io.sparse_rows import SparseRows, Values, stored_values
 from pairtile.preprocess.expression import Prepared
 from pairtile.simulate import Simulation
 
@@ -21,9 +22,10 @@ came with names. Which of the two is known to the caller and not to a type check
 
 @dataclass(frozen=True)
 class ExpressionTable:
-    """``values`` float64 (genes, samples), C order, NaN where missing; names, None for arrays."""
+    """``values`` float64 (genes, samples), C order, NaN where missing, or ``SparseRows`` where the
+    caller takes these; names, None for arrays."""
 
-    values: NDArray[np.float64]
+    values: Any
     genes: pd.Index[Any] | None
     samples: pd.Index[Any] | None
 
@@ -55,6 +57,7 @@ def as_table(
     orientation: str = "genes_in_rows",
     layer: str | None = None,
     name: str = "expression",
+    sparse: bool = False,
 ) -> ExpressionTable:
     """Take expression in any form; the input is not changed.
 
@@ -69,6 +72,8 @@ def as_table(
         Layer of an AnnData to take in place of ``X``.
     name : str
         What messages call it.
+    sparse
+        Whether sparse values stay so, for a preparation that goes by blocks of genes.
 
     Raises
     ------
@@ -87,7 +92,7 @@ def as_table(
         raw, genes, samples = raw.T, samples, genes
     if isinstance(expression, str | os.PathLike):
         raise ValueError(f"{name}: found a path; expected a table (read_expression reads files)")
-    values = _numbers(raw, name)
+    values = _numbers(raw, name, sparse)
     table = ExpressionTable(values, genes, samples)
     _check(table, expression, name)
     return table
@@ -121,17 +126,20 @@ def _parts(expression: Any, layer: str | None, name: str) -> tuple[Any, Any, Any
     return expression, None, None
 
 
-def _numbers(raw: Any, name: str) -> NDArray[np.float64]:
+def _numbers(raw: Any, name: str, sparse: bool) -> Values:
     try:
         if isinstance(raw, pd.DataFrame):
             values = raw.to_numpy(dtype=np.float64, na_value=np.nan)
         elif isinstance(raw, np.ma.MaskedArray):
             values = np.ma.filled(raw.astype(np.float64), np.nan)
         else:
-            if hasattr(raw, "toarray"):  # any of scipy's sparse kinds
-                raw = raw.toarray()
             if np.iscomplexobj(raw):
                 raise TypeError("complex numbers")
+            if hasattr(raw, "toarray"):  # any of scipy's sparse kinds
+                rows = SparseRows(raw)
+                if sparse:
+                    return rows
+                raw = rows[:]
             values = np.asarray(raw, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
@@ -161,12 +169,13 @@ def _check(table: ExpressionTable, expression: Any, name: str) -> None:
             f"{name}: found {table.n_genes} genes and {table.n_samples} samples; "
             f"expected at least 2 genes and 3 samples{hint}"
         )
-    infinite = np.isinf(table.values)
-    if infinite.any():
+    if np.isinf(stored_values(table.values)).any():
+        infinite = np.isinf(table.values[:])
         gene, sample = divmod(int(infinite.argmax()), table.n_samples)
         where = f"gene {table.labels[gene]!r}"
         where += f", sample {sample if table.samples is None else table.samples[sample]!r}"
+        value = table.values[gene : gene + 1][0, sample]
         raise ValueError(
-            f"{name}: {where}: found {table.values[gene, sample]} ({int(infinite.sum())} infinite "
+            f"{name}: {where}: found {value} ({int(infinite.sum())} infinite "
             "values in all); expected finite numbers, or NaN where a value is missing"
         )

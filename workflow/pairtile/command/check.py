@@ -13,7 +13,7 @@ from pairtile.config.models import Analysis
 from pairtile.io.input_files import verify_checksum
 from pairtile.report.formats import counted
 from pairtile.runtime.files import read_json
-from pairtile.steps.check_inputs import check_later_inputs
+from pairtile.steps.later_inputs import check_later_inputs
 from pairtile.steps.network_data import network_data
 from pairtile.steps.plan import plan
 from pairtile.steps.prepare import prepare

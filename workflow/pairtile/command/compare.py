@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from pairtile.errors import InputError
+from pairtile.io.adj import is_adj, read_adj
 from pairtile.io.networks.table import SCORE_COLUMNS
 from pairtile.statistics.comparison import Comparison, compare_networks
 
@@ -27,7 +28,7 @@ def compare(first: Path, second: Path, as_json: bool = False) -> str:
 
 
 def read_network(path: Path) -> pd.DataFrame:
-    """A network that pairtile wrote: source, target, score (the column that ranks it).
+    """A network that pairtile or ARACNe (``.adj``) wrote: source, target, score (what ranks it).
 
     Raises
     ------
@@ -35,6 +36,9 @@ def read_network(path: Path) -> pd.DataFrame:
         As ``compare``.
     """
     file = path / "network.parquet" if path.is_dir() else path
+    if is_adj(file):
+        rows = [row for _, row in read_adj(file)]
+        return pd.DataFrame(rows, columns=["source", "target", "score"]).astype({"score": float})
     try:
         if file.suffix == ".parquet":
             table = pd.read_parquet(file)

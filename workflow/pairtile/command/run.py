@@ -15,8 +15,8 @@ SNAKEFILE = Path(__file__).resolve().parents[3] / "Snakefile"
 
 _JOB = re.compile(r"Job \d+: (.+)$")
 _STEPS = re.compile(r"(\d+) of (\d+) steps \(\d+%\) done$")
-_TOLD = re.compile(r"\d\d:\d\d:\d\d (WARNING|ERROR) |\d\d:\d\d:\d\d INFO .*\d ?%.* left$")
-"""Of the log of a job: warnings, errors, and how far a long one is."""
+_TOLD = re.compile(r"\d\d:\d\d:\d\d ((WARNING|ERROR) |INFO (Compiling |.*\d ?%.* left$))")
+"""Of the log of a job: warnings, errors, what makes it wait, and how far a long one is."""
 
 _ENDING = "pairtile: "
 """Begins what the workflow says of a run that has ended, whichever way."""

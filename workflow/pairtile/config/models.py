@@ -26,12 +26,13 @@ class Fault(NamedTuple):
 
 class Analysis(ConfigModel):
     """One entry of ``analyses``. Each method has a model that extends this one, with the keys
-    ``method``, ``chunks`` and ``export``, and ``gold_standard`` where it has known edges."""
+    ``method``, ``chunks`` and ``export``, ``gold_standard`` where it has known edges, and ``names``
+    where its items may have symbols."""
 
     method: str
     if TYPE_CHECKING:
         chunks: Literal["auto"] | int
-        export: tuple[str, ...]
+        export: Literal["auto"] | tuple[str, ...]
         gold_standard: str | None
 
     input_keys: ClassVar[tuple[str, ...]] = ()
@@ -45,6 +46,10 @@ class Analysis(ConfigModel):
 
     tables: ClassVar[tuple[str, ...]] = ()
     """Result files of this method beside those that every method has (rule ``tables``)."""
+
+    node_tables: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Those of ``tables`` that say more of the network's nodes: the column of their names, then
+    those that graphs have as attributes."""
 
     table_inputs: ClassVar[tuple[str, ...]] = ()
     """Those of ``input_keys`` that only the tables are made from."""
@@ -72,6 +77,7 @@ class Analysis(ConfigModel):
     used_by: ClassVar[Mapping[str, frozenset[str]]] = {
         "chunks": frozenset({"plan"}),
         "export": frozenset(),
+        "names": frozenset({"network", "tables"}),
     }
     """The steps that depend on a key: a change of it runs no other again. Keys that are not named
     here matter to every step. Steps: prepare, plan, score (null, chunks, merge), network_data,
@@ -105,7 +111,7 @@ class Analysis(ConfigModel):
         return {key: path for key, path in self.input_files().items() if key in later}
 
     def inputs_to_check(self) -> Self | None:
-        """This analysis for the rule ``check_inputs``: without what only the plan or no step uses.
+        """This analysis for the check before the plan: without what only the plan or no step uses.
         None where later steps read nothing."""
         if not (self.later_inputs() or any(getattr(self, key) for key in self.names_of_items)):
             return None

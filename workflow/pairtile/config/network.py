@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from pairtile.config.values import Choice, Expected, Integer, Text, listed, refusal
 
@@ -23,6 +23,10 @@ ExportFormat = Literal[
 ]
 
 
+LARGE_NETWORK = 100_000
+"""Edges beyond which ``export: auto`` leaves GraphML away: hardly a program draws so many."""
+
+
 def each_once(formats: Any) -> Any:
     if not isinstance(formats, list | tuple):
         raise refusal("a list of formats, such as [tsv, graphml]")
@@ -33,10 +37,22 @@ def each_once(formats: Any) -> Any:
 
 
 ExportList = Annotated[
-    tuple[Annotated[ExportFormat, Choice()], ...],
-    BeforeValidator(each_once, json_schema_input_type=list[Annotated[ExportFormat, Choice()]]),
-    Expected(f"a list of {listed(get_args(ExportFormat))}"),
+    Annotated[Literal["auto"], Tag("<auto>")]
+    | Annotated[
+        tuple[Annotated[ExportFormat, Choice()], ...],
+        BeforeValidator(each_once, json_schema_input_type=list[Annotated[ExportFormat, Choice()]]),
+        Tag("<list>"),
+    ],
+    Discriminator(lambda formats: "<auto>" if formats == "auto" else "<list>"),
+    Expected(f"auto or a list of {listed(get_args(ExportFormat))}"),
 ]
+
+
+def exported_formats(export: Literal["auto"] | tuple[str, ...], n_edges: float) -> tuple[str, ...]:
+    """The formats that a value of the key ``export`` means for a network of so many edges."""
+    if export != "auto":
+        return export
+    return ("tsv", "graphml") if n_edges <= LARGE_NETWORK else ("tsv",)
 
 
 OptionalPath = Annotated[str | None, Text("a path", optional=True)]
@@ -48,7 +64,8 @@ def gold_standard_field(more: str = "") -> Any:
     return Field(
         default=None,
         description=(
-            "A table of known edges, columns source and target, to compare the network with: adds "
+            "A table of known edges, columns source and target, or lists of ARACNe (`.adj`), to "
+            "compare the network with: adds "
             "`evaluation.json` (AUPR, AUROC, precision, recall) and its part of the report. null: "
             f"no evaluation. It does not change the network.{more}"
         ),
@@ -71,9 +88,11 @@ def export_field(
 ) -> Any:
     """The key ``export`` (an ``ExportList``): formats of ``what``, written ``beside`` something."""
     return Field(
-        default=("tsv", "graphml"),
+        default="auto",
         description=(
-            f"Formats in which {what} is written, beside {beside}. `tsv`: table; `parquet`: the "
+            f"Formats in which {what} is written, beside {beside}. `auto`: `tsv`, and up to "
+            f"{LARGE_NETWORK:,} edges `graphml`; or a list of any of these, which is written "
+            "whatever the size. `tsv`: table; `parquet`: the "
             "same, typed; `graphml`: Cytoscape, igraph, networkx; `gexf`: Gephi; `sif`: plain "
             "Cytoscape; `cx2`: Cytoscape Web and NDEx; `adjacency`: sparse matrix (`.npz`); "
             "`h5ad`: AnnData with the network in `varp`; `regulon`: signed table for decoupler; "

@@ -7,12 +7,21 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from pairtile.config.models import Analysis, ConfigModel
-from pairtile.config.network import each_once
+from pairtile.config.network import OptionalPath, each_once
 from pairtile.config.samples import OptionalSamples, SamplesConfig
 from pairtile.config.values import Boolean, Choice, Expected, Integer, Number, Text, refusal
 
 Normalization = Literal[
-    "auto", "none", "quantile", "cpm", "cp10k", "median_ratio", "depth_ranks", "zscore"
+    "auto",
+    "none",
+    "quantile",
+    "cpm",
+    "cp10k",
+    "median_ratio",
+    "tmm",
+    "vst",
+    "depth_ranks",
+    "zscore",
 ]
 Orientation = Literal["genes_in_rows", "samples_in_rows"]
 
@@ -42,10 +51,10 @@ class Preprocess(ConfigModel):
     pseudocount: Annotated[Literal["auto"] | float, Number(low=0, word="auto")] = Field(
         default="auto",
         description=(
-            "Added to every value before log2, after `cpm`, `cp10k` or `median_ratio`; used only "
-            "where log2 is taken. `auto`: 1 for counts and for tables that hold zeros, which so "
-            "stay, as the lowest value; else 0. With 0, zeros become missing values: right where "
-            'zero means "not measured".'
+            "Added to every value before log2, after `cpm`, `cp10k`, `median_ratio` or `tmm`; used "
+            "only where log2 is taken. `auto`: 1 for counts and for tables that hold zeros, which "
+            "so stay, as the lowest value; else 0. With 0, zeros become missing values: right "
+            'where zero means "not measured".'
         ),
     )
     normalize: Annotated[Normalization, Choice()] = Field(
@@ -63,8 +72,11 @@ class Preprocess(ConfigModel):
             "scores (single cells: among many zeros, scaled counts of unrelated genes agree by "
             "the totals). `median_ratio`: size factors by the median of ratios to the genes' "
             "geometric means, as DESeq2 does, before log2 (bulk counts; steadier than cpm where "
-            "few genes dominate). `zscore`: each gene to mean 0 and standard deviation 1; changes "
-            "no rank, so it does nothing under `transform: rank`."
+            "few genes dominate). `tmm`: size factors by trimmed means of M-values, as edgeR does, "
+            "before log2. `vst`: counts over the factors of `median_ratio`, by a function like "
+            "log2 under which the variance does not depend on the mean (DESeq's, with a fitted "
+            "trend of dispersions); no log2 after it. `zscore`: each gene to mean 0 and standard "
+            "deviation 1; changes no rank, so it does nothing under `transform: rank`."
         ),
     )
     min_samples: Annotated[int, Integer(3, 1_000_000)] = Field(
@@ -100,9 +112,9 @@ class Preprocess(ConfigModel):
     regress_out: Columns = Field(
         default=(),
         description=(
-            "Columns of `samples.annotations` (batch, sex, age) whose additive effects are removed "
-            "from every gene by least squares, after log2 and normalisation: labels as groups, "
-            "numbers as straight lines. Each gene keeps its mean."
+            "Columns of `samples.annotations`, or of `obs` in an `.h5ad` file (batch, sex, age): "
+            "their additive effects are removed from every gene by least squares, after log2 and "
+            "normalisation: labels as groups, numbers as straight lines. Each gene keeps its mean."
         ),
     )
 
@@ -137,6 +149,23 @@ class TableAnalysis(Analysis):
             "first. Before anything else is done."
         ),
     )
+    ignore_case: Annotated[bool, Boolean()] = Field(
+        default=False,
+        description=(
+            "Whether the names in `regulators`, `targets` and `gold_standard` stand for the genes "
+            "of the table also where capitals differ (LexA and lexA)."
+        ),
+    )
+    names: OptionalPath = Field(
+        default=None,
+        description=(
+            "What people call the genes: a table of two columns, identifier (as in the table) and "
+            "symbol; plain or `.gz`. The page then shows symbols, and tables and graphs have them "
+            "beside the identifiers. Genes that it does not name keep their identifier. It does "
+            "not change the network. null: identifiers alone. A relative path starts at the "
+            "working directory."
+        ),
+    )
     samples: OptionalSamples = Field(
         default=SamplesConfig(),
         description=(
@@ -149,7 +178,9 @@ class TableAnalysis(Analysis):
         description="How expression values are cleaned before genes are paired.",
     )
 
-    input_keys: ClassVar[tuple[str, ...]] = ("expression",)
+    input_keys: ClassVar[tuple[str, ...]] = ("expression", "names")
+    network_inputs: ClassVar[tuple[str, ...]] = ("names",)
+    table_inputs: ClassVar[tuple[str, ...]] = ("names",)
     input_folders: ClassVar[tuple[str, ...]] = ("expression",)
 
     def table_path(self) -> str | None:
@@ -163,8 +194,14 @@ class TableAnalysis(Analysis):
         return found
 
     @model_validator(mode="after")
-    def _regress_out_has_a_table(self) -> Self:
-        if self.preprocess.regress_out and self.samples.annotations is None:
+    def _columns_have_a_table(self) -> Self:
+        in_table = (self.table_path() or "").lower().endswith(".h5ad")
+        if self.samples.annotations is not None or in_table:
+            return self
+        if self.samples.columns:
+            expected = "a table of samples beside its columns (or an .h5ad expression table)"
+            raise refusal(expected, key="samples")
+        if self.preprocess.regress_out:
             raise refusal("no columns, or a table under samples.annotations", key="preprocess")
         return self
 

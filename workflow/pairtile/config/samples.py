@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field
 
 from pairtile.config.models import ConfigModel
 from pairtile.config.network import OptionalPath
-from pairtile.config.values import Text, refusal
+from pairtile.config.values import Choice, Text
 
 OptionalColumn = Annotated[str | None, Text("the name of a column", optional=True)]
 
@@ -21,7 +21,8 @@ class SamplesConfig(ConfigModel):
         default=None,
         description=(
             "A table with a row for each sample and a header; sample names in its first column, "
-            "or in the one that names the most."
+            "or in the one that names the most. null: of an `.h5ad` expression table its `obs`, "
+            "where a column is named here."
         ),
     )
     series: OptionalColumn = Field(
@@ -49,8 +50,17 @@ class SamplesConfig(ConfigModel):
         default=None,
         description=(
             "Which specimen each sample was measured on: samples of one label are technical "
-            "replicates, and their mean takes their place before anything else is done. An empty "
-            "cell: the sample stands for itself."
+            "replicates, and one sample takes their place before anything else is done. So are "
+            "cells made to pseudobulk or metacells, by donor, type or cluster. An empty cell: the "
+            "sample stands for itself."
+        ),
+    )
+    combine: Annotated[Literal["auto", "mean", "sum"], Choice()] = Field(
+        default="auto",
+        description=(
+            "What becomes of samples with one label under `replicate`: their `mean` or their "
+            "`sum`, over those in which a gene is observed. `auto`: the sum of counts, the mean of "
+            "other values."
         ),
     )
 
@@ -59,12 +69,6 @@ class SamplesConfig(ConfigModel):
         """The columns that are named, by their keys."""
         keys = ("series", "time", "batch", "replicate")
         return {key: column for key in keys if (column := getattr(self, key)) is not None}
-
-    @model_validator(mode="after")
-    def _columns_have_a_table(self) -> Self:
-        if self.columns and self.annotations is None:
-            raise refusal("a table of samples beside its columns", key="annotations")
-        return self
 
 
 def _none_is_empty(value: Any) -> Any:

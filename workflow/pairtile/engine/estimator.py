@@ -22,6 +22,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+# For what its import does: it says when numba compiles.
+import pairtile.cpu.compiling  # noqa: F401
 from pairtile.config.models import Analysis
 from pairtile.engine import tiles
 from pairtile.engine.chunk_file import Rows, Summaries

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,26 @@ def _own_file(array: NDArray[Any], scratch: Path | None) -> Path | None:
     whole = np.load(path, mmap_mode="r")
     same = (whole.shape, whole.dtype, whole.strides) == (array.shape, array.dtype, array.strides)
     return path if same else None
+
+
+def release(array: NDArray[Any]) -> None:
+    """Let what was read or written of an array that is mapped from a file go from memory: it stays
+    in the file. Without this, a job that has worked through a mapped array has it in memory."""
+    held: Any = array
+    while isinstance(held, np.ndarray):
+        held = held.base
+    if isinstance(held, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        held.madvise(mmap.MADV_DONTNEED)
+
+
+def copy_rows(array: NDArray[Any], rows: Sequence[int] | NDArray[np.int64]) -> NDArray[Any]:
+    """``array[rows]``; of an array that is mapped from a file nothing else stays in memory, where
+    each row would bring its neighbours along."""
+    found = np.empty((len(rows), *array.shape[1:]), dtype=array.dtype)
+    for k, row in enumerate(rows):
+        found[k] = array[row]
+        release(array)
+    return found
 
 
 def state_digest(folder: str | os.PathLike[str]) -> str:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 TILE_EDGE = 1024
 """Items along each side of a tile. Large enough for a GPU's matrix unit, small enough that a
 tile's results (a million pairs) are a few megabytes. Fixed, because results are defined by tile."""
 
-CHUNK_SECONDS = 120.0
+CHUNK_SECONDS = 60.0
 """Work aimed at in one chunk with ``chunks: auto``: long against a job's start, short to lose."""
 
 MAX_CHUNKS = 4000
@@ -41,7 +42,8 @@ class Tile:
 class PairSpace:
     """Shape of the pairs to be scored.
 
-    ``triangle``: every unordered pair of ``rows`` items (``columns`` equal to ``rows``), each once.
+    ``triangle``: every unordered pair of ``columns`` items, each once; with fewer ``rows``, those
+    of which one at least is among the first ``rows`` items.
     ``rectangle``: every row with every column, as regulators x genes or queries x references.
     """
 
@@ -52,7 +54,7 @@ class PairSpace:
     def __post_init__(self) -> None:
         if self.kind not in ("triangle", "rectangle"):
             raise ValueError(f"kind: found {self.kind!r}; expected 'triangle' or 'rectangle'")
-        if self.kind == "triangle" and self.rows != self.columns:
+        if self.kind == "triangle" and self.rows > self.columns:
             raise ValueError(f"a triangle of {self.rows} rows and {self.columns} columns")
 
     def tiles(self, row_edge: int = TILE_EDGE, column_edge: int | None = None) -> list[Tile]:
@@ -63,17 +65,12 @@ class PairSpace:
             raise ValueError("tiles of a triangle are squares: its diagonal runs through corners")
         found: list[Tile] = []
         for row in range(0, self.rows, row_edge):
-            start = row if self.kind == "triangle" else 0
-            for column in range(start, self.columns, column_edge):
-                found.append(
-                    Tile(
-                        len(found),
-                        row,
-                        min(row + row_edge, self.rows),
-                        column,
-                        min(column + column_edge, self.columns),
-                    )
-                )
+            end = min(row + row_edge, self.rows)
+            starts = [*range(0, self.columns, column_edge), self.columns]
+            if self.kind == "triangle":  # the tile on the diagonal is a square, also in a last band
+                starts = [row, *range(end, self.columns, column_edge), self.columns]
+            for column, column_end in pairwise(starts):
+                found.append(Tile(len(found), row, end, column, column_end))
         return found
 
     def pairs_in(self, tile: Tile) -> int:

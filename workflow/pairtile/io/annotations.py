@@ -25,13 +25,13 @@ _LINES = ("line", "lines")
 
 @dataclass(frozen=True)
 class AnnotationTable:
-    """Columns of text, one cell for each sample asked for, ``""`` where it is empty; ``lines``:
-    where in the file each sample stands."""
+    """Columns of text, one cell for each sample asked for, ``""`` where it is empty; ``places``:
+    where in the file each sample stands, for messages."""
 
     path: str
     samples: list[str]
     columns: dict[str, list[str]]
-    lines: list[int]
+    places: list[str]
     notes: list[str]
 
 
@@ -75,7 +75,9 @@ def read_annotation_table(path: str | PathLike[str], samples: Sequence[str]) -> 
         name: ["" if (text := fields[k]) in EMPTY else text for _, fields in chosen]
         for k, name in columns.items()
     }
-    return AnnotationTable(str(path), list(samples), cells, [line for line, _ in chosen], notes)
+    return AnnotationTable(
+        str(path), list(samples), cells, [f"line {line}" for line, _ in chosen], notes
+    )
 
 
 def quoted(names: Sequence[str]) -> str:
@@ -288,9 +290,9 @@ def _codes(cells: Sequence[str], labels: Sequence[str]) -> NDArray[np.int32]:
 
 
 def _check(table: AnnotationTable, name: str, fits: Mapping[str, bool], expected: str) -> None:
-    for cell, sample, line in zip(table.columns[name], table.samples, table.lines, strict=True):
+    for cell, sample, where in zip(table.columns[name], table.samples, table.places, strict=True):
         if cell and not fits[cell]:
-            place = f"line {line}, column {name!r}, sample {sample!r}"
+            place = f"{where}, column {name!r}, sample {sample!r}"
             raise InputError.at(table.path, place, repr(cell), expected)
 
 

@@ -7,10 +7,13 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 
 from pairtile.errors import InputError
+from pairtile.io.annotations import AnnotationTable
+from pairtile.io.sparse_rows import SparseRows, Values, stored_values
 from pairtile.io.table import Kinds, Table
 from pairtile.io.text_file import check_file, check_unpacked_size
 
@@ -107,8 +110,9 @@ def _numbers(
 def read_h5ad(path: str | PathLike[str], layer: str | None = None) -> Table:
     """Read X, or the named layer, as a table with genes in rows (AnnData has them in columns).
 
-    Only the matrix and the names are read. Raises InputError for a file that is no AnnData, for
-    a layer (or X) that it does not hold, and for a matrix that holds no numbers.
+    Only the matrix and the names are read; a sparse matrix stays so. Raises InputError for a file
+    that is no AnnData, for a layer (or X) that it does not hold, and for a matrix that holds no
+    numbers.
     """
     # Imported here: anndata takes longer to load than most tables to read.
     import h5py  # type: ignore[import-untyped]
@@ -123,6 +127,8 @@ def read_h5ad(path: str | PathLike[str], layer: str | None = None) -> Table:
             stored = _matrix(path, file, layer)
             check_unpacked_size(path, _bytes(stored) + _bytes(file["obs"]) + _bytes(file["var"]))
             matrix = read_elem(stored)
+            if hasattr(matrix, "check_format"):  # scipy crashes on places that are none
+                matrix.check_format(full_check=True)
             cells = [str(name).strip() for name in read_elem(file["obs"]).index]
             genes = [str(name).strip() for name in read_elem(file["var"]).index]
     except InputError:
@@ -138,12 +144,37 @@ def read_h5ad(path: str | PathLike[str], layer: str | None = None) -> Table:
         raise InputError.at(
             path, source, f"shape {matrix.shape}", f"{len(cells)} cells x {len(genes)} genes"
         )
-    values = _dense_genes_by_cells(matrix)
+    values = _genes_by_cells(matrix)
     notes = [f"Values are {source} of the AnnData file (cells are the samples)."]
-    n_missing = int(np.isnan(values).sum())
+    n_missing = int(np.isnan(stored_values(values)).sum())
     if n_missing:
-        notes.append(f"{n_missing} of {values.size} cells were read as missing.")
+        notes.append(f"{n_missing} of {len(genes) * len(cells)} cells were read as missing.")
     return Table(values, genes, cells, notes)
+
+
+def read_obs(path: str | PathLike[str]) -> AnnotationTable:
+    """What an AnnData file says of its cells (``obs``), as text; "" where nothing stands.
+
+    Raises InputError for a file that is no AnnData.
+    """
+    import h5py
+    from anndata.io import read_elem
+
+    check_file(path)
+    try:
+        with h5py.File(path, "r") as file:
+            obs = read_elem(file["obs"])
+    except Exception as error:  # a damaged file may make the libraries raise anything
+        why = str(error) or type(error).__name__
+        raise InputError.at(path, "obs", f"no sound table ({why})", "an .h5ad file") from error
+    cells = [str(name).strip() for name in obs.index]
+    columns = {
+        str(name): ["" if pd.isna(value) else str(value).strip() for value in obs[name]]
+        for name in obs.columns
+    }
+    return AnnotationTable(
+        str(path), cells, columns, [f"obs, row {k + 1}" for k in range(len(cells))], []
+    )
 
 
 def _matrix(path: str | PathLike[str], file: Any, layer: str | None) -> Any:
@@ -165,7 +196,7 @@ def _bytes(stored: Any) -> int:
     return sum(_bytes(part) for part in stored.values())
 
 
-def _dense_genes_by_cells(matrix: Any) -> np.ndarray:
-    if hasattr(matrix, "toarray"):  # any of scipy's sparse kinds; their transpose is a view
-        return np.asarray(matrix.T.astype(np.float64).toarray(order="C"))
+def _genes_by_cells(matrix: Any) -> Values:
+    if hasattr(matrix, "tocsr"):  # any of scipy's sparse kinds; their transpose is a view
+        return SparseRows(matrix.T)
     return np.ascontiguousarray(np.asarray(matrix).T, dtype=np.float64)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from pairtile.errors import ConfigError, InputError
 from pairtile.io.binary_table import read_h5ad, read_parquet
 from pairtile.io.gct import read_gct
 from pairtile.io.matrix_market import read_mtx_folder
+from pairtile.io.sparse_rows import SparseRows, Values
 from pairtile.io.table import Kinds, Table, check_finite, check_names, check_samples
 from pairtile.io.text_table import read_text_table
 
@@ -26,11 +30,12 @@ FORMATS = ".tsv .tab .csv .txt .gct (each also .gz), .parquet, .h5ad, or a 10x m
 class Expression:
     """Expression values with the names of genes and samples.
 
-    ``values``: float64, shape (genes, samples), C order, NaN where a value is missing.
+    ``values``: float64, shape (genes, samples), C order, NaN where a value is missing; of a sparse
+    file that is read for preparation, ``SparseRows`` (``read_sparsely``).
     ``source``: the path as it was given. ``notes``: plain sentences on what reading decided.
     """
 
-    values: np.ndarray
+    values: Any
     genes: list[str]
     samples: list[str]
     source: str = ""
@@ -78,6 +83,17 @@ def read_expression(
     ConfigError
         An unknown orientation or treatment of duplicates; a layer for a format that has none.
     """
+    found = read_sparsely(path, orientation, layer, duplicates)
+    return replace(found, values=found.values[:])
+
+
+def read_sparsely(
+    path: str | PathLike[str],
+    orientation: str = "genes_in_rows",
+    layer: str | None = None,
+    duplicates: str = "error",
+) -> Expression:
+    """``read_expression`` without making a sparse matrix dense: its values are ``SparseRows``."""
     if orientation not in ORIENTATIONS:
         raise ConfigError.at("orientation", "", repr(orientation), " or ".join(ORIENTATIONS))
     if duplicates not in DUPLICATES:
@@ -88,6 +104,7 @@ def read_expression(
     if genes_in_rows:
         values, genes, samples = table.values, table.rows, table.columns
     else:
+        assert isinstance(table.values, np.ndarray)  # readers of sparse files turn them themselves
         values = np.ascontiguousarray(table.values.T)
         genes, samples = table.columns, table.rows
     if not genes:
@@ -108,29 +125,32 @@ def read_expression(
     return Expression(values, list(genes), list(samples), str(path), notes)
 
 
-def _merged(values: np.ndarray, genes: Sequence[str], how: str) -> tuple[np.ndarray, list[str]]:
+def _merged(values: Values, genes: Sequence[str], how: str) -> tuple[Values, list[str]]:
     """One row for each name, in the order in which names are first there."""
-    names, row = np.unique(np.array(genes, dtype=object), return_inverse=True)
+    codes, names = pd.factorize(np.array(genes, dtype=object))
     if how == "mean":
-        known = ~np.isnan(values)
-        total, number = np.zeros((2, names.size, values.shape[1]))
-        np.add.at(total, row, np.where(known, values, 0.0))
-        np.add.at(number, row, known)
-        with np.errstate(invalid="ignore"):
-            found = total / number
-    else:
-        size = np.zeros(len(genes))
-        if how == "max":
-            known = ~np.isnan(values)
-            size = np.where(known, values, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
-            size[~known.any(axis=1)] = -np.inf
-        order = np.lexsort((np.arange(len(genes)), -size, row))
-        best = order[np.r_[True, np.diff(row[order]) > 0]]
-        found = values[best]
-    first = np.full(names.size, len(genes))
-    np.minimum.at(first, row, np.arange(len(genes)))
-    order = np.argsort(first)
-    return np.ascontiguousarray(found[order]), [str(names[k]) for k in order]
+        first = np.unique(codes, return_index=True)[1]
+        repeated = np.flatnonzero(np.bincount(codes) > 1)
+        means = [_mean(values[np.flatnonzero(codes == k)], axis=0) for k in repeated]
+        if isinstance(values, SparseRows):
+            return values.take(first).replaced(repeated, means), list(names)
+        merged = values[first]
+        merged[repeated] = means
+        return merged, list(names)
+    size = np.zeros(len(genes))
+    if how == "max":
+        size = np.concatenate([_mean(values[k : k + 1], axis=1) for k in range(len(genes))])
+        size[np.isnan(size)] = -np.inf
+    order = np.lexsort((np.arange(len(genes)), -size, codes))
+    best = order[np.r_[True, np.diff(codes[order]) > 0]]
+    return values.take(best) if isinstance(values, SparseRows) else values[best], list(names)
+
+
+def _mean(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+    """Of the observed values; NaN where there are none."""
+    known = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(known, values, 0.0).sum(axis=axis) / known.sum(axis=axis))
 
 
 def _read(path: Path, orientation: str, layer: str | None, kinds: Kinds) -> tuple[Table, bool]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from os import PathLike
 
 import pandas as pd
 
 from pairtile.errors import InputError
+from pairtile.io.adj import is_adj, read_adj
+from pairtile.io.regulators import as_spelled
 from pairtile.io.text_file import Row, open_rows
 from pairtile.io.text_table import find_delimiter
 
@@ -21,8 +24,9 @@ def read_gold_standard(path: str | PathLike[str]) -> pd.DataFrame:
     The file has two fields a line, or three: the third is a number (DREAM's 0/1 label, or a
     weight), and rows with 0 are false edges, left out. A header (``source target``, ``regulator
     gene``, ``TF target``...) is optional; lines that start with ``#`` are passed over. Tabs, or
-    commas by suffix. Self edges and duplicates are left out. ``attrs`` of the result counts:
-    ``n_rows`` read, ``n_false``, ``n_self_edges``, ``n_duplicates``; ``has_header``.
+    commas by suffix; a file ``.adj`` holds ARACNe's lists, with numbers as weights. Self edges and
+    duplicates are left out. ``attrs`` of the result counts: ``n_rows`` read, ``n_false``,
+    ``n_self_edges``, ``n_duplicates``; ``has_header``.
 
     Raises
     ------
@@ -30,10 +34,8 @@ def read_gold_standard(path: str | PathLike[str]) -> pd.DataFrame:
         File missing or damaged, another number of fields, an empty name, a third field that is
         no number, or no true edge at all.
     """
-    with open_rows(path, find_delimiter(path)) as lines:
-        rows = [(line, [f.strip() for f in fields]) for line, fields in lines]
-    rows = [(line, fields) for line, fields in rows if not fields[0].startswith("#")]
-    has_header = bool(rows) and _is_header(rows[0][1])
+    rows = read_adj(path) if is_adj(path) else _rows(path)
+    has_header = bool(rows) and not is_adj(path) and _is_header(rows[0][1])
     if has_header:
         rows = rows[1:]
     if not rows:
@@ -56,6 +58,28 @@ def read_gold_standard(path: str | PathLike[str]) -> pd.DataFrame:
         "has_header": has_header,
     }
     return result
+
+
+def with_spelling_of(
+    edges: pd.DataFrame, genes: Sequence[str], path: str | PathLike[str]
+) -> pd.DataFrame:
+    """The edges of the gold standard ``path`` with names as the genes are spelled, where they
+    differ in capitals only.
+
+    Raises InputError where a name so stands for several genes.
+    """
+    return edges.assign(
+        **{
+            column: as_spelled(edges[column].tolist(), genes, path)
+            for column in ("source", "target")
+        }
+    )
+
+
+def _rows(path: str | PathLike[str]) -> list[Row]:
+    with open_rows(path, find_delimiter(path)) as lines:
+        rows = [(line, [f.strip() for f in fields]) for line, fields in lines]
+    return [(line, fields) for line, fields in rows if not fields[0].startswith("#")]
 
 
 def _is_header(fields: list[str]) -> bool:

@@ -24,6 +24,7 @@ import pyarrow.csv
 from numpy.typing import NDArray
 
 from pairtile.errors import InputError
+from pairtile.io.sparse_rows import SparseRows
 from pairtile.io.table import Table
 from pairtile.io.text_file import check_file, is_gzip, open_lines, open_rows, open_unpacked
 from pairtile.io.text_table import number
@@ -200,7 +201,7 @@ def read_mtx_folder(path: str | PathLike[str], orientation: str) -> Table:
             f"{len(genes)} genes ({features_file.name}) x {len(barcodes)} barcodes "
             f"({barcodes_file.name}){hint}",
         )
-    return Table(np.ascontiguousarray(matrix.toarray(), np.float64), genes, barcodes, notes)
+    return Table(SparseRows(matrix), genes, barcodes, notes)
 
 
 def _find(folder: Path, names: tuple[str, ...]) -> Path:

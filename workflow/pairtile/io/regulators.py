@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
+from typing import NamedTuple
 
 import numpy as np
 
@@ -44,6 +45,34 @@ def read_regulators(path: str | PathLike[str], kind: str = "regulator") -> list[
     return list(names)
 
 
+class FoundRegulators(NamedTuple):
+    """``rows``: int32, the items that are regulators, ascending, each once; counts and warnings for
+    the summary."""
+
+    rows: np.ndarray
+    counts: dict[str, int]
+    warnings: list[str]
+
+
+def find_regulators(
+    path: str | PathLike[str] | None, genes: Sequence[str], ignore_case: bool = False
+) -> FoundRegulators:
+    """The regulators that a file lists, among the genes; none without a file.
+
+    Raises InputError as ``read_regulators``, ``match_regulators`` and, with ``ignore_case``,
+    ``as_spelled``.
+    """
+    if path is None:
+        return FoundRegulators(np.empty(0, dtype=np.int32), {}, [])
+    names = read_regulators(path)
+    if ignore_case:
+        names = as_spelled(names, genes, path)
+    rows, absent = match_regulators(names, genes, path)
+    counts = {"regulators_listed": len(names), "regulators_used": int(rows.size)}
+    warnings = [warning_of_absent(absent, len(names), genes)] if absent else []
+    return FoundRegulators(rows, counts, warnings)
+
+
 def match_regulators(
     regulators: Sequence[str],
     genes: Sequence[str],
@@ -63,14 +92,41 @@ def match_regulators(
     rows = {position[name] for name in regulators if name in position}
     missing = list(dict.fromkeys(name for name in regulators if name not in position))
     if not rows:
+        cure = "" if kind == "identifier" else " ignore_case: true passes over capitals"
         raise InputError.at(
             source,
             "",
             f"none of its {len(missing)} names ({_some(missing)}) among the {len(genes)} genes "
             f"({_some(genes)}){_hint(missing, genes)}",
-            f"{kind}s named as in the table (does its orientation fit?)",
+            f"{kind}s named as in the table (does its orientation fit?{cure})",
         )
     return np.array(sorted(rows), dtype=np.int32), missing
+
+
+def as_spelled(
+    names: Sequence[str], genes: Sequence[str], source: str | PathLike[str]
+) -> list[str]:
+    """The names as the genes are spelled, where they differ in capitals only.
+
+    Raises:
+        InputError: a name that so stands for several genes.
+    """
+    exact = set(genes)
+    spellings: dict[str, list[str]] = {}
+    for gene in genes:
+        spellings.setdefault(gene.casefold(), []).append(gene)
+    result = []
+    for name in names:
+        found = [name] if name in exact else spellings.get(name.casefold(), [name])
+        if len(found) > 1:
+            raise InputError.at(
+                source,
+                "",
+                f"{name!r}, which without regard to capitals is {found[0]!r} and {found[1]!r}",
+                "names that stand for one gene under ignore_case: true",
+            )
+        result += found
+    return result
 
 
 def warning_of_absent(

@@ -9,17 +9,18 @@ from os import PathLike
 import numpy as np
 
 from pairtile.errors import InputError
+from pairtile.io.sparse_rows import Values, stored_values
 
 
 @dataclass(frozen=True)
 class Table:
     """Named rows and columns of numbers.
 
-    ``values`` is float64 of shape (rows, columns), NaN where a value is missing; ``notes`` are
-    plain sentences on what reading decided.
+    ``values`` has shape (rows, columns), NaN where a value is missing: float64, or sparse where the
+    file is. ``notes`` are plain sentences on what reading decided.
     """
 
-    values: np.ndarray
+    values: Values
     rows: list[str]
     columns: list[str]
     notes: list[str] = field(default_factory=list)
@@ -105,16 +106,18 @@ def check_samples(file: str | PathLike[str], samples: Sequence[str]) -> None:
 
 
 def check_finite(
-    file: str | PathLike[str], values: np.ndarray, genes: Sequence[str], samples: Sequence[str]
+    file: str | PathLike[str], values: Values, genes: Sequence[str], samples: Sequence[str]
 ) -> None:
     """Refuse infinite values, naming the first; ``values`` is (genes, samples), NaN allowed."""
-    infinite = np.isinf(values)
-    if infinite.any():
-        row, column = divmod(int(infinite.argmax()), values.shape[1])
+    n_infinite = int(np.isinf(stored_values(values)).sum())
+    if n_infinite:
+        rows = (values[k : k + 1][0] for k in range(len(genes)))
+        row, found = next((k, row) for k, row in enumerate(rows) if np.isinf(row).any())
+        column = int(np.isinf(found).argmax())
         raise InputError.at(
             file,
             f"gene {genes[row]!r}, sample {samples[column]!r}",
-            f"{values[row, column]} ({int(infinite.sum())} infinite values in all)",
+            f"{found[column]} ({n_infinite} infinite values in all)",
             "finite numbers, or NaN where a value is missing",
         )
 

@@ -156,8 +156,12 @@ _ROWS_PER_BLOCK = 128
 _MIN_BLOCK = 1 << 20
 _MAX_BLOCK = 1 << 26
 
+_ROWS_TURNED = 64
 _PIECE = 1 << 26
 """Bytes of text that are parsed together: what parsing takes beside the values stays so small."""
+
+
+_NOT_BLANK = re.compile(rb"[^\r\n]")
 
 
 def read_fast(path: str | PathLike[str], layout: Layout) -> tuple[list[str], np.ndarray] | None:
@@ -191,14 +195,14 @@ def _pieces(stream: BinaryIO, layout: Layout) -> Iterator[pa.Buffer]:
     size = max(_PIECE, (layout.skip_lines + 8) * layout.row_bytes)
     rest = b""
     while block := stream.read(size):
-        text = rest + block
+        text = rest + block if rest else block
         end = text.rfind(b"\n") + 1
-        if text[:end].strip(b"\r\n"):
+        if _NOT_BLANK.search(text, 0, end):
             yield pa.py_buffer(memoryview(text)[:end])
             rest = text[end:]
         else:
             rest = text
-    if rest.strip(b"\r\n"):
+    if _NOT_BLANK.search(rest):
         yield pa.py_buffer(rest)
 
 
@@ -221,7 +225,8 @@ def _parse(piece: pa.Buffer, layout: Layout, skip_lines: int) -> pa.Table:
 
 def _values(table: pa.Table, layout: Layout) -> np.ndarray | None:
     """The numbers of a parsed piece, rows x columns; None where there is an odd one."""
-    # Columns are contiguous in Arrow: fill the transpose row by row, and turn it over once.
+    # Columns are contiguous in Arrow: fill the transpose row by row, and turn it over by blocks
+    # that stay in the cache.
     turned = np.empty((len(layout.columns), table.num_rows))
     n_null = 0
     for k in range(len(layout.columns)):
@@ -229,9 +234,12 @@ def _values(table: pa.Table, layout: Layout) -> np.ndarray | None:
         n_null += column.null_count
         turned[k] = column.to_numpy()
     # Every allowed spelling of missing is a null by now; another NaN came from odd text.
-    if np.isinf(turned).any() or int(np.isnan(turned).sum()) != n_null:
+    if np.count_nonzero(np.isfinite(turned)) + n_null != turned.size:
         return None
-    return np.ascontiguousarray(turned.T)
+    values = np.empty(turned.shape[::-1])
+    for begin in range(0, len(values), _ROWS_TURNED):
+        values[begin : begin + _ROWS_TURNED] = turned[:, begin : begin + _ROWS_TURNED].T
+    return values
 
 
 def _joined(parts: list[np.ndarray]) -> np.ndarray:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,8 +12,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.config.preprocess import Preprocess
+from pairtile.engine.state import release
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
+from pairtile.io.sparse_rows import stored_values
 from pairtile.preprocess.items import (
     NOT_VARIABLE,
     TOO_FEW,
@@ -22,19 +26,26 @@ from pairtile.preprocess.items import (
 from pairtile.preprocess.logarithm import Scale, measure_scale, take_log2
 from pairtile.preprocess.normalize import (
     GROUP_SIZE,
-    depth_ranks,
+    DepthRanks,
+    dispersion_trend,
+    factors_to_total,
     median_ratio_factors,
     quantile_normalize,
-    scale_to_total,
+    stabilise_variance,
+    tmm_factors,
     zscore,
 )
+from pairtile.preprocess.quality import SampleQuality
 from pairtile.preprocess.samples import SampleDesign, remove_effects
-from pairtile.preprocess.statistics import row_statistics
+from pairtile.preprocess.statistics import (
+    RawCounts,
+    blocks_of,
+    count_values,
+    row_blocks,
+    row_statistics,
+)
 
 MIN_GENES = 2
-LEAST_COUNT = 20
-"""Whole numbers that never reach this may be levels or classes, not counts."""
-
 UNEQUAL_TOTALS = 1.5
 """Largest over smallest total of a sample, from which counts have to be normalised."""
 
@@ -49,7 +60,7 @@ TOTALS = {"cpm": 1e6, "cp10k": 1e4}
 SPARSE, MANY_SAMPLES = 0.05, 300
 """Share of zeros, and samples, from which counts are ranked among samples of like totals."""
 
-ON_RAW_VALUES = (*TOTALS, "median_ratio", "depth_ranks")
+ON_RAW_VALUES = (*TOTALS, "median_ratio", "tmm", "vst", "depth_ranks")
 """Normalisations that are defined on counts or intensities, so they come before the logarithm."""
 
 
@@ -61,6 +72,7 @@ class Prepared:
     order. ``items``: one row per input gene, kept ones first (so that row numbers of ``values``
     and ``items`` agree), see ``items_table``. ``counts``, ``warnings``, ``notes``: what was
     changed and decided. ``parameters``: the settings as resolved, ``log2`` true or false.
+    ``quality``: the samples as they were read.
     """
 
     values: np.ndarray
@@ -71,6 +83,7 @@ class Prepared:
     warnings: list[str]
     notes: list[str]
     parameters: dict[str, Any]
+    quality: SampleQuality
 
     def __repr__(self) -> str:
         return (
@@ -84,13 +97,17 @@ def prepare_expression(
     settings: Preprocess | None = None,
     overwrite: bool = False,
     design: SampleDesign | None = None,
+    scratch: Path | None = None,
 ) -> Prepared:
     """Prepare a table as the configuration's `preprocess` section asks.
 
     The input is not changed, unless the caller needs its values no more and allows to
-    ``overwrite`` them: a copy of a large table is then never made.
+    ``overwrite`` them: a copy of a large table is then never made. Genes are prepared in blocks, so
+    that a sparse table (``io.sparse_rows``) is never made dense: with a folder ``scratch``, the
+    values of its kept genes are mapped from a file there (but for ``quantile``, which needs them
+    all at once).
 
-    In this order: ``cpm``, ``cp10k`` or ``median_ratio`` on the raw values of all genes; log2, with
+    In this order: ``cpm`` and what else normalises the raw values of all genes; log2, with
     zeros to missing unless a pseudocount is added; genes observed in fewer than ``min_samples``
     samples dropped, those above zero in too few (``min_expressed``), and all but the
     ``top_variable``; ``quantile`` or ``zscore`` on what is left; constant genes dropped if asked
@@ -98,7 +115,7 @@ def prepare_expression(
     of ``design`` removed (``regress_out``).
 
     ``log2: auto`` applies the logarithm where GEO2R's rule says that values are raw
-    (``logarithm.measure_scale``) and none is negative. ``cpm`` and ``median_ratio`` need raw
+    (``logarithm.measure_scale``) and none is negative. ``cpm`` and its like need raw
     values, so there ``auto`` takes whole numbers for counts and refuses all that looks like
     logarithms.
 
@@ -108,7 +125,8 @@ def prepare_expression(
             two genes left.
     """
     asked = chosen = Preprocess() if settings is None else settings
-    n_genes, n_samples = expression.values.shape
+    values = expression.values
+    n_genes, n_samples = values.shape
     if n_samples < chosen.min_samples:
         raise InputError.at(
             expression.source,
@@ -118,40 +136,62 @@ def prepare_expression(
             "are meant, or see whether orientation fits",
         )
     account = Account(n_genes)
-    account.n_missing_input = np.isnan(expression.values).sum(axis=1, dtype=np.int32)
-    scale = measure_scale(expression.values)
-    rare = _rarely_expressed(expression, chosen.min_expressed, scale)
-    chosen = _chosen_for_counts(chosen, scale, expression, account)
-    _warn_of_unequal_counts(chosen, scale, expression, account)
+    counted = count_values(values)
+    account.n_missing_input = counted.n_missing.astype(np.int32)
+    scale = measure_scale(stored_values(values))
+    quality = SampleQuality.of(expression, counted, scale.counted, design)
+    rare = _rarely_expressed(expression, chosen.min_expressed, scale, counted)
+    chosen = _chosen_for_counts(chosen, scale, counted, account)
+    _warn_of_unequal_counts(chosen, scale, counted, account)
     log2 = _decide_log2(chosen, scale, expression, account)
-    variance = _variance_of_counts(expression, chosen)
-    values = _normalize_raw(expression, chosen, account, overwrite)
+    variance = _variance_of_counts(expression, chosen, counted)
+    normalize = _normalization(expression, chosen, counted, account)
+
+    def cleaned(rows: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int32] | int]:
+        """The values of some genes, and how many of their zeros became missing."""
+        block = normalize(values[rows], rows)
+        if not log2:
+            return block, 0
+        return block, take_log2(block, expression, float(chosen.pseudocount), rows)
+
+    for rows in blocks_of(np.arange(n_genes), n_samples):
+        block, account.n_zeros[rows] = cleaned(rows)
+        account.record(rows, row_statistics(block))
     if log2:
-        account.n_zeros = take_log2(values, expression, float(chosen.pseudocount))
         _note_log2(chosen, account, n_samples)
     elif asked.pseudocount not in ("auto", 0):
         account.warnings.append(
             f"The pseudocount {asked.pseudocount:g} is not used: log2 is not applied."
         )
-    account.record(np.arange(n_genes), row_statistics(values))
     account.drop(np.flatnonzero(account.n_observed < chosen.min_samples), TOO_FEW)
     account.drop(rare, TOO_RARE)
     _drop_less_variable(account, chosen, account.sd**2 if variance is None else variance)
-    values = _normalize_log(values, chosen, account)
+    if chosen.drop_constant:
+        account.drop_constant()
+    kept = _left(expression, chosen, account)
+    if isinstance(values, np.ndarray):
+        out = values[: kept.size] if overwrite else np.empty((kept.size, n_samples))
+    else:
+        out = _room((kept.size, n_samples), scratch)
+    begin = 0
+    for rows in blocks_of(kept, n_samples):  # never written beyond what is read
+        out[begin : begin + rows.size] = cleaned(rows)[0]
+        begin += rows.size
+        release(out)
+    out = _normalize_log(out, kept, chosen, account)
     if design is not None and design.covariates.size:
-        remove_effects(values, design.covariates)
+        remove_effects(out, design.covariates)
         columns = ", ".join(chosen.regress_out)
         account.notes.append(f"Additive effects were removed from every gene: {columns}.")
-    kept = np.flatnonzero(account.reason == "")
-    _check_left(kept.size, expression, chosen, account)
-    _warn_of_samples(values, expression, account)
+    kept = _left(expression, chosen, account)
+    _warn_of_samples(out, expression, account)
     genes = [expression.genes[k] for k in kept]
-    counts = _counts(values, account, n_samples)
+    counts = _counts(account, n_samples)
     if design is not None:
         counts |= design.counts
         account.notes[:0] = design.notes
     return Prepared(
-        values=values,
+        values=out,
         genes=genes,
         samples=list(expression.samples),
         items=items_table(expression.genes, account),
@@ -159,11 +199,19 @@ def prepare_expression(
         warnings=account.warnings,
         notes=[*expression.notes, *account.notes],
         parameters={**chosen.model_dump(mode="json"), "log2": log2, "log2_requested": asked.log2},
+        quality=quality,
     )
 
 
+def _room(shape: tuple[int, int], scratch: Path | None) -> NDArray[np.float64]:
+    """Room for values: in memory, or mapped from a file in ``scratch``."""
+    if scratch is None:
+        return np.empty(shape)
+    return np.lib.format.open_memmap(scratch / "values.npy", "w+", np.float64, shape=shape)
+
+
 def _rarely_expressed(
-    expression: Expression, least_share: float, scale: Scale
+    expression: Expression, least_share: float, scale: Scale, counted: RawCounts
 ) -> NDArray[np.int64]:
     """Genes above zero in fewer than this share of their observed samples."""
     if not least_share:
@@ -175,17 +223,22 @@ def _rarely_expressed(
             f"{scale.n_negative} negative values",
             "counts or intensities under preprocess.min_expressed, which asks for values above 0",
         )
-    observed = (~np.isnan(expression.values)).sum(axis=1)
-    positive = (expression.values > 0).sum(axis=1)
-    return np.flatnonzero(positive < least_share * observed)
+    observed = len(expression.samples) - counted.n_missing
+    return np.flatnonzero(counted.n_positive < least_share * observed)
 
 
-def _variance_of_counts(expression: Expression, chosen: Preprocess) -> NDArray[np.float64] | None:
+def _variance_of_counts(
+    expression: Expression, chosen: Preprocess, counted: RawCounts
+) -> NDArray[np.float64] | None:
     """Of normal scores all genes have the same variance: that of the counts that they rank."""
     if chosen.top_variable is None or chosen.normalize != "depth_ranks":
         return None
-    scaled = scale_to_total(expression.values, expression, TOTALS["cp10k"])
-    return np.asarray(row_statistics(np.log2(scaled + 1.0)).sd ** 2)
+    factors = factors_to_total(counted.totals, expression, TOTALS["cp10k"])
+    variance = np.empty(len(expression.genes))
+    for rows in row_blocks(expression.values.shape):
+        scaled = expression.values[rows] * factors
+        variance[rows] = row_statistics(np.log2(scaled + 1.0)).sd ** 2
+    return variance
 
 
 def _drop_less_variable(
@@ -199,18 +252,17 @@ def _drop_less_variable(
 
 
 def _chosen_for_counts(
-    chosen: Preprocess, scale: Scale, expression: Expression, account: Account
+    chosen: Preprocess, scale: Scale, counted: RawCounts, account: Account
 ) -> Preprocess:
     """The settings, with ``auto`` of ``normalize`` and ``pseudocount`` decided."""
-    counted = scale.looks_counted and scale.maximum >= LEAST_COUNT
     normalize, pseudocount = chosen.normalize, chosen.pseudocount
+    n_zero = int(counted.n_zero.sum())
     if normalize == "auto":
         normalize = "none"
-        if counted and chosen.log2 is not False:
-            n_genes = len(expression.values)
-            n_samples = expression.values.shape[1]
-            zeros = float((expression.values == 0).mean())
-            positive = int((expression.values > 0).all(axis=1).sum())
+        if scale.counted and chosen.log2 is not False:
+            n_genes, n_samples = counted.n_zero.size, counted.totals.size
+            zeros = n_zero / (n_genes * n_samples)
+            positive = int((counted.n_positive == n_samples).sum())
             zeros_are_values = chosen.pseudocount != 0
             if n_samples >= MANY_SAMPLES and zeros > SPARSE and zeros_are_values:
                 normalize = "depth_ranks"
@@ -224,19 +276,17 @@ def _chosen_for_counts(
                 f"zero in every sample: normalize: auto took {normalize}."
             )
     if pseudocount == "auto":
-        pseudocount = float(counted or bool((expression.values == 0).any()))
+        pseudocount = float(scale.counted or n_zero > 0)
     return chosen.model_copy(update={"normalize": normalize, "pseudocount": pseudocount})
 
 
 def _warn_of_unequal_counts(
-    chosen: Preprocess, scale: Scale, expression: Expression, account: Account
+    chosen: Preprocess, scale: Scale, counted: RawCounts, account: Account
 ) -> None:
     """Counts of samples with unlike totals, taken as they are."""
-    counted = scale.looks_counted and scale.maximum >= LEAST_COUNT
-    if chosen.normalize != "none" or not counted:
+    if chosen.normalize != "none" or not scale.counted:
         return
-    totals = np.nansum(expression.values, axis=0)
-    low, high = totals.min(), totals.max()
+    low, high = counted.totals.min(), counted.totals.max()
     if high > UNEQUAL_TOTALS * low:
         account.warnings.append(
             f"The values are counts, and samples sum to between {low:.4g} and {high:.4g}: where "
@@ -263,8 +313,11 @@ def _decide_log2(
             f"{chosen.normalize} is meant for raw values, but these look like logarithms: "
             f"{scale.description}."
         )
-    if chosen.normalize == "depth_ranks":
-        account.notes.append("Log2 not applied: ranks are the same with and without.")
+    if chosen.normalize in ("depth_ranks", "vst"):
+        why = (
+            "ranks are the same with and without" if chosen.normalize != "vst" else "vst is like it"
+        )
+        account.notes.append(f"Log2 not applied: {why}.")
         return False
     if isinstance(chosen.log2, bool):
         account.notes.append(f"Log2 {_applied(chosen.log2)}, as set.")
@@ -303,27 +356,38 @@ def _not_raw(chosen: Preprocess, expression: Expression, found: str, hint: str) 
     )
 
 
-def _normalize_raw(
-    expression: Expression, chosen: Preprocess, account: Account, overwrite: bool
-) -> np.ndarray:
-    """The values or a copy of them, normalised if that is done before the logarithm."""
+def _normalization(
+    expression: Expression, chosen: Preprocess, counted: RawCounts, account: Account
+) -> Callable[[NDArray[np.float64], NDArray[np.int64]], NDArray[np.float64]]:
+    """What is done to the raw values of some genes, whose numbers are given too."""
     if total := TOTALS.get(chosen.normalize):
         account.notes.append(f"Each sample was scaled to a sum of {total:,.0f} over all genes.")
-        return scale_to_total(expression.values, expression, total)
+        to_total = factors_to_total(counted.totals, expression, total)
+        return lambda block, rows: block * to_total
     if chosen.normalize == "depth_ranks":
         account.notes.append(
             "Every gene was ranked among samples of about the same total (groups of about "
             f"{GROUP_SIZE}), ties in random order; the values are normal scores of the ranks."
         )
-        return depth_ranks(expression.values)
-    if chosen.normalize == "median_ratio":
-        factors, n_used = median_ratio_factors(expression.values, expression)
-        account.notes.append(
-            f"Samples were divided by size factors {factors.min():.4g} to {factors.max():.4g} "
-            f"(median of ratios over {n_used} genes that are positive in every sample)."
-        )
-        return expression.values / factors
-    return expression.values if overwrite else expression.values.copy()
+        return DepthRanks(counted.totals, len(expression.genes))
+    if chosen.normalize not in ("median_ratio", "tmm", "vst"):
+        return lambda block, rows: block
+    if chosen.normalize == "tmm":
+        factors, how = tmm_factors(expression, counted), "trimmed means of M-values"
+    else:
+        factors, n_used = median_ratio_factors(expression, counted)
+        how = f"median of ratios over {n_used} genes that are positive in every sample"
+    account.notes.append(
+        f"Samples were divided by size factors {factors.min():.4g} to {factors.max():.4g} ({how})."
+    )
+    if chosen.normalize != "vst":
+        return lambda block, rows: block / factors
+    a0, a1 = dispersion_trend(expression, factors)
+    account.notes.append(
+        "The variance-stabilising transform was taken of the counts, whose dispersion follows "
+        f"{a0:.3g} + {a1:.3g} / mean."
+    )
+    return lambda block, rows: stabilise_variance(block / factors, a0, a1)
 
 
 def _note_log2(chosen: Preprocess, account: Account, n_samples: int) -> None:
@@ -340,19 +404,20 @@ def _note_log2(chosen: Preprocess, account: Account, n_samples: int) -> None:
             )
 
 
-def _normalize_log(values: np.ndarray, chosen: Preprocess, account: Account) -> np.ndarray:
-    """Values of the genes that are kept at the end, normalised if that is done after log2."""
-    if chosen.drop_constant:
-        account.drop_constant()
-    kept = np.flatnonzero(account.reason == "")
-    values = values[kept] if kept.size < len(values) else values
-    if chosen.normalize not in ("quantile", "zscore") or not kept.size:
+def _normalize_log(
+    values: np.ndarray, kept: NDArray[np.int64], chosen: Preprocess, account: Account
+) -> np.ndarray:
+    """Values of the genes ``kept``, normalised if that is done after log2; of those that this makes
+    constant none where they are to be dropped."""
+    if chosen.normalize not in ("quantile", "zscore"):
         return values
     if chosen.normalize == "quantile":
         values = quantile_normalize(values)
         account.notes.append("Samples were given the same distribution (quantile).")
     else:
-        values = zscore(values)
+        for rows in row_blocks(values.shape):
+            values[rows] = zscore(values[rows])
+            release(values)
         account.notes.append("Genes were scaled to mean 0 and standard deviation 1 (zscore).")
     account.record(kept, row_statistics(values))
     if chosen.drop_constant:
@@ -361,9 +426,11 @@ def _normalize_log(values: np.ndarray, chosen: Preprocess, account: Account) -> 
     return values if still.all() else values[still]
 
 
-def _check_left(n_kept: int, expression: Expression, chosen: Preprocess, account: Account) -> None:
-    if n_kept < MIN_GENES:
-        found = f"{n_kept} of {len(expression.genes)} genes left"
+def _left(expression: Expression, chosen: Preprocess, account: Account) -> NDArray[np.int64]:
+    """The genes that are not dropped."""
+    kept = np.flatnonzero(account.reason == "")
+    if kept.size < MIN_GENES:
+        found = f"{kept.size} of {len(expression.genes)} genes left"
         reasons = ", ".join(f"{n} {reason}" for reason, n in account.dropped().items() if n)
         raise InputError.at(
             expression.source,
@@ -372,16 +439,21 @@ def _check_left(n_kept: int, expression: Expression, chosen: Preprocess, account
             f"at least {MIN_GENES} (preprocess.min_samples is {chosen.min_samples}, "
             f"drop_constant {str(chosen.drop_constant).lower()}; a pseudocount keeps zeros)",
         )
+    return kept
 
 
 def _warn_of_samples(values: np.ndarray, expression: Expression, account: Account) -> None:
-    empty = np.flatnonzero(np.isnan(values).all(axis=0))
+    missing = np.ones(values.shape[1], dtype=bool)
+    for rows in row_blocks(values.shape):
+        missing &= np.isnan(values[rows]).all(axis=0)
+        release(values)
+    empty = np.flatnonzero(missing)
     if empty.size:
         names = ", ".join(repr(expression.samples[k]) for k in empty[:5])
         account.warnings.append(f"{empty.size} samples hold no value of any kept gene: {names}.")
 
 
-def _counts(values: np.ndarray, account: Account, n_samples: int) -> dict[str, int]:
+def _counts(account: Account, n_samples: int) -> dict[str, int]:
     dropped = account.dropped()
     kept = account.reason == ""
     counts = {
@@ -392,7 +464,7 @@ def _counts(values: np.ndarray, account: Account, n_samples: int) -> dict[str, i
         "samples": n_samples,
         "values_missing_in_input": int(account.n_missing_input.sum()),
         "zeros_to_missing": int(account.n_zeros.sum()),
-        "values_missing": int(np.isnan(values).sum()),
+        "values_missing": int((n_samples - account.n_observed[kept].astype(np.int64)).sum()),
     }
     for reason, n in dropped.items():
         if n:

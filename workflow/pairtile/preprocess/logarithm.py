@@ -6,13 +6,15 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
-from pairtile.preprocess.statistics import row_blocks
 
 _HIGH_QUANTILE = 100.0
 _WIDE_RANGE = 50.0
+LEAST_COUNT = 20
+"""Whole numbers that never reach this may be levels or classes, not counts."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,11 @@ class Scale:
         return self.whole_numbers and self.n_negative == 0
 
     @property
+    def counted(self) -> bool:
+        """Whether these are counts indeed, and not levels."""
+        return self.looks_counted and self.maximum >= LEAST_COUNT
+
+    @property
     def description(self) -> str:
         """The numbers that the rule looks at."""
         return (
@@ -52,46 +59,47 @@ class Scale:
 
 
 def measure_scale(values: np.ndarray) -> Scale:
-    """Measure ``values`` (genes, samples), NaN where missing.
+    """Measure ``values`` of any shape, NaN where missing; of a sparse table those that it stores.
 
     The rule is that of NCBI's GEO2R (its R script's "log2 transform" block), which takes
     quantiles over all values. Here zeros are left out: they are the same on either scale, and in
     sparse tables (single cells) they are most of the values and would hide the rest. Older
     scripts have a third clause (quartiles about 1) that takes fractions for raw; it is not used.
     """
-    seen = values[~np.isnan(values) & (values != 0)]
+    seen = values[~np.isnan(values) & (values != 0)].astype(np.float64, copy=False)
     if not seen.size:
         return Scale(math.nan, math.nan, math.nan, math.nan, whole_numbers=True, n_negative=0)
     n_negative = int((seen < 0).sum())
     whole = all(
         bool((part == np.rint(part)).all()) for part in np.array_split(seen, 1 + seen.size // 10**6)
     )
-    low, quartile, high, top = np.quantile(seen, [0, 0.25, 0.99, 1], overwrite_input=True)
-    return Scale(float(low), float(top), float(quartile), float(high), whole, n_negative)
+    low, top = float(seen.min()), float(seen.max())
+    quartile, high = np.quantile(seen, [0.25, 0.99], overwrite_input=True)
+    return Scale(low, top, float(quartile), float(high), whole, n_negative)
 
 
-def take_log2(values: np.ndarray, expression: Expression, pseudocount: float) -> np.ndarray:
-    """Replace ``values`` (genes, samples) by log2(values + pseudocount), in place.
+def take_log2(
+    values: np.ndarray, expression: Expression, pseudocount: float, rows: NDArray[np.int64]
+) -> np.ndarray:
+    """Replace ``values``, the genes ``rows`` of a table, by log2(values + pseudocount), in place.
 
     Without pseudocount, zeros become missing. Returns the number of these for each gene, int32.
     Raises InputError naming gene and sample if a value is too low for the logarithm.
     """
+    _check_positive(values, rows, expression, pseudocount)
     n_zeros = np.zeros(len(values), dtype=np.int32)
-    for rows in row_blocks(values.shape):
-        block = values[rows]
-        _check_positive(block, rows.start, expression, pseudocount)
-        if pseudocount:
-            block += pseudocount
-        else:
-            zero = block == 0
-            n_zeros[rows] = zero.sum(axis=1)
-            block[zero] = np.nan
-        np.log2(block, out=block)
+    if pseudocount:
+        values += pseudocount
+    else:
+        zero = values == 0
+        n_zeros[:] = zero.sum(axis=1)
+        values[zero] = np.nan
+    np.log2(values, out=values)
     return n_zeros
 
 
 def _check_positive(
-    block: np.ndarray, first_row: int, expression: Expression, pseudocount: float
+    block: np.ndarray, rows: NDArray[np.int64], expression: Expression, pseudocount: float
 ) -> None:
     too_low = (block < 0) & (block + pseudocount <= 0)
     if not too_low.any():
@@ -99,7 +107,7 @@ def _check_positive(
     row, column = divmod(int(too_low.argmax()), block.shape[1])
     raise InputError.at(
         expression.source,
-        f"gene {expression.genes[first_row + row]!r}, sample {expression.samples[column]!r}",
+        f"gene {expression.genes[rows[row]]!r}, sample {expression.samples[column]!r}",
         f"{block[row, column]:.6g}, which has no logarithm",
         "no negative values under preprocess.log2: true (set it to false if the values are "
         "logarithms already, or a pseudocount larger than their depth)",

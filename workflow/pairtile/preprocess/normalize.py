@@ -1,17 +1,21 @@
 """Normalisation of samples against each other, and of genes to unit variance.
 
-All functions take values (genes, samples), float64, NaN where missing, and return a new array of
-that shape with the same values missing.
+Values are (genes, samples), float64, NaN where missing. What normalises counts measures the whole
+table first and is then applied to some genes at a time.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numba import njit, prange
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
-from pairtile.preprocess.statistics import row_statistics
+from pairtile.io.sparse_rows import columns_of
+from pairtile.preprocess.statistics import RawCounts, blocks_of, row_blocks, row_statistics
+from pairtile.statistics.ranks import average_ranks
 
 _SHOWN = 5
 GROUP_SIZE = 50
@@ -19,13 +23,21 @@ GROUP_SIZE = 50
 permutation null (p <= 0.05 in 7.5 % of unrelated pairs at 25, in 6 % at 50), more leave the total
 in."""
 
+LEAST_DISPERSION = 1e-4
+"""Of counts that vary no more than Poisson's: a coefficient of variation of 1 %."""
 
-def scale_to_total(values: np.ndarray, expression: Expression, total: float) -> np.ndarray:
-    """Scale each sample to a sum of ``total`` over its observed genes.
+_TIES = (0, 0x74696573)
+"""Key of the random order of ties ("ties")."""
 
-    Raises InputError naming samples whose sum is zero, or that hold no observed value.
+
+def factors_to_total(
+    totals: NDArray[np.float64], expression: Expression, total: float
+) -> NDArray[np.float64]:
+    """By what each sample is to be multiplied for a sum of ``total`` over its observed genes.
+
+    totals : float64 (samples,), the sums as they are. Raises InputError naming samples whose sum is
+    zero, or that hold no observed value.
     """
-    totals = np.nansum(values, axis=0)
     empty = np.flatnonzero(totals <= 0)
     if empty.size:
         names = ", ".join(repr(expression.samples[k]) for k in empty[:_SHOWN])
@@ -33,13 +45,13 @@ def scale_to_total(values: np.ndarray, expression: Expression, total: float) -> 
             expression.source,
             f"{empty.size} sample(s): {names}",
             "a sum of zero",
-            "a positive sum in every sample under preprocess.normalize: cpm or cp10k",
+            "a positive sum in every sample under preprocess.normalize: cpm, cp10k or tmm",
         )
-    return values * (total / totals)
+    return np.asarray(total / totals)
 
 
-def depth_ranks(values: np.ndarray) -> np.ndarray:
-    """Rank each gene among samples of about the same total; normal scores of the ranks.
+class DepthRanks:
+    """Ranks of each gene among samples of about the same total; normal scores of the ranks.
 
     Samples are put in groups of about 50 by their totals. Within a group the total says next to
     nothing of a value, and with ties in random order every gene has the same distribution in each
@@ -47,47 +59,187 @@ def depth_ranks(values: np.ndarray) -> np.ndarray:
     it: a count of 1 in samples of unlike totals becomes as many different values, the same for
     every gene. A constant gene becomes 0. The order of ties depends on the shape of the table
     alone. A nonparametric form of randomised quantile residuals (Dunn & Smyth 1996).
+
+    totals : float64 (samples,), sums over the observed genes. n_genes : of the whole table.
     """
-    totals = np.nansum(values, axis=0)
-    order = np.argsort(totals, kind="stable")
-    groups = np.array_split(order, max(1, order.size // GROUP_SIZE))
-    random = np.random.Generator(np.random.Philox(key=[0, 0x74696573]))  # "ties"
-    out = np.empty(values.shape)
-    for group in groups:
-        counts = values[:, group]
-        shuffled = random.random(counts.shape).argsort(axis=1)
-        by_count = np.take_along_axis(counts, shuffled, axis=1).argsort(axis=1, kind="stable")
-        n_seen = (~np.isnan(counts)).sum(axis=1, keepdims=True)  # what is missing comes last
-        place = np.arange(group.size) + 0.5
-        scores = ndtri(np.where(place < n_seen, place / np.maximum(n_seen, 1), np.nan))
-        ranked = np.empty(counts.shape)
-        np.put_along_axis(ranked, np.take_along_axis(shuffled, by_count, axis=1), scores, axis=1)
-        out[:, group] = ranked
-    constant = row_statistics(values).constant
-    out[constant] = np.where(np.isnan(values[constant]), np.nan, 0.0)
-    return out
+
+    def __init__(self, totals: NDArray[np.float64], n_genes: int) -> None:
+        order = np.argsort(totals, kind="stable")
+        self._groups = np.array_split(order, max(1, order.size // GROUP_SIZE))
+        self._n_genes = n_genes
+
+    def __call__(self, values: NDArray[np.float64], rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The scores of some genes: ``values`` (rows, samples), ``rows`` their ascending numbers in
+        the table."""
+        out = np.empty(values.shape)
+        larger = sum(group.size > self._groups[-1].size for group in self._groups)
+        for first, alike in ((0, self._groups[:larger]), (larger, self._groups[larger:])):
+            if not alike:
+                continue
+            members = np.array(alike)  # groups of one size at a time
+            n_seen = np.arange(members.shape[1] + 1)[:, None]
+            scores = ndtri((np.arange(members.shape[1]) + 0.5) / np.maximum(n_seen, 1))
+            ranked = np.full((rows.size, *members.shape), np.nan)
+            draws = self._draws(rows, first, members.shape)
+            _score_ranks(values[:, members], draws, scores, ranked)
+            out[:, members] = ranked
+        constant = row_statistics(values).constant
+        out[constant] = np.where(np.isnan(values[constant]), np.nan, 0.0)
+        return out
+
+    def _draws(
+        self, rows: NDArray[np.int64], first: int, shape: tuple[int, ...]
+    ) -> NDArray[np.float64]:
+        """Of one stream of random numbers, in the order groups, genes, samples, those of ``rows``
+        in the groups from number ``first`` on: shape (rows, groups, samples of a group)."""
+        n_groups, size = shape
+        drawn = np.empty((rows.size, n_groups, size))
+        before = self._n_genes * sum(group.size for group in self._groups[:first])
+        for group in range(n_groups):
+            begin = before + (self._n_genes * group + int(rows[0])) * size
+            bits = np.random.Philox(key=_TIES)
+            bits.advance(begin // 4)  # it makes four numbers at once
+            random = np.random.Generator(bits)
+            random.random(begin % 4)
+            drawn[:, group] = random.random((rows[-1] - rows[0] + 1, size))[rows - rows[0]]
+        return drawn
 
 
-def median_ratio_factors(values: np.ndarray, expression: Expression) -> tuple[np.ndarray, int]:
+@njit(cache=True, parallel=True)
+def _score_ranks(counts, draws, scores, out):  # type: ignore[no-untyped-def]
+    """counts, draws, out (genes, groups, samples of a group); scores (n observed, rank): those of
+    each group in ``out``, ordered by count and draw. What is missing is left as it is."""
+    for row in prange(counts.shape[0]):
+        order = np.empty(counts.shape[2], dtype=np.int64)
+        for group in range(counts.shape[1]):
+            count, draw = counts[row, group], draws[row, group]
+            n_seen = 0
+            for k in range(count.size):  # by insertion: groups are small
+                if np.isnan(count[k]):
+                    continue
+                place = n_seen
+                while place > 0:
+                    before = order[place - 1]
+                    if count[before] < count[k]:
+                        break
+                    if count[before] == count[k] and draw[before] < draw[k]:
+                        break
+                    order[place] = before
+                    place -= 1
+                order[place] = k
+                n_seen += 1
+            for place in range(n_seen):
+                out[row, group, order[place]] = scores[n_seen, place]
+
+
+def median_ratio_factors(
+    expression: Expression, counted: RawCounts
+) -> tuple[NDArray[np.float64], int]:
     """Size factors, shape (samples,), and the number of genes that they rest on.
 
     Median over genes of the ratio to the gene's geometric mean (Anders & Huber 2010, Genome
     Biology 11:R106, equation 5), over the genes that are observed and positive in every sample.
     Raises InputError if there is no such gene.
     """
-    # A NaN is not above zero, so genes with missing values are left out too.
-    complete = (values > 0).all(axis=1)
-    n_genes = int(complete.sum())
-    if not n_genes:
+    complete = np.flatnonzero(counted.n_positive == len(expression.samples))
+    if not complete.size:
         raise InputError.at(
             expression.source,
             "",
             "no gene that is positive in every sample",
-            "at least one under preprocess.normalize: median_ratio (cpm needs none)",
+            "at least one under preprocess.normalize: median_ratio or vst (cpm needs none)",
         )
-    logs = np.log(values[complete])
+    logs = np.log(expression.values[complete])
     logs -= logs.mean(axis=1, keepdims=True)
-    return np.exp(np.median(logs, axis=0)), n_genes
+    return np.exp(np.median(logs, axis=0)), int(complete.size)
+
+
+def tmm_factors(expression: Expression, counted: RawCounts) -> NDArray[np.float64]:
+    """Size factors, shape (samples,), geometric mean 1: each sample's total times its trimmed mean
+    of M-values (Robinson & Oshlack 2010, Genome Biology 11:R25).
+
+    A sample is compared with the one whose upper quartile is nearest to the mean upper quartile,
+    over the genes above zero in both; of these the 30 % with the largest and the smallest ratios
+    are left out, then the 5 % with the largest and the smallest means. Raises InputError where a
+    sample sums to zero.
+    """
+    values, totals = expression.values, counted.totals
+    to_share = factors_to_total(totals, expression, 1.0)
+    columns = blocks_of(np.arange(totals.size), values.shape[0])
+    quartile = np.concatenate(
+        [
+            np.nanquantile(columns_of(values, some)[counted.n_positive > 0], 0.75, axis=0)
+            for some in columns
+        ]
+    )
+    quartile *= to_share
+    reference = int(np.argmin(np.abs(quartile - quartile.mean())))
+    of_reference = columns_of(values, np.array([reference]))[:, 0]
+    logs = np.zeros(totals.size)
+    for some in columns:
+        for sample, counts in zip(some, columns_of(values, some).T, strict=True):
+            both = (counts > 0) & (of_reference > 0)
+            logs[sample] = _mean_log_ratio(
+                counts[both], of_reference[both], totals[sample], totals[reference]
+            )
+    logs += np.log2(totals)
+    return np.asarray(np.exp2(logs - logs.mean()))
+
+
+def _mean_log_ratio(
+    counts: NDArray[np.float64], reference: NDArray[np.float64], total: float, of_reference: float
+) -> float:
+    """The weighted, trimmed mean of log2 ratios of shares (equation 1 there); 0 without genes."""
+    share, expected = counts / total, reference / of_reference
+    ratio, level = np.log2(share / expected), np.log2(share * expected)
+    if ratio.size == 0 or np.abs(ratio).max() < 1e-6:
+        return 0.0
+    kept = np.ones(ratio.size, dtype=bool)
+    ranked = np.stack([ratio, level])
+    average_ranks(ranked, ranked)
+    for ranks, trimmed in zip(ranked, (0.3, 0.05), strict=True):
+        lowest = int(ratio.size * trimmed) + 1
+        kept &= (ranks >= lowest) & (ranks <= ratio.size + 1 - lowest)
+    # The delta method's variance of a log ratio of two binomial shares.
+    variance = (1.0 - share[kept]) / counts[kept] + (1.0 - expected[kept]) / reference[kept]
+    return float(np.average(ratio[kept], weights=1.0 / variance)) if kept.any() else 0.0
+
+
+def dispersion_trend(expression: Expression, factors: NDArray[np.float64]) -> tuple[float, float]:
+    """a0 and a1 of the trend a0 + a1 / mean that the genes' dispersions follow.
+
+    Dispersions by the method of moments from counts over their size ``factors`` (samples,); the
+    trend as a generalised linear model of the gamma family with the identity link, over genes whose
+    dispersion is 1e-4 to 15 times its own (Anders & Huber 2010, Genome Biology 11:R106).
+    """
+    means, dispersions = [], []
+    n_samples = factors.size
+    for rows in row_blocks(expression.values.shape):
+        found = row_statistics(expression.values[rows] / factors)
+        seen = (found.n_observed > 1) & (found.mean > 0)
+        mean, n = found.mean[seen], found.n_observed[seen]
+        variance = found.sd[seen] ** 2 * n / (n - 1)
+        means.append(mean)
+        dispersions.append((variance - mean * (1.0 / factors).sum() / n_samples) / mean**2)
+    mean, dispersion = np.concatenate(means), np.concatenate(dispersions)
+    trend = np.array([0.1, 1.0])
+    for _ in range(100):
+        fitted = trend[0] + trend[1] / mean
+        used = (dispersion > 1e-4 * fitted) & (dispersion < 15.0 * fitted)
+        terms = np.column_stack([np.ones(mean.size), 1.0 / mean])[used] / fitted[used, None]
+        before = trend
+        trend = np.linalg.lstsq(terms, dispersion[used] / fitted[used])[0]
+        trend = np.maximum(trend, LEAST_DISPERSION)
+        if np.abs(np.log(trend / before)).max() < 1e-6:
+            break
+    return float(trend[0]), float(trend[1])
+
+
+def stabilise_variance(counts: NDArray[np.float64], a0: float, a1: float) -> NDArray[np.float64]:
+    """Of normalised counts, a function like log2 for large ones, whose variance does not depend on
+    the mean where the dispersion is a0 + a1 / mean."""
+    root = np.sqrt(a0 * counts * (1.0 + a1 + a0 * counts))
+    return np.asarray(np.log2((1.0 + a1 + 2.0 * a0 * counts + 2.0 * root) / (4.0 * a0)))
 
 
 def quantile_normalize(values: np.ndarray) -> np.ndarray:

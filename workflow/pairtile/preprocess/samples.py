@@ -11,9 +11,14 @@ from numpy.typing import NDArray
 
 from pairtile.config.preprocess import TableAnalysis
 from pairtile.config.samples import SamplesConfig
+from pairtile.engine.state import release
 from pairtile.errors import InputError
 from pairtile.io.annotations import AnnotationTable, quoted, read_annotation_table
-from pairtile.io.expression import Expression, read_expression
+from pairtile.io.binary_table import read_obs
+from pairtile.io.expression import Expression, read_sparsely
+from pairtile.io.sparse_rows import SparseRows, stored_values
+from pairtile.preprocess.logarithm import measure_scale
+from pairtile.preprocess.statistics import row_blocks
 from pairtile.statistics.dependence import Dependence
 
 NEAR_COPIES_SHARE = 0.1
@@ -26,6 +31,7 @@ class SampleDesign:
 
     series, batch : int32 (samples,), numbers from 0 in order of first appearance; empty where the
     configuration states none. Samples of one series stand in the order of time.
+    series_labels, batch_labels : what each number stands for, as the annotations say.
     covariates : float64 (samples, columns), the columns of ``preprocess.regress_out`` as a design
     matrix without intercept; no columns where none is asked for.
     """
@@ -33,6 +39,8 @@ class SampleDesign:
     series: NDArray[np.int32]
     batch: NDArray[np.int32]
     covariates: NDArray[np.float64]
+    series_labels: list[str] = field(default_factory=list)
+    batch_labels: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
 
@@ -52,10 +60,11 @@ class SampleDesign:
 def arrange_samples(
     expression: Expression, config: SamplesConfig, regress_out: tuple[str, ...] = ()
 ) -> tuple[Expression, SampleDesign]:
-    """Average technical replicates and put samples in the order of time, as ``config`` states.
+    """Make one of replicates and put samples in the order of time, as ``config`` states.
 
-    A mean takes the name and the annotations of its first sample; values missing in some of its
-    samples are left out of it. Without anything stated the table is returned as it is.
+    A mean or sum takes the name and the annotations of its first sample; values missing in some of
+    its samples are left out of it. Without anything stated the table is returned as it is. Where no
+    table of annotations is stated, an ``.h5ad`` file's ``obs`` is taken.
 
     Parameters
     ----------
@@ -74,21 +83,30 @@ def arrange_samples(
         that are of different series, times or batches.
     """
     n_samples = len(expression.samples)
-    if config.annotations is None:
+    if config.annotations is not None:
+        table = read_annotation_table(config.annotations, expression.samples)
+    elif config.columns or regress_out:
+        table = read_obs(expression.source)
+    else:
         return expression, SampleDesign.unknown()
-    table = read_annotation_table(config.annotations, expression.samples)
     cells = {key: _column(table, column) for key, column in config.columns.items()}
     for key in cells.keys() - {"replicate"}:
         _check_filled(table, config.columns[key], cells[key])
-    expression, first = _average_replicates(expression, table, config, cells)
+    how = config.combine
+    if how == "auto":
+        how = "sum" if measure_scale(stored_values(expression.values)).counted else "mean"
+    expression, first = _combine_replicates(expression, table, config, cells, how)
     design = replace(SampleDesign.unknown(), notes=list(table.notes))
     if first.size < n_samples:
-        design.counts["samples_averaged"] = n_samples - first.size
+        done = "summed" if how == "sum" else "averaged"
+        design.counts[f"samples_{done}"] = n_samples - first.size
+        alone = sum(not label for label in cells["replicate"])
         design.notes.append(
-            f"{n_samples} samples of {first.size} specimens ({config.replicate}): technical "
-            "replicates were averaged."
+            f"{n_samples:,} samples became {first.size:,}: those with the same {config.replicate} "
+            f"were {done}" + (f"; {alone:,} have none and stand for themselves." if alone else ".")
         )
-    series, batch = (_codes(cells.get(key), first) for key in ("series", "batch"))
+    series, series_labels = _codes(cells.get("series"), first)
+    batch, batch_labels = _codes(cells.get("batch"), first)
     if "time" in cells:
         time = _numbers(table, config.columns["time"], cells["time"])[first]
         series = series if series.size else np.zeros(first.size, dtype=np.int32)
@@ -96,19 +114,27 @@ def arrange_samples(
         first = first[order]
         series, batch = series[order], batch[order] if batch.size else batch
         names = [expression.samples[k] for k in order]
-        expression = replace(
-            expression, values=np.ascontiguousarray(expression.values[:, order]), samples=names
-        )
+        values = expression.values
+        sparse = isinstance(values, SparseRows)
+        ordered = values.take_columns(order) if sparse else np.ascontiguousarray(values[:, order])
+        expression = replace(expression, values=ordered, samples=names)
     for key, codes in (("series", series), ("batch", batch)):
         if codes.size:
             design.counts[f"sample_{key}"] = int(codes.max()) + 1
     covariates = _design_matrix(table, regress_out, first)
-    return expression, replace(design, series=series, batch=batch, covariates=covariates)
+    return expression, replace(
+        design,
+        series=series,
+        batch=batch,
+        covariates=covariates,
+        series_labels=series_labels,
+        batch_labels=batch_labels,
+    )
 
 
 def read_arranged(config: TableAnalysis) -> tuple[Expression, SampleDesign]:
     """The expression table of an analysis, its samples arranged as its configuration states."""
-    expression = read_expression(
+    expression = read_sparsely(
         config.table_path() or "", config.orientation, config.layer, config.duplicates
     )
     return arrange_samples(expression, config.samples, config.preprocess.regress_out)
@@ -135,7 +161,7 @@ def _column(table: AnnotationTable, name: str) -> list[str]:
 def _check_filled(table: AnnotationTable, column: str, cells: list[str]) -> None:
     if "" in cells:
         at = cells.index("")
-        place = f"line {table.lines[at]}, column {column!r}, sample {table.samples[at]!r}"
+        place = f"{table.places[at]}, column {column!r}, sample {table.samples[at]!r}"
         raise InputError.at(table.path, place, "an empty cell", "a value for every sample")
 
 
@@ -143,16 +169,17 @@ def _numbers(table: AnnotationTable, column: str, cells: list[str]) -> NDArray[n
     numbers = pd.to_numeric(pd.Series(cells), errors="coerce").to_numpy(dtype=np.float64)
     wrong = np.flatnonzero(~np.isfinite(numbers))
     if wrong.size:
-        place = f"line {table.lines[wrong[0]]}, column {column!r}"
+        place = f"{table.places[wrong[0]]}, column {column!r}"
         raise InputError.at(table.path, place, repr(cells[wrong[0]]), "a number")
     return numbers
 
 
-def _average_replicates(
+def _combine_replicates(
     expression: Expression,
     table: AnnotationTable,
     config: SamplesConfig,
     cells: dict[str, list[str]],
+    how: str,
 ) -> tuple[Expression, NDArray[np.int64]]:
     """The table with a column for each specimen, and the first sample of each."""
     n_samples = len(expression.samples)
@@ -167,7 +194,7 @@ def _average_replicates(
         differs = np.flatnonzero(of_first != of_first[first][specimen])
         if differs.size:
             at = differs[0]
-            place = f"line {table.lines[at]}, column {config.columns[key]!r}"
+            place = f"{table.places[at]}, column {config.columns[key]!r}"
             other = cells[key][first[specimen[at]]]
             raise InputError.at(
                 table.path,
@@ -177,22 +204,27 @@ def _average_replicates(
             )
     if len(found) == n_samples:
         return expression, first
-    values = np.empty((len(expression.values), len(found)))
-    for number in range(len(found)):
-        members = expression.values[:, specimen == number]
-        observed = ~np.isnan(members)
+    order = np.argsort(specimen, kind="stable")
+    begins = np.searchsorted(specimen[order], np.arange(len(found)))
+    values = np.empty((len(expression.genes), len(found)))
+    for rows in row_blocks(expression.values.shape):
+        block = expression.values[rows][:, order]
+        observed = ~np.isnan(block)
+        n_observed = np.add.reduceat(observed, begins, axis=1, dtype=np.int64)
+        sums = np.add.reduceat(np.where(observed, block, 0.0), begins, axis=1)
+        divisor = n_observed > 0 if how == "sum" else n_observed
         with np.errstate(invalid="ignore"):
-            sums = np.where(observed, members, 0.0).sum(axis=1)
-            values[:, number] = sums / observed.sum(axis=1)
+            values[rows] = sums / divisor  # NaN where nothing is observed
     names = [expression.samples[k] for k in first]
     return replace(expression, values=values, samples=names), first
 
 
-def _codes(cells: list[str] | None, kept: NDArray[np.int64]) -> NDArray[np.int32]:
+def _codes(cells: list[str] | None, kept: NDArray[np.int64]) -> tuple[NDArray[np.int32], list[str]]:
+    """Numbers in order of first appearance, and what they stand for; none without a column."""
     if cells is None:
-        return np.empty(0, dtype=np.int32)
-    codes = pd.factorize(np.array(cells, dtype=object)[kept])[0]
-    return np.asarray(codes, dtype=np.int32)
+        return np.empty(0, dtype=np.int32), []
+    codes, labels = pd.factorize(np.array(cells, dtype=object)[kept])
+    return np.asarray(codes, dtype=np.int32), [str(label) for label in labels]
 
 
 def _design_matrix(
@@ -217,12 +249,15 @@ def remove_effects(values: NDArray[np.float64], covariates: NDArray[np.float64])
 
     values : float64 (genes, samples), NaN where missing: fitted on the observed samples.
     """
-    missing = np.isnan(values)
-    whole = ~missing.any(axis=1)
-    values[whole] = _without_effects(values[whole], covariates)
-    for row in np.flatnonzero(~whole & ~missing.all(axis=1)):
-        observed = ~missing[row]
-        values[row, observed] = _without_effects(values[row, observed], covariates[observed])
+    for rows in row_blocks(values.shape):
+        block = values[rows]
+        missing = np.isnan(block)
+        whole = ~missing.any(axis=1)
+        block[whole] = _without_effects(block[whole], covariates)
+        for row in np.flatnonzero(~whole & ~missing.all(axis=1)):
+            observed = ~missing[row]
+            block[row, observed] = _without_effects(block[row, observed], covariates[observed])
+        release(values)
 
 
 def _without_effects(

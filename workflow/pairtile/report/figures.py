@@ -6,6 +6,8 @@ drawn as they are: no character in them is taken as mathematics.
 
 Networks of any method
     ``score_distribution``, ``degree_distribution``, ``precision_recall``, ``cleaning_overview``
+Samples of a table
+    ``sample_sizes``, ``sample_components``, ``time_courses``
 Modes of pairs, thresholds and modules
     ``pair_scatter``, ``condition_scatter``, ``condition_edges``, ``correlation_distribution``,
     ``mode_number_distribution``, ``rmt_curve``, ``power_law_curve``, ``spacing_distribution``,
@@ -28,14 +30,14 @@ from types import ModuleType
 from typing import Any
 
 from pairtile.method import methods
-from pairtile.report import network_figures
+from pairtile.report import network_figures, sample_figures
 
 
 @cache
 def _modules() -> dict[str, ModuleType]:
     """The module of each figure function: the common ones, then those of the methods."""
     own = [method.figure_module for method in methods().values()]
-    modules = [network_figures, *(module for module in own if module is not None)]
+    modules = [network_figures, sample_figures, *(module for module in own if module is not None)]
     return {name: module for module in modules for name in module.__all__}
 
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from pairtile.report import network_figures
-from pairtile.report.formats import count, counted, number
+import numpy as np
+
+from pairtile.engine.state import MANIFEST, open_state
+from pairtile.report import network_figures, sample_figures
+from pairtile.report.formats import count, counted, listed, number
 from pairtile.report.method_report import CaptionedFigure, FigureMaker, FigureWithText
 from pairtile.report.results import Results
 from pairtile.report.style import save_figure
+from pairtile.statistics.dependence import MOST_GENES, MOST_SAMPLES
 
 
 def make_figures(results: Results, folder: Path) -> list[CaptionedFigure]:
@@ -117,10 +121,73 @@ def cleaning(results: Results) -> FigureWithText | None:
     return FigureWithText(figure, "Observed samples", caption, f"Histogram. {caption}")
 
 
+def sample_sizes(results: Results) -> FigureWithText | None:
+    quality = results.cached(_sample_quality)
+    if not quality:
+        return None
+    size, names = quality["quality_size"], quality["quality_samples"]
+    counted_values = bool(quality["quality_counted"])
+    what = "total" if counted_values else "median"
+    figure = sample_figures.sample_sizes(
+        size,
+        quality["quality_zeros"],
+        quality["quality_missing"],
+        label="total count" if counted_values else "median value",
+        logarithmic=counted_values and bool((size > 0).all()),
+    )
+    caption = f"Each sample’s {what} as it was read"
+    caption += (
+        ", and which share of its values is zero or missing." if len(figure.axes) > 1 else "."
+    )
+    if not counted_values:
+        caption += f" The median is that of {MOST_GENES:,} genes at most."
+    order = np.argsort(size, kind="stable")[:3].tolist()
+    least = listed([f"{names[k]} ({number(size[k])})" for k in order])
+    middle = number(float(np.nanmedian(size)))
+    caption += f" Lowest: {least}; the middle sample has {middle}."
+    return FigureWithText(figure, "Samples as read", caption, f"Dot plot. {caption}")
+
+
+def sample_components(results: Results) -> FigureWithText | None:
+    quality = results.cached(_sample_quality)
+    if not quality or not quality["component_shares"].any():
+        return None
+    drawn, group = quality["component_samples"], quality["quality_group"]
+    names, labels = quality["quality_samples"], quality["quality_labels"].tolist()
+    coloured = len(labels) > 1
+    figure = sample_figures.sample_components(
+        quality["component_scores"],
+        quality["component_shares"],
+        group[drawn] if coloured else None,
+        labels if coloured else (),
+        names[drawn].tolist(),
+    )
+    stated = results.parameters.get("samples") or {}
+    caption = "Principal components of the samples, from the values as they were scored"
+    caption += f", coloured by {stated.get('batch') or stated.get('series')}." if coloured else "."
+    caption += (
+        f" Each gene has variance 1; at most {MOST_GENES:,} genes and {MOST_SAMPLES:,} samples, "
+        "evenly spaced, are looked at. Groups that stand apart, or single samples that do, may be "
+        "batches or failed measurements: they make genes agree that have nothing else in common."
+    )
+    return FigureWithText(figure, "Samples by likeness", caption, f"Scatter plot. {caption}")
+
+
+def _sample_quality(results: Results) -> dict[str, np.ndarray]:
+    """What the state knows of the samples; empty where it is gone or knows nothing."""
+    if not (results.folder / "state" / MANIFEST).is_file():
+        return {}
+    state = open_state(results.folder / "state")
+    prefixes = ("quality_", "component_")
+    return {name: np.asarray(values) for name, values in state.items() if name.startswith(prefixes)}
+
+
 COMMON_FIGURES: Mapping[str, FigureMaker] = {
     "score_distribution": score_distribution,
     "degree_distribution": degree_distribution,
     "precision_recall": precision_recall,
     "cleaning": cleaning,
+    "samples": sample_sizes,
+    "components": sample_components,
 }
 """The figures of a method that names none of its own."""

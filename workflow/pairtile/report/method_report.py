@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pairtile.report.formats import spaced
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
+    from pairtile.io.networks.drawing import Grouping
     from pairtile.report.results import Results
 
 
@@ -127,19 +126,6 @@ class FigureWithText(NamedTuple):
     alternative: str
 
 
-class Grouping(NamedTuple):
-    """Groups of the network's nodes, for the drawing.
-
-    ``of_node`` int64 (nodes,): the number of a node's group, from 1, or 0. ``word``, ``words``:
-    what a group is called. ``how``: how groups were found, where the drawing has to say it.
-    """
-
-    of_node: NDArray[np.int64]
-    word: str
-    words: str
-    how: str
-
-
 FigureMaker = Callable[["Results"], FigureWithText | None]
 """Makes a figure of the results; None where they do not allow it."""
 
@@ -163,9 +149,13 @@ class MethodReport:
     grouping
         The groups of nodes that the analysis itself has found, from the results and the names of
         the nodes; None where it found none: then the page finds communities by Leiden.
+    module_columns
+        Columns that the table of these groups has beside the common ones: heading -> number of a
+        group -> text.
     """
 
     text: MethodText
     figures: Mapping[str, FigureMaker] | None = None
     sections: tuple[SectionMaker, ...] = field(default=())
     grouping: Callable[[Results, pd.Index[Any]], Grouping | None] = lambda results, names: None
+    module_columns: Callable[[Results], Mapping[str, Mapping[int, str]]] = lambda results: {}

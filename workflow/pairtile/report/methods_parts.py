@@ -41,6 +41,15 @@ def preparation(results: Results) -> Part:
     elif normalize == "median_ratio":
         steps.append("scaled by median-of-ratios size factors (Anders and Huber 2010)")
         cited.append(papers.ANDERS_HUBER_2010)
+    elif normalize == "tmm":
+        steps.append("scaled by trimmed means of M-values (Robinson and Oshlack 2010)")
+        cited.append(papers.ROBINSON_OSHLACK_2010)
+    elif normalize == "vst":
+        steps.append(
+            "divided by median-of-ratios size factors and given a stable variance (Anders and "
+            "Huber 2010)"
+        )
+        cited.append(papers.ANDERS_HUBER_2010)
     elif normalize == "depth_ranks":
         steps.append("ranked among samples of about the same total, as normal scores")
     elif normalize in ("cpm", "cp10k"):

@@ -29,6 +29,11 @@ MAX_NAME = 24
 HEIGHT_POINTS, NAME_POINTS = 220.0, 12.0
 
 
+def shortened(name: str, limit: int = MAX_NAME) -> str:
+    """A name that has room in a figure."""
+    return name if len(name) <= limit else name[: limit - 1] + "…"
+
+
 def score_distribution(
     edges: ArrayLike,
     counts: ArrayLike,
@@ -259,7 +264,7 @@ def _name_hubs(axes: Axes, degree: pd.Series, n_labels: int) -> None:
         if place > n_labels or (below and height - below < NAME_POINTS):
             continue
         below = height or 1e-9
-        names = [n if len(n) <= MAX_NAME else n[: MAX_NAME - 1] + "…" for n in group["name"]]
+        names = [shortened(name) for name in group["name"]]
         axes.annotate(
             ", ".join(names), (k, place), xytext=(-7, -1), textcoords="offset points",
             ha="right", va="center", fontsize=9, parse_math=False,

@@ -24,7 +24,7 @@ FIRST_SCRIPTS = ("errors.js",)
 LAST_SCRIPTS = ("ready.js",)
 
 
-def write_report(folder: Path, out: Path, figures_folder: Path) -> None:
+def write_report(folder: Path, out: Path, figures_folder: Path, names: Path | None = None) -> None:
     """Write the report of one analysis.
 
     Parameters
@@ -36,13 +36,15 @@ def write_report(folder: Path, out: Path, figures_folder: Path) -> None:
         The page, written whole or not at all. Equal input gives equal bytes.
     figures_folder : Path
         Gets each figure as ``.svg`` and ``.png``.
+    names : Path, optional
+        The analysis' file of symbols, which the page then shows in place of identifiers.
 
     Raises
     ------
     StoreError
         When a required file is missing or cannot be read; the message names it.
     """
-    results = read_results(Path(folder))
+    results = read_results(Path(folder), names=names)
     page = render_page(results, make_figures(results, Path(figures_folder)))
     with atomic_path(out) as temporary:
         temporary.write_text(page, encoding="utf-8", newline="\n")
@@ -78,6 +80,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters["count"] = formats.count
+    environment.filters["percent"] = formats.percent
     environment.filters["base64"] = lambda content: base64.b64encode(content).decode("ascii")
     environment.policies["json.dumps_function"] = _dumps
     return environment

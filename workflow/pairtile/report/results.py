@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from pairtile.errors import StoreError
+from pairtile.io.symbols import unique_labels, with_symbols
 from pairtile.method import methods
 from pairtile.report.method_report import MethodReport, MethodText
 from pairtile.runtime.files import read_json
@@ -24,7 +25,8 @@ class Results:
     """One analysis as the report sees it.
 
     ``evaluation`` and ``scores`` are None when their file is not there: the sections that need
-    them are then left out of the page.
+    them are then left out of the page. ``labels``: what the page calls items, by their names, where
+    the analysis has symbols; ``items`` and ``network`` have these in place of names already.
     """
 
     folder: Path
@@ -33,6 +35,7 @@ class Results:
     summary: dict[str, Any]
     evaluation: dict[str, Any] | None = None
     scores: dict[str, np.ndarray] | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
     _read: dict[Callable[[Results], Any], Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -101,6 +104,14 @@ class Results:
         return str(numeric.columns[0]) if len(numeric.columns) else None
 
     @cached_property
+    def score(self) -> np.ndarray:
+        """What edges are ranked by, float64 (edges,): larger is stronger; -inf where missing."""
+        if self.strength is None:
+            return np.zeros(len(self.network))
+        score = self.network[self.strength].to_numpy(dtype=np.float64)
+        return np.where(np.isnan(score), -np.inf, np.abs(score) if self.text.signed else score)
+
+    @cached_property
     def dropped(self) -> pd.DataFrame:
         """The items that were left out, in input order."""
         return self.items[~self.items["kept"].astype(bool)]
@@ -116,6 +127,11 @@ class Results:
         targets = self.network["target"].value_counts()
         return _ordered(self.network["source"].value_counts().add(targets, fill_value=0))
 
+    def labelled(self, table: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
+        """A table of names with what the page calls them, in ``columns`` (those that it has)."""
+        there = [column for column in columns if self.labels and column in table]
+        return table.assign(**{c: table[c].map(lambda n: self.labels.get(n, n)) for c in there})
+
     def cached(self, read: Callable[[Results], T]) -> T:
         """``read(self)``, read once: what a method's own files hold."""
         if read not in self._read:
@@ -127,8 +143,7 @@ class Results:
         """The ``limit`` strongest edges, best first; ties by ``text.ties``, then by the names."""
         if self.strength is None or self.network.empty:
             return self.network.head(limit)
-        score = self.network[self.strength].to_numpy(dtype=np.float64)
-        score = np.where(np.isnan(score), -np.inf, np.abs(score) if self.text.signed else score)
+        score = self.score
         if len(score) > limit:
             # Sort only what can be shown: the network may have millions of edges.
             least = np.partition(score, len(score) - limit)[len(score) - limit]
@@ -142,24 +157,33 @@ class Results:
         return table.drop(columns="_score").head(limit).reset_index(drop=True)
 
 
-def read_results(folder: Path, summary: dict[str, Any] | None = None) -> Results:
+def read_results(
+    folder: Path, summary: dict[str, Any] | None = None, names: Path | None = None
+) -> Results:
     """Read what the report needs from ``folder`` (``results/NAME/``).
 
-    ``summary``: what ``summary.json`` will hold, where it is not written yet.
+    ``summary``: what ``summary.json`` will hold, where it is not written yet. ``names``: the
+    analysis' file of symbols, which take the place of identifiers.
 
     Raises StoreError naming the file when a required one (items.parquet, network.parquet,
     summary.json) is missing or is not what its name says.
     """
     if summary is None:
         summary = _read_json(folder / "summary.json", required=True) or {}
-    return Results(
+    items, _ = with_symbols(_read(folder / "items.parquet", {"name", "kept", "reason"}), names)
+    network = _read(folder / "network.parquet", {"source", "target"})
+    results = Results(
         folder=folder,
-        items=_read(folder / "items.parquet", {"name", "kept", "reason"}),
-        network=_read(folder / "network.parquet", {"source", "target"}),
+        items=items,
+        network=network.drop(columns=["source_symbol", "target_symbol"], errors="ignore"),
         summary=summary,
         evaluation=_read_json(folder / "evaluation.json", required=False),
         scores=_read_arrays(folder / "scores.npz"),
+        labels=unique_labels(items) if "symbol" in items else {},
     )
+    results.items = results.labelled(items.assign(identifier=items["name"]), ["name"])
+    results.network = results.labelled(results.network, ["source", "target"])
+    return results
 
 
 def _ordered(counts: pd.Series) -> pd.Series:

@@ -25,6 +25,12 @@ PALE = "#dde3ea"
 YELLOW = "#E69F00"
 PINK = "#CC79A7"
 
+GROUP_COLOURS = (BLUE, ORANGE, GREEN, SKY, YELLOW, PINK)
+"""Colours of groups of samples, such as batches."""
+
+MANY_POINTS = 1000
+"""More are drawn as an image: a page of vectors would be slow."""
+
 LEVEL_COLOURS = {2: (BLUE, ORANGE), 3: (BLUE, GREEN, ORANGE), 4: (BLUE, SKY, YELLOW, ORANGE)}
 """Colours of levels, low to high, by how many there are."""
 

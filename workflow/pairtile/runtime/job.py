@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import logging
 import os
+import pickle
 import signal
 import sys
 import traceback
@@ -18,8 +19,23 @@ from typing import Any
 
 from pairtile.errors import PairtileError, StoreError
 from pairtile.runtime.files import full_disk, writing
+from pairtile.runtime.fork_server import hand_over
 
 _PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
+
+
+class Deferred:
+    """An object that a script is given and makes inside its job, not when Snakemake starts it.
+
+    Making it imports its class, with pydantic and more, which a forked job need not do again.
+    """
+
+    def __init__(self, value: object) -> None:
+        self._pickled = pickle.dumps(value)
+
+    def load(self) -> Any:
+        """The object."""
+        return pickle.loads(self._pickled)
 
 
 @contextmanager
@@ -30,9 +46,9 @@ def job(snakemake: Any) -> Iterator[None]:
     code 1 and its message alone, and so does a lack of memory or of room on the disk; any other
     error keeps its traceback.
     """
-    for variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-        os.environ[variable] = str(snakemake.threads)
     _end_with_snakemake()
+    hand_over()
+    _limit_threads(snakemake.threads)
     log = logging.getLogger("pairtile")
     try:
         with writing(snakemake.log[0]):
@@ -81,6 +97,18 @@ def _end_with_snakemake() -> None:
     files in place of those of the next run."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def _limit_threads(threads: int) -> None:
+    for variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ[variable] = str(threads)
+    if "numba" in sys.modules:  # forked from a server, which has read the variables
+        import numba
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+        numba.config.reload_config()
+        numba.set_num_threads(threads)
+        threadpool_limits(threads)
 
 
 def _log_to(path: Path) -> None:

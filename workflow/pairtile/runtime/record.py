@@ -84,7 +84,7 @@ class Progress:
         """Count ``amount`` more as done."""
         self.done += amount
         now = time.perf_counter()
-        if now - self.last >= self.every and self.done > 0:
+        if now - self.last >= self.every and 0 < self.done < self.total:
             self.last = now
             rate = self.done / (now - self.start)
             left = (self.total - self.done) / rate

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterable
 from pathlib import Path
 
-HEAD_CHARACTERS = 20_000
-_TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
-_WARNINGS = re.compile(r'<meta name="pairtile:warnings" content="(\d+)">')
+from pairtile.runtime.pages import read_page, write_index
+
 _FAILED = re.compile(r"Error in rule (\S+?)[,:]")
 _LOG_FILE = re.compile(r"^\s+log: (.+?)(?: \(check log file\(s\) for error details\))?$")
 _LOG_LINE = re.compile(r"^\d\d:\d\d:\d\d ([A-Z]+) (.*)$")
@@ -17,7 +15,8 @@ DEFECT = "a defect of pairtile"
 
 
 def success(results: str, analyses: Iterable[str]) -> str:
-    """For each analysis its headline, where its page is, and how many warnings it holds.
+    """For each analysis its headline, where its page is, and how many warnings it holds; and where
+    the page over all of them is, which is written here.
 
     Parameters
     ----------
@@ -29,22 +28,18 @@ def success(results: str, analyses: Iterable[str]) -> str:
     lines = ["pairtile: done"]
     for name in analyses:
         folder = Path(results) / name
-        page = folder / "report.html"
-        if not page.is_file():
+        page = read_page(folder)
+        if page is None:
             lines.append(f"  {name}: no report on this machine; results are in {folder}/")
             continue
-        with page.open(encoding="utf-8") as text:
-            head = text.read(HEAD_CHARACTERS)
-        title = _TITLE.search(head)
-        lines.append(f"  {html.unescape(title[1]) if title else name}")
-        edges = _edges(folder / "network.parquet")
-        lines.append(f"    open {page}" + (f"; {edges:,} edges in {folder}/" if edges else ""))
-        warnings = _WARNINGS.search(head)
-        if warnings and int(warnings[1]):
-            one = warnings[1] == "1"
-            lines.append(
-                f"    {warnings[1]} {'warning' if one else 'warnings'}: read the page's top"
-            )
+        lines.append(f"  {page.title}")
+        edges = f"; {page.edges:,} edges in {folder}/" if page.edges else ""
+        lines.append(f"    open {page.path}{edges}")
+        if page.warnings:
+            noun = "warning" if page.warnings == 1 else "warnings"
+            lines.append(f"    {page.warnings} {noun}: read the page's top")
+    if index := write_index(Path(results)):
+        lines.append(f"  all analyses: open {index}")
     return "\n".join(lines)
 
 
@@ -111,13 +106,3 @@ def _text(path: Path) -> str:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
-
-
-def _edges(network: Path) -> int | None:
-    """Rows of a network, from the file's footer alone."""
-    import pyarrow.parquet as pq
-
-    try:
-        return int(pq.read_metadata(network).num_rows)
-    except (OSError, ValueError):
-        return None

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
 from pairtile.splines.bspline import bin_sums
 from pairtile.splines.scorer import SplineSettings
-
-_BLOCK_VALUES = 1 << 22
-"""Values that are ranked together: their order takes as many whole numbers."""
+from pairtile.statistics.ranks import average_ranks
 
 
 def scaled(
@@ -59,47 +55,8 @@ def scale_rows(
     if not by_rank:
         _scale(values, top, out)
         return
-    for begin, order in _orders(values):
-        here = slice(begin, begin + len(order))
-        _average_ranks(values[here], order, out[here])
-        _scale(out[here], top, out[here])
-
-
-def row_orders(values: NDArray[np.float64]) -> NDArray[np.int32]:
-    """The columns of each row from its smallest value to its largest, missing ones last.
-
-    values : float64 (rows, columns). Equal values come in any order.
-    """
-    result = np.empty(values.shape, dtype=np.int32)
-    for begin, order in _orders(values):
-        result[begin : begin + len(order)] = order
-    return result
-
-
-def _orders(values: NDArray[np.float64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """``row_orders`` in blocks: the number of the first row, and the order of some."""
-    step = max(1, _BLOCK_VALUES // max(1, values.shape[1]))
-    for begin in range(0, len(values), step):
-        # NumPy's is vectorised.
-        yield begin, np.argsort(values[begin : begin + step], axis=1)
-
-
-@njit(cache=True, parallel=True)
-def _average_ranks(values, order, ranks):  # type: ignore[no-untyped-def]
-    """Ranks from 1, as floats; equal values share the mean of theirs."""
-    for row in prange(values.shape[0]):
-        ordered = values[row][order[row]]
-        begin = 0
-        while begin < ordered.size:
-            end = begin + 1
-            while end < ordered.size and ordered[end] == ordered[begin]:
-                end += 1
-            rank = 0.5 * (begin + 1 + end)
-            if np.isnan(ordered[begin]):
-                rank = np.nan
-            for k in range(begin, end):
-                ranks[row, order[row, k]] = rank
-            begin = end
+    average_ranks(values, out)
+    _scale(out, top, out)
 
 
 @njit(cache=True, parallel=True)

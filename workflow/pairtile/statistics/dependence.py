@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.engine.state import copy_rows, release
+
 MOST_GENES = 1000
 MOST_SAMPLES = 4000
 """More are not looked at: evenly spaced genes, the first samples."""
@@ -72,8 +74,8 @@ def measure_dependence(
     n_samples = min(values.shape[1], MOST_SAMPLES)
     series = np.zeros(n_samples, dtype=np.int32) if series is None else series[:n_samples]
     autocorrelation = lag_one(values[:, :n_samples], series)
-    chosen = np.unique(np.linspace(0, len(values) - 1, min(len(values), MOST_GENES)).astype(int))
-    gram = _similarity(values[chosen, :n_samples])
+    chosen = evenly_spaced(len(values), MOST_GENES)
+    gram = _similarity(copy_rows(values[:, :n_samples], chosen))
     step = np.flatnonzero(series[1:] == series[:-1])
     mean = _mean_of_neighbours(gram, np.arange(n_samples), step)
     random = np.random.default_rng([seed, 0x6F72646572])
@@ -86,6 +88,43 @@ def measure_dependence(
     )
 
 
+def evenly_spaced(n: int, most: int) -> NDArray[np.int64]:
+    """At most ``most`` of the numbers 0 to n - 1, the first and the last among them."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))
+
+
+@dataclass(frozen=True)
+class Components:
+    """Principal components of the samples, genes scaled to variance 1.
+
+    samples : int64 (S,), numbers of the samples looked at, ascending.
+    scores : float64 (S, number), the largest of each component is positive.
+    shares : float64 (number,), of the variance of the genes looked at; 0 where nothing varies.
+    """
+
+    samples: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    shares: NDArray[np.float64]
+
+
+def principal_components(values: NDArray[np.float64], number: int = 2) -> Components:
+    """The first components of at most ``MOST_GENES`` genes and ``MOST_SAMPLES`` samples, evenly
+    spaced; missing values are taken for the gene's mean.
+
+    values : float64 (genes, samples), NaN where missing; more samples than ``number``.
+    """
+    samples = evenly_spaced(values.shape[1], MOST_SAMPLES)
+    rows = copy_rows(values, evenly_spaced(len(values), MOST_GENES))[:, samples]
+    gram = _similarity(rows)
+    total = float(np.trace(gram))
+    if total <= 0.0:
+        return Components(samples, np.zeros((samples.size, number)), np.zeros(number))
+    sizes, vectors = _leading(gram, number)
+    sizes = np.maximum(sizes, 0.0)
+    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(number)]
+    return Components(samples, vectors * np.sign(largest) * np.sqrt(sizes), sizes / total)
+
+
 def lag_one(values: NDArray[np.float64], series: NDArray[np.int32]) -> NDArray[np.float64]:
     """Lag-1 autocorrelation of each row, within series, missing values taken for the mean."""
     found = np.empty(len(values))
@@ -94,6 +133,7 @@ def lag_one(values: NDArray[np.float64], series: NDArray[np.int32]) -> NDArray[n
         rows = _standardised(values[begin : begin + 1000])
         products = np.einsum("ij,ij->i", rows[:, step], rows[:, step + 1])
         found[begin : begin + 1000] = products / max(1, step.size)
+        release(values)
     return found
 
 
@@ -106,8 +146,8 @@ def trending_share(values: NDArray[np.float64], series: NDArray[np.int32]) -> fl
     """
     lengths = np.bincount(series)
     longest = int(lengths.max(initial=0))
-    chosen = np.unique(np.linspace(0, len(values) - 1, min(len(values), MOST_GENES)).astype(int))
-    rows = _standardised(values[chosen])
+    chosen = evenly_spaced(len(values), MOST_GENES)
+    rows = _standardised(copy_rows(values, chosen))
     rows = rows[rows.any(axis=1)]
     if longest < 8 or not len(rows):
         return 0.0
@@ -118,13 +158,12 @@ def trending_share(values: NDArray[np.float64], series: NDArray[np.int32]) -> fl
     shifts = np.unique(
         np.linspace(0, longest, min(longest, MOST_SHIFTS), endpoint=False, dtype=int)
     )
-    found = np.empty((shifts.size, len(rows)))
+    moved = np.empty((series.size, shifts.size))
     for k, shift in enumerate(shifts):
-        moved = np.empty_like(place)
         for here in members:
-            moved[here] = np.roll(place[here], shift)
-        found[k] = np.abs(rows @ moved)
-    return float((found[0] >= np.quantile(found, 0.95, axis=0)).mean())
+            moved[here, k] = np.roll(place[here], shift)
+    found = np.abs(rows @ moved)
+    return float((found[:, 0] >= np.quantile(found, 0.95, axis=1)).mean())
 
 
 def _standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -132,9 +171,12 @@ def _standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
     missing = np.isnan(values)
     n = np.maximum((~missing).sum(axis=1, keepdims=True), 1)
     rows = np.where(missing, 0.0, values)
-    rows = np.where(missing, 0.0, rows - rows.sum(axis=1, keepdims=True) / n)
+    rows -= rows.sum(axis=1, keepdims=True) / n
+    rows[missing] = 0.0
     sd = np.sqrt((rows**2).sum(axis=1, keepdims=True) / n)
-    return np.asarray(np.divide(rows, sd, out=np.zeros_like(rows), where=sd > 0.0))
+    np.divide(rows, sd, out=rows, where=sd > 0.0)
+    rows[~(sd > 0.0)[:, 0]] = 0.0
+    return rows
 
 
 def _similarity(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -168,13 +210,13 @@ def _near_copies(gram: NDArray[np.float64]) -> int:
 def _two_groups(gram: NDArray[np.float64]) -> tuple[int, int]:
     """Sizes of the groups on the first component, where two groups are nearly all of it."""
     n = len(gram)
-    if n < 8:
+    total = float(np.trace(gram))
+    if n < 8 or total <= 0.0:
         return 0, 0
-    size, vectors = np.linalg.eigh(gram)
-    total = float(size.sum())
-    if total <= 0.0 or size[-1] < FIRST_SHARE * total:
+    size, vectors = _leading(gram, 1)
+    if size[0] < FIRST_SHARE * total:
         return 0, 0
-    scores = np.sort(vectors[:, -1])
+    scores = np.sort(vectors[:, 0])
     scores -= scores.mean()
     # Between-group sum of squares of every cut of the sorted scores: the best two means.
     n_low = np.arange(1, n)
@@ -185,3 +227,15 @@ def _two_groups(gram: NDArray[np.float64]) -> tuple[int, int]:
     if between.max() < SPLIT_SHARE * float(scores @ scores) or smaller < 0.1 * n:
         return 0, 0
     return smaller, n - smaller
+
+
+def _leading(
+    gram: NDArray[np.float64], number: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The largest eigenvalues, falling, and their vectors as columns."""
+    from scipy.sparse.linalg import eigsh  # half a second, which every job would wait for
+
+    # A few components of thousands are asked for. A start of ones would be none: rows sum to 0.
+    start = np.random.default_rng(0).normal(size=len(gram))
+    sizes, vectors = eigsh(gram, k=number, v0=start)
+    return sizes[::-1], vectors[:, ::-1]

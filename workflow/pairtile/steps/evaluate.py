@@ -13,7 +13,7 @@ from pairtile.engine.estimator import Merged
 from pairtile.engine.state import open_state
 from pairtile.errors import InputError
 from pairtile.gpu.device import choose
-from pairtile.io.gold_standard import read_gold_standard
+from pairtile.io.gold_standard import read_gold_standard, with_spelling_of
 from pairtile.io.input_files import local_inputs
 from pairtile.method import get_method
 from pairtile.runtime.files import read_arrays, write_json
@@ -72,6 +72,8 @@ def evaluate(
         names = table["name"].tolist()
         regulators = table.loc[table["is_regulator"], "name"].tolist() or None
         gold = read_gold_standard(local)
+        if getattr(config, "ignore_case", False):
+            gold = with_spelling_of(gold, names, local)
         try:
             result = evaluate_ranking(
                 ranking.edges,

@@ -2,26 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from pairtile import __version__
 from pairtile.io.networks import export_network
+from pairtile.io.symbols import with_symbols
+from pairtile.method import get_method
 from pairtile.runtime.files import read_json
 from pairtile.runtime.record import recorded
 
 
 def export(
-    name: str, method: str, format: str, network: Path, items: Path, network_record: Path, out: Path
+    name: str,
+    method: str,
+    format: str,
+    network: Path,
+    items: Path,
+    network_record: Path,
+    out: Path,
+    names: Path | None = None,
+    node_tables: Sequence[Path] = (),
 ) -> None:
-    """Write ``network.<format>`` of the analysis ``name``."""
+    """Write ``network.<format>`` of the analysis ``name``.
+
+    ``names``: its file of symbols. ``node_tables``: the files that ``Analysis.node_tables`` names,
+    as far as the analysis has them.
+    """
     with recorded(f"export {format}"):
         made = read_json(network_record)["details"]
+        described, _ = with_symbols(pd.read_parquet(items), names)
+        columns = get_method(method).config_model.node_tables
+        for table in node_tables:
+            described = with_columns(described, table, *columns[table.name])
         score = made["threshold"].get("score")  # the column, or in some methods a limit
         export_network(
             pd.read_parquet(network),
-            pd.read_parquet(items),
+            described,
             format,
             out,
             directed=bool(made["directed"]),
@@ -29,3 +48,19 @@ def export(
             metadata={"pairtile_version": __version__, "method": method},
             score=score if isinstance(score, str) else None,
         )
+
+
+def with_columns(items: pd.DataFrame, path: Path, key: str, *columns: str) -> pd.DataFrame:
+    """The items with columns of whole numbers of a table that names them under ``key``; those of an
+    item with several rows (communities that overlap) as text, ``1 4``."""
+    wanted = (key, *columns)
+    table = pd.read_csv(
+        path, sep="\t", usecols=lambda c: c in wanted, dtype={key: str}, keep_default_na=False
+    )
+    several = bool(table[key].duplicated().any())
+    for column in table.columns.drop(key):
+        of_item = table.groupby(key, sort=False)[column]
+        found = of_item.agg(lambda some: " ".join(map(str, some))) if several else of_item.first()
+        found = items["name"].astype(str).map(found)
+        items = items.assign(**{column: found if several else found.astype("Int64")})
+    return items

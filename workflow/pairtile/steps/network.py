@@ -15,6 +15,7 @@ from pairtile.config.models import Analysis
 from pairtile.engine.estimator import Estimator, Merged
 from pairtile.engine.network import Network
 from pairtile.io.input_files import later_inputs, local_inputs
+from pairtile.io.symbols import add_symbols, with_symbols
 from pairtile.runtime.files import atomic_path, read_arrays, write_arrays
 from pairtile.runtime.record import recorded
 from pairtile.steps.null import read_null
@@ -93,16 +94,23 @@ def network(
             step.warn(warning)
         step.details["threshold"] = result.threshold
         step.details["directed"] = result.directed
-        write_network(result, pd.read_parquet(merged_files.items), out.network)
+        step.details["edges"] = len(result.edges)
+        items, notes = with_symbols(
+            pd.read_parquet(merged_files.items), getattr(config, "names", None)
+        )
+        for note in notes:
+            step.note(note)
+        write_network(result, items, out.network)
         write_arrays(out.scores, opened.score_histogram(merged, result))
 
 
 def write_network(result: Network, items: pd.DataFrame, out: Path) -> None:
-    """Write the network with names in place of item numbers."""
+    """Write the network with names in place of item numbers, and symbols where items have them."""
     names = items["name"].to_numpy()
     table = result.edges.copy()
     for column in ("source", "target"):
         table[column] = names[table[column].to_numpy()].astype(object)
+    table = add_symbols(table, items)
     kinds: dict[str, type] = dict.fromkeys(table.select_dtypes("float32").columns, np.float64)
     if "support" in table:
         kinds["support"] = np.int64

@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from pairtile.config.models import Analysis
+from pairtile.config.network import exported_formats
 
 EXPORT_SUFFIX = {"adjacency": "npz", "regulon": "regulon.tsv"}
 """Formats whose file is not ``network.FORMAT``: the suffix says what the file is."""
@@ -33,26 +35,24 @@ class ResultFiles:
         names = ["items.parquet", "pairs.parquet", "network.parquet", "summary.json", "report.html"]
         return [*self._paths(names), *self.evaluation(), *self.tables(), *self.exports()]
 
-    def exports(self) -> list[str]:
-        """The network in the formats that are asked for."""
-        suffixes = (EXPORT_SUFFIX.get(name, name) for name in self.config.export)
+    def exports(self, n_edges: float = inf) -> list[str]:
+        """The network in the formats that are asked for; without the number of its edges those that
+        are written in any case."""
+        formats = exported_formats(self.config.export, n_edges)
+        suffixes = (EXPORT_SUFFIX.get(name, name) for name in formats)
         return self._paths(f"network.{suffix}" for suffix in suffixes)
 
     def tables(self) -> list[str]:
         """The tables of the method's own that are asked for."""
         return self._paths(self.config.result_tables())
 
+    def node_tables(self) -> list[str]:
+        """Those of them that graphs take attributes of nodes from."""
+        return self._paths(t for t in self.config.result_tables() if t in self.config.node_tables)
+
     def evaluation(self) -> list[str]:
         """The comparison with a gold standard, where there is one."""
         return self._if(getattr(self.config, "gold_standard", None), "evaluation.json")
-
-    def input_check(self) -> list[str]:
-        """The record of ``check_inputs``, where later steps read something.
-
-        The summary asks for it, as it is the one that needs no plan to know; nothing else does, so
-        that another gold standard makes none of the results between again.
-        """
-        return self._if(self.config.inputs_to_check(), "steps/check_inputs.json")
 
     def network_data(self) -> list[str]:
         """What network and tables alone need, where the analysis has it."""

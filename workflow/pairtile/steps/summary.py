@@ -11,6 +11,7 @@ from typing import Any
 
 from pairtile import __version__
 from pairtile.config.models import Analysis
+from pairtile.config.network import exported_formats
 from pairtile.report.results import Results, read_results
 from pairtile.runtime.files import read_json, write_json
 from pairtile.runtime.record import recorded
@@ -40,7 +41,8 @@ def summary(
     ``summary.json`` beside them."""
     with recorded(f"summary of {len(records)} steps"):
         content = _joined(name, config, seed, plan, records)
-        new = warnings_of_results(read_results(out.parent, content))
+        results = read_results(out.parent, content)
+        new = [*warnings_of_results(results), *_left_away(config, len(results.network))]
         for text in new:
             log.warning(text)
         content["warnings"] += new
@@ -53,6 +55,16 @@ def warnings_of_results(results: Results) -> list[str]:
     if results.network.empty:
         found.append(results.text.empty)
     return [text for text in dict.fromkeys(found) if text not in results.warnings]
+
+
+def _left_away(config: Analysis, n_edges: int) -> list[str]:
+    """What ``export: auto`` did not write of a large network."""
+    if exported_formats(config.export, n_edges) == exported_formats(config.export, 0):
+        return []
+    return [
+        f"The network has {n_edges:,} edges: network.parquet and network.tsv have them, and "
+        "network.graphml, which would be large, is left away. export: [tsv, graphml] writes it."
+    ]
 
 
 def _joined(

@@ -10,6 +10,7 @@ import pandas as pd
 
 from pairtile.config.models import Analysis
 from pairtile.io.input_files import later_inputs, local_inputs
+from pairtile.io.symbols import with_symbols
 from pairtile.runtime.files import read_arrays
 from pairtile.runtime.record import recorded
 from pairtile.steps.network import MergedFiles, NetworkFiles
@@ -38,7 +39,8 @@ def tables(
             scores=read_arrays(network_files.scores),
         )
         opened = merged_files.open_estimator(config, "cpu")
-        written = opened.write_tables(merged, pd.read_parquet(merged_files.items), folder)
+        items, _ = with_symbols(pd.read_parquet(merged_files.items), getattr(config, "names", None))
+        written = opened.write_tables(merged, items, folder)
         step.count(**written.counts)
         for warning in written.warnings:
             step.warn(warning)

@@ -70,8 +70,8 @@ def export_network(
         One row an edge: ``source``, ``target`` (names of kept genes), then columns of numbers or
         words, among them ``mi_bits``, ``mi_nats`` or ``correlation``. May be empty.
     items : DataFrame
-        The items table: ``name`` and, where there, ``kept``, ``is_regulator``, ``mean``, ``sd``,
-        ``n_observed`` become attributes of the nodes.
+        The items table: ``name`` and, where there, ``kept``; the columns of ``NODE_COLUMNS`` become
+        attributes of the nodes in ``graphml``, ``gexf`` and ``cx2``.
     format : str
         A key of ``EXPORTERS``.
     path : path

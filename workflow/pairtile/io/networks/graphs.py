@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pairtile.io.networks.table import NetworkTable, Scalar
 
@@ -45,9 +46,10 @@ def networkx_graph(network: NetworkTable) -> nx.Graph:
 
 def weighted_records(network: NetworkTable) -> list[dict[str, Scalar]]:
     """Attributes of the edges, with the size of the network's value as ``weight``, which layouts
-    and graph algorithms look for."""
+    and graph algorithms look for, and the ``row`` of the network's tables, from 0."""
     records = network.edge_records()
-    for record in records:
+    for row, record in enumerate(records):
+        record["row"] = row
         value = record.get(network.value_column)
         if isinstance(value, int | float):
             record["weight"] = abs(value)
@@ -74,12 +76,14 @@ def write_graphml(network: NetworkTable, path: Path) -> None:
 def write_gexf(network: NetworkTable, path: Path) -> None:
     """Write the genes with an edge, with the attributes of nodes and edges (GEXF 1.2).
 
-    A missing value has no entry. Several rows of a pair are parallel edges (``networkx_key`` is the
-    row's number); Gephi asks on import whether to merge these.
+    A node's label is its symbol, or its name. A missing value has no entry. Several rows of a pair
+    are parallel edges (``networkx_key`` is the row's number); Gephi asks on import whether to merge
+    these.
     """
     import networkx as nx
 
     graph = networkx_graph(network)
+    nx.set_node_attributes(graph, nx.get_node_attributes(graph, "symbol"), "label")
     buffer = io.BytesIO()
     nx.write_gexf(graph, buffer, version="1.2draft")
     # networkx notes today's date in <meta>, ahead of anything a name could be found in.
@@ -93,7 +97,7 @@ def write_cx2(network: NetworkTable, path: Path) -> None:
     A node's id is the row number of the kept gene, its attribute ``name`` the gene. CX2 edges
     always have a source and a target; the network attribute ``directed`` says whether that means
     anything. ``interaction`` is the metadata's ``method``, or ``association``. Each row is an edge
-    with its number as id, also where a pair has several.
+    with its number as id, also where a pair has several. A style (``_cx2_style``) goes with it.
     """
     from ndex2.cx2 import CX2Network
 
@@ -120,10 +124,69 @@ def write_cx2(network: NetworkTable, path: Path) -> None:
     ):
         attributes = {"interaction": interaction, **record}
         document.add_edge(number, source=source, target=target, attributes=attributes)
+    document.set_visual_properties(_cx2_style(network))
     # ndex2's own write_as_raw_cx2 indents by four, which makes files four times as long and slow.
     with path.open("w", encoding="utf-8") as output:
         json.dump(document.to_cx2(), output, allow_nan=False, separators=(",", ":"))
         output.write("\n")
+
+
+POSITIVE, NEGATIVE, NEUTRAL = "#D55E00", "#0072B2", "#9AA5B1"
+NODE, REGULATOR = "#56B4E9", "#E69F00"
+"""Colours that the colour-blind can tell apart (Okabe and Ito)."""
+
+SIGNED_COLUMNS = ("spearman", "correlation")
+"""Columns whose sign is that of the relation."""
+
+WIDTHS = (1.0, 6.0)
+
+
+def _cx2_style(network: NetworkTable) -> dict[str, Any]:
+    """The style in which Cytoscape shows the network: nodes called by symbol or name, regulators as
+    diamonds; edges as wide as their ``weight``, in the colour of their sign where they have one."""
+    nodes = {"NODE_LABEL": _passed_on("symbol" if "symbol" in network.genes else "name")}
+    if network.is_regulator.any():
+        for key, shown in (("NODE_SHAPE", "diamond"), ("NODE_BACKGROUND_COLOR", REGULATOR)):
+            one = {"attribute": "role", "type": "string", "map": [{"v": "regulator", "vp": shown}]}
+            nodes[key] = {"type": "DISCRETE", "definition": one}
+    edges = {}
+    weight = network.edges[network.value_column].abs()
+    low, high = weight.min(), weight.max()
+    if low < high:
+        edges["EDGE_WIDTH"] = _continuous("weight", [float(low), float(high)], WIDTHS)
+    signed = next((column for column in SIGNED_COLUMNS if column in network.columns), None)
+    if signed is not None:
+        edges["EDGE_LINE_COLOR"] = _continuous(signed, [0.0], (NEGATIVE, POSITIVE))
+    return {
+        "default": {
+            "network": {"NETWORK_BACKGROUND_COLOR": "#FFFFFF"},
+            "node": {"NODE_SHAPE": "ellipse", "NODE_BACKGROUND_COLOR": NODE},
+            "edge": {
+                "EDGE_WIDTH": WIDTHS[0],
+                "EDGE_LINE_COLOR": NEUTRAL,
+                "EDGE_TARGET_ARROW_SHAPE": "triangle" if network.directed else "none",
+            },
+        },
+        "nodeMapping": nodes,
+        "edgeMapping": edges,
+    }
+
+
+def _passed_on(attribute: str) -> dict[str, Any]:
+    return {"type": "PASSTHROUGH", "definition": {"attribute": attribute, "type": "string"}}
+
+
+def _continuous(attribute: str, at: Sequence[float], shown: tuple[Any, Any]) -> dict[str, Any]:
+    """A mapping from one look to the other: straight between two values, or a step at one."""
+    first, last = shown
+    ranges = [{"max": at[0], "maxVPValue": first, "includeMin": False, "includeMax": False}]
+    if len(at) > 1:
+        between = {"min": at[0], "max": at[1], "minVPValue": first, "maxVPValue": last}
+        ranges.append(between | {"includeMin": True, "includeMax": True})
+    beyond = {"min": at[-1], "minVPValue": last, "includeMax": False}
+    ranges.append(beyond | {"includeMin": len(at) == 1})
+    definition = {"attribute": attribute, "type": "double", "map": ranges}
+    return {"type": "CONTINUOUS", "definition": definition}
 
 
 def _cx2_type(value: str | int | float | bool) -> str:

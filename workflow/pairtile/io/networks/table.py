@@ -16,10 +16,18 @@ VALUE_COLUMNS = ("mi_bits", "mi_nats", "correlation", "score")
 """What an edge is worth in its own unit; the first that a network has is its value."""
 
 SCORE_COLUMNS = ("target_z", "clr", *VALUE_COLUMNS)
-"""What edges are ranked by (by size, whatever the sign); the first that a network has."""
+"""What edges are ranked by; the first that a network has."""
 
-NODE_COLUMNS = ("is_regulator", "n_observed", "mean", "sd")
-"""Columns of the items table that become attributes of a node."""
+SIGNED_COLUMN = "correlation"
+"""What edges are ranked by the size of, whatever the sign; a low ``target_z`` is a weak edge."""
+
+NODE_COLUMNS = (
+    *("item", "symbol", "role", "is_regulator", "degree", "module"),
+    *("community_leiden", "community_girvan_newman", "domain", "n_observed", "mean", "sd"),
+)
+"""Columns of the items table that become attributes of a node; ``role`` and ``degree`` are made."""
+
+SYMBOL_COLUMNS = ("source_symbol", "target_symbol")
 
 # XML 1.0 has no place for control characters and a few others, tab-separated lines none for tab
 # and newline, HDF5 none for NUL. Such a name is a slip in the input; one rule serves all formats.
@@ -126,17 +134,28 @@ class NetworkTable:
 
     def strongest(self) -> np.ndarray:
         """Rows of ``edges`` from the strongest to the weakest; ties in order, NaN last."""
-        score = np.abs(self.edges[self.score_column].to_numpy(dtype=np.float64))
+        score = self.edges[self.score_column].to_numpy(dtype=np.float64)
+        score = np.abs(score) if self.score_column == SIGNED_COLUMN else score
         return np.argsort(-score, kind="stable")
 
+    @property
+    def degree(self) -> np.ndarray:
+        """Edges at each kept gene, both ends counted, int64."""
+        return np.bincount(np.concatenate([self.source, self.target]), minlength=len(self.genes))
+
     def node_records(self, rows: np.ndarray) -> list[dict[str, Scalar]]:
-        """Attributes of the genes ``rows``, without the name; missing values are left out."""
-        columns = [c for c in NODE_COLUMNS if c in self.genes]
-        return _records(self.genes.iloc[rows][columns])
+        """Attributes of the genes ``rows``, without the name; missing values are left out.
+
+        ``role`` (regulator or target) only where there are regulators.
+        """
+        genes = self.genes.assign(degree=self.degree)
+        if self.is_regulator.any():
+            genes["role"] = np.where(self.is_regulator, "regulator", "target")
+        return _records(genes.iloc[rows][[c for c in NODE_COLUMNS if c in genes]])
 
     def edge_records(self, rows: np.ndarray | None = None) -> list[dict[str, Scalar]]:
-        """Attributes of the edges (``rows``); missing values are left out."""
-        edges = self.edges[self.columns]
+        """Attributes of the edges (``rows``); missing values, and nodes' symbols, are left out."""
+        edges = self.edges[[c for c in self.columns if c not in SYMBOL_COLUMNS]]
         return _records(edges if rows is None else edges.iloc[rows])
 
 

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from pairtile.api.prepare import prepared_genes, sample_design, stated_samples
+from pairtile.api.regulators import regulator_rows
 from pairtile.api.settings import analysis_config
 from pairtile.api.table import as_table
 from pairtile.engine.estimator import Merged
@@ -61,6 +62,7 @@ def multimodal_correlation(
     outliers_after: bool = True,
     restarts: int = 3,
     compatibility: str = "none",
+    regulators: Sequence[Any] | NDArray[Any] | None = None,
     preprocess: Mapping[str, Any] | None = None,
     series: ArrayLike | None = None,
     batch: ArrayLike | None = None,
@@ -99,6 +101,10 @@ def multimodal_correlation(
         Random starts of each mixture.
     compatibility : {"none", "kinc"}
         ``kinc``: mixtures as KINC 3.4.2 computes them, with its faults.
+    regulators : sequence, optional
+        Names (or numbers, of genes without names), or a mask: only pairs with a regulator are
+        scored, and the regulator is their ``source``. ``network()`` then takes no threshold that
+        needs all pairs (``rmt``, ``power_law``).
     preprocess : mapping, optional
         As for :func:`infer_network`. Its ``min_samples`` (20) is the least number of samples of a
         gene. Not for a ``Prepared``.
@@ -120,7 +126,8 @@ def multimodal_correlation(
     Raises
     ------
     ValueError
-        Not a table of numbers; repeated names; settings that are not allowed.
+        Not a table of numbers; repeated names; no regulator that is there; settings that are not
+        allowed.
     InputError
         Values that cannot be prepared as asked; too few samples or genes left.
     DeviceError
@@ -182,17 +189,22 @@ def multimodal_correlation(
         seed=seed,
         backend=backend,
     )
-    table = as_table(expression, orientation=orientation, layer=layer)
+    table = as_table(expression, orientation=orientation, layer=layer, sparse=True)
     prepared, kept = prepared_genes(expression, table, config.preprocess)
     design = sample_design(prepared.values.shape[1], series, batch)
-    state, found = state_of(prepared, design, config)
+    labels = table.labels[kept]
+    of_regulators = np.empty(0, dtype=np.int32)
+    if regulators is not None:
+        rows = regulator_rows(regulators, labels, named=table.genes is not None)
+        of_regulators = np.unique(rows).astype(np.int32)
+    prepared.items.loc[of_regulators, "is_regulator"] = True
+    state, found = state_of(prepared, design, config, of_regulators)
     device = choose(backend)
     precision = MultimodalCorrelation.resolve_precision(config, device.backend)
     opened = MultimodalCorrelation(config, state, device, precision)
     opened.seed = int(seed)
     tiles = opened.space(state).tiles(*opened.tile_edges(config, state))
     merged = merged_in_memory(opened, tiles, int(seed))
-    labels = table.labels[kept]
     modes = merged.pairs.drop(columns=list(MASKS)).rename(columns={"i": "source", "j": "target"})
     by_correlation = merged.sums["modes_by_correlation"]
     ends = np.linspace(-1.0, 1.0, by_correlation.size + 1)[:-1].round(9)
@@ -294,7 +306,8 @@ class ModeCorrelation:
         for name, number in zip((first, second), numbers, strict=True):
             if number < 0:
                 raise ValueError(f"gene: found {name!r}; expected one of {len(self.labels)} kept")
-        i, j = sorted(int(number) for number in numbers)
+        regulators = self.state["regulators"]
+        i, j = sorted(map(int, numbers), key=lambda number: (number not in regulators, number))
         stored = self.merged.pairs
         rows = stored[(stored["i"] == i) & (stored["j"] == j)]
         values = self.state["values"]
@@ -353,6 +366,7 @@ class ModeCorrelation:
         config = analysis_config(
             MultimodalCorrelationConfig,
             threshold=asked,
+            regulators="regulators" if self.state["regulators"].size else None,
             power={} if power is True else power,
             annotations=None if annotations is None else "annotations",
             conditions=list(conditions),

@@ -444,6 +444,16 @@ class MultimodalCorrelationConfig(ExpressionAnalysis):
     method: Annotated[Literal["multimodal_correlation"], Choice()] = Field(
         description="Which method this analysis runs."
     )
+    regulators: OptionalPath = Field(
+        default=None,
+        description=(
+            "A text file of regulators (transcription factors), one name a line, as they are named "
+            "in the table; `#` starts a comment line. Then only pairs with a regulator are scored, "
+            "and the regulator is the `source` of their edges, which stay undirected. Not beside "
+            "`threshold: {method: rmt}` or `power_law`, which need all pairs. null: every gene "
+            "with every gene. A relative path starts at the working directory."
+        ),
+    )
     gold_standard: OptionalPath = gold_standard_field(
         " A relative path starts at the working directory."
     )
@@ -504,8 +514,10 @@ class MultimodalCorrelationConfig(ExpressionAnalysis):
         more=" A pair has an edge for each of its modes; matrices hold the strongest."
     )
 
-    input_keys: ClassVar[tuple[str, ...]] = ("expression", "annotations", "gold_standard")
-    network_inputs: ClassVar[tuple[str, ...]] = ("annotations",)
+    input_keys: ClassVar[tuple[str, ...]] = (
+        *("expression", "names", "regulators", "annotations", "gold_standard"),
+    )
+    network_inputs: ClassVar[tuple[str, ...]] = ("names", "annotations")
     report_needs_state: ClassVar[bool] = True
     report_needs_pairs: ClassVar[bool] = True
     tables: ClassVar[tuple[str, ...]] = (
@@ -514,6 +526,7 @@ class MultimodalCorrelationConfig(ExpressionAnalysis):
         "modules.tsv",
         *KINC_TEXTS,
     )
+    node_tables: ClassVar[Mapping[str, tuple[str, ...]]] = {"modules.tsv": ("gene", "module")}
     used_by: ClassVar[Mapping[str, frozenset[str]]] = {
         **dict.fromkeys(("compatibility", "estimator"), SCORING),
         **dict.fromkeys(
@@ -522,8 +535,7 @@ class MultimodalCorrelationConfig(ExpressionAnalysis):
         ),
         "kinc_text": frozenset({"tables"}),
         "gold_standard": frozenset({"evaluate"}),
-        "chunks": frozenset({"plan"}),
-        "export": frozenset(),
+        **ExpressionAnalysis.used_by,
     }
 
     def result_tables(self) -> tuple[str, ...]:
@@ -547,6 +559,16 @@ class MultimodalCorrelationConfig(ExpressionAnalysis):
         if isinstance(estimator, MixtureEstimatorConfig):
             threshold.check_within(estimator.min_correlation, estimator.max_correlation)
         return threshold.decided(str(info.data.get("compatibility")))
+
+    @model_validator(mode="after")
+    def _threshold_has_its_pairs(self) -> Self:
+        if self.regulators is not None and self.threshold.method in ("rmt", "power_law"):
+            raise refusal(
+                "fdr, score or none beside regulators (it needs all pairs of genes)",
+                ("fdr", "score", "none"),
+                key="threshold/method",
+            )
+        return self
 
     @model_validator(mode="after")
     def _conditions_have_annotations(self) -> Self:

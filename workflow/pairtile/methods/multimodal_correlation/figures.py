@@ -21,6 +21,7 @@ from pairtile.io.annotations import Condition
 from pairtile.methods.multimodal_correlation.modes import PairModes
 from pairtile.methods.multimodal_correlation.thresholds import RANDOM, SEPARATE
 from pairtile.report.formats import count, percent, plain
+from pairtile.report.network_figures import shortened
 from pairtile.report.style import (
     BLUE,
     GREEN,
@@ -58,7 +59,6 @@ MODE_STYLES = ((BLUE, "o"), (ORANGE, "s"), (GREEN, "^"), (PINK, "D"), (YELLOW, "
 MANY_POINTS = 500
 """With more samples points are an image in the SVG: it stays small."""
 
-MAX_NAME = 24
 WITHIN = 2.4477
 """Standard deviations within which 95 % of a normal cloud in the plane lie."""
 
@@ -224,11 +224,6 @@ def name_axes(axes: Axes, pair: PairModes) -> None:
     """The names of the genes, as they are."""
     axes.set_xlabel(shortened(pair.names[0]), parse_math=False)
     axes.set_ylabel(shortened(pair.names[1]), parse_math=False)
-
-
-def shortened(name: str, limit: int = MAX_NAME) -> str:
-    """A name that has room in a figure."""
-    return name if len(name) <= limit else name[: limit - 1] + "…"
 
 
 # --- conditions ---

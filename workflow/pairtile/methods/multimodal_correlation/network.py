@@ -193,8 +193,8 @@ def _annotation_table(frame: pd.DataFrame, samples: list[str]) -> AnnotationTabl
         name: [_cell(value) for value in frame.iloc[place, k].tolist()]
         for k, name in enumerate(columns)
     }
-    lines = [int(row) + 1 for row in place]
-    return AnnotationTable("annotations", samples, cells, lines, notes)
+    places = [f"row {int(row) + 1}" for row in place]
+    return AnnotationTable("annotations", samples, cells, places, notes)
 
 
 def _cell(value: Any) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pairtile.io.networks.drawing import Grouping
 from pairtile.methods.multimodal_correlation.report_figures import FIGURES
 from pairtile.methods.multimodal_correlation.report_results import (
     ModeResults,
@@ -24,16 +25,21 @@ from pairtile.methods.multimodal_correlation.report_text import (
     mode_warnings,
 )
 from pairtile.report.formats import count, number, percent, plain
-from pairtile.report.make_figures import cleaning, precision_recall
+from pairtile.report.make_figures import (
+    cleaning,
+    precision_recall,
+    sample_components,
+    sample_sizes,
+)
 from pairtile.report.method_report import (
     CaptionedFigure,
-    Grouping,
     MethodReport,
     MethodText,
     PageSection,
 )
 from pairtile.report.methods_parts import section as settings_of
 from pairtile.report.results import Results
+from pairtile.report.sections.members import members_section
 from pairtile.statistics.modules import module_table
 
 FILES = {
@@ -213,60 +219,46 @@ LEAST_SHARE = 0.2
 
 
 def modules_section(results: Results, figures: list[CaptionedFigure]) -> PageSection | None:
-    """The table; None without modules."""
+    """Modules that share genes; None where each gene is in one (``members_section`` has these)."""
     found = results.cached(mode_results)
-    if found is None or found.modules.empty:
+    if not found.modules["gene"].duplicated().any():
         return None
-    numbers = found.modules["module"].to_numpy(dtype=np.int64)
-    genes = found.modules["gene"].to_numpy()
-    modules = np.unique(numbers).tolist()
-    shared = bool(found.modules["gene"].duplicated().any())
-    inside = {} if shared else _inside(found)
-    labels = {} if shared else _labels(found)
-    rows = []
-    for number_ in modules[:MAX_MODULES]:
-        names = genes[numbers == number_].tolist()
-        rows.append(
-            {
-                "number": str(number_),
-                "genes": count(len(names)),
-                "first": ", ".join(names[:FIRST_MEMBERS]),
-                "others": ", ".join(names[FIRST_MEMBERS:MAX_MEMBERS]),
-                "n_others": len(names) - FIRST_MEMBERS,
-                "more": len(names) - MAX_MEMBERS,
-                "conditions": labels.get(number_, ""),
-                **inside.get(number_, {}),
-            }
-        )
+    members = found.modules.groupby("module")["gene"].agg(list)
     return PageSection(
         id="modules",
-        title="Modules",
+        title="Modules that share genes",
         template="section_mode_modules.html.j2",
         values={
-            "rows": rows,
-            "total": len(modules),
-            "shared": shared,
-            "conditions": bool(labels),
-            "share": percent(LEAST_SHARE),
+            "rows": [
+                {
+                    "number": str(number_),
+                    "genes": count(len(names)),
+                    "first": ", ".join(names[:FIRST_MEMBERS]),
+                    "others": ", ".join(names[FIRST_MEMBERS:MAX_MEMBERS]),
+                    "n_others": len(names) - FIRST_MEMBERS,
+                    "more": len(names) - MAX_MEMBERS,
+                }
+                for number_, names in members.head(MAX_MODULES).items()
+            ],
+            "total": len(members),
         },
     )
 
 
-def _inside(found: ModeResults) -> dict[int, dict[str, str]]:
-    """Of each module: pairs within and out, density, mean size of the correlation."""
-    genes = found.modules["gene"].tolist()
+def module_columns(results: Results) -> dict[str, dict[int, str]]:
+    """Of each module: the mean size of the correlations within, and the labels that it goes with;
+    nothing where modules share genes."""
+    found = results.cached(mode_results)
+    genes = found.modules["gene"]
+    if genes.empty or genes.duplicated().any():
+        return {}
     place = {name: k for k, name in enumerate(genes)}
     first, second = (found.pairs[end].map(place) for end in ("source", "target"))
     table = module_table(found.modules["module"], first, second, found.pairs["correlation"])
-    return {
-        int(row["module"]): {
-            "within": count(row["edges"]),
-            "out": count(row["edges_out"]),
-            "density": percent(row["density"]),
-            "correlation": number(row["mean_correlation"]),
-        }
-        for row in table.to_dict("records")
-    }
+    means = dict(zip(table["module"], map(number, table["mean_correlation"]), strict=True))
+    labels = _labels(found)
+    at_least = f"goes with (labels of {percent(LEAST_SHARE)} of the edges within, or more)"
+    return {"mean |r|": means} | ({at_least: labels} if labels else {})
 
 
 def _labels(found: ModeResults) -> dict[int, str]:
@@ -377,10 +369,18 @@ TEXT = MethodText(
 
 REPORT = MethodReport(
     text=TEXT,
-    figures={**FIGURES, "precision_recall": precision_recall, "cleaning": cleaning},
+    figures={
+        **FIGURES,
+        "precision_recall": precision_recall,
+        "cleaning": cleaning,
+        "samples": sample_sizes,
+        "components": sample_components,
+    },
     sections=(
         conditions_section,
+        members_section,
         modules_section,
     ),
     grouping=module_grouping,
+    module_columns=module_columns,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -187,8 +187,13 @@ def _read(path: Path, columns: list[str], asked: bool) -> pd.DataFrame:
 
 def mode_results(results: Results) -> ModeResults:
     """What was found with the network of an analysis, for ``results.cached``."""
-    return read_mode_results(
+    found = read_mode_results(
         results.folder, results.items, results.network, results.scores, results.parameters
+    )
+    return replace(
+        found,
+        networks=results.labelled(found.networks, ["source", "target"]),
+        modules=results.labelled(found.modules, ["gene"]),
     )
 
 

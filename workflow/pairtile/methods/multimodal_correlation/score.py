@@ -3,7 +3,8 @@ estimator of pairtile.
 
 State: ``values`` float64 (genes, samples), NaN where missing; ``keys`` uint64 (genes,), which
 random draws depend on, made of the genes' names so that their order does not matter; ``samples``,
-the names of the samples.
+the names of the samples; ``regulators`` int32, the item numbers of the regulators (empty: every
+gene with every gene).
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from pairtile.engine.estimator import (
 from pairtile.engine.selection import Selection
 from pairtile.engine.tiles import TILE_EDGE, PairSpace, Tile
 from pairtile.errors import InputError
+from pairtile.io.regulators import find_regulators
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
 from pairtile.methods.multimodal_correlation.mixtures import (
     Modes,
@@ -85,14 +87,18 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
         cls, config: MultimodalCorrelationConfig, seed: int, scratch: Path | None = None
     ) -> PreparedInput:
         expression, design = read_arranged(config)
-        prepared = prepare_expression(expression, config.preprocess, True, design)
-        state, warnings = state_of(prepared, design, config)
+        prepared = prepare_expression(expression, config.preprocess, True, design, scratch)
+        regulators, counts, absent = find_regulators(
+            config.regulators, prepared.genes, config.ignore_case
+        )
+        state, warnings = state_of(prepared, design, config, regulators)
+        prepared.items.loc[regulators, "is_regulator"] = True
         return PreparedInput(
             prepared.items,
             state,
-            dict(prepared.counts),
+            {**prepared.counts, **counts},
             list(prepared.notes),
-            [*prepared.warnings, *warnings],
+            [*prepared.warnings, *absent, *warnings],
             {"preprocess": prepared.parameters},
         )
 
@@ -113,7 +119,7 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
     @classmethod
     def space(cls, state: State) -> PairSpace:
         genes = int(state["values"].shape[0])
-        return PairSpace("triangle", genes, genes)
+        return PairSpace("triangle", int(state["regulators"].size) or genes, genes)
 
     @classmethod
     def tile_edges(cls, config: MultimodalCorrelationConfig, state: State) -> tuple[int, int]:
@@ -191,11 +197,19 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
         values, keys = np.asarray(self.state["values"]), np.asarray(self.state["keys"])
         return pair_scorer(self.config, values, keys, self.device, self.seed)
 
+    @cached_property
+    def order(self) -> NDArray[np.int64]:
+        """The genes as the pair space numbers them: regulators first, so that its first rows with
+        all later columns are the pairs with a regulator, each once."""
+        regulators = np.asarray(self.state["regulators"], dtype=np.int64)
+        others = np.delete(np.arange(self.genes), regulators)
+        return np.concatenate([regulators, others])
+
     def compute_tile(
         self, tile: Tile, selection: Selection, scan: State | None, cut: float
     ) -> tuple[Rows, Summaries]:
-        rows = np.arange(tile.row_begin, tile.row_end)
-        columns = np.arange(tile.column_begin, tile.column_end)
+        rows = self.order[tile.row_begin : tile.row_end]
+        columns = self.order[tile.column_begin : tile.column_end]
         upper = tile.row_begin == tile.column_begin
         modes = self.engine.tile(rows, columns, upper)
         sums: Summaries = {
@@ -204,7 +218,9 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
         }
         sums["pairs_by_modes"] = modes.histogram_k
         sums["modes_by_correlation"] = modes.histogram_r
-        return rows_of(modes, rows, columns), sums
+        found = rows_of(modes, rows, columns)
+        sorted_rows = np.lexsort([found[name] for name in reversed(self.sort_by)])
+        return {name: values[sorted_rows] for name, values in found.items()}, sums
 
     # --- network --------------------------------------------------------------------------------
 
@@ -229,16 +245,21 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
 
 
 def state_of(
-    prepared: Prepared, design: SampleDesign, config: MultimodalCorrelationConfig
+    prepared: Prepared,
+    design: SampleDesign,
+    config: MultimodalCorrelationConfig,
+    regulators: NDArray[np.int32],
 ) -> tuple[dict[str, NDArray[Any]], list[str]]:
     """The state of prepared values, and what needs attention in their samples."""
     dependence = measure_dependence(prepared.values, design.state.get("sample_series"))
     state = {
-        "values": np.ascontiguousarray(prepared.values, dtype=np.float64),
+        "values": np.require(prepared.values, np.float64, "C"),
         "keys": name_keys(prepared.genes),
         "samples": np.array(prepared.samples, dtype=np.str_),
+        "regulators": regulators,
     }
-    return state | design.state, warn_of_near_copies(dependence, config)
+    state |= design.state | prepared.quality.state(prepared.values)
+    return state, warn_of_near_copies(dependence, config)
 
 
 def name_keys(names: Sequence[str]) -> NDArray[np.uint64]:

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.engine.estimator import Merged, Written
+from pairtile.io.symbols import add_symbols
 from pairtile.methods.multimodal_correlation.conditions import (
     ConditionTests,
     condition_networks,
@@ -64,16 +65,17 @@ def write_tables(
     tests = ConditionTests([], {})
     if annotations is not None:
         tests = conditions_tested(config, state, samples, annotations.conditions)
-        _write_tests(edges, tests, folder / "condition_tests.tsv")
+        _write_tests(edges, items, tests, folder / "condition_tests.tsv")
         chosen = condition_networks(edges, tests, config.condition_networks.q_value)
-        _write_frame(chosen.edges.drop(columns="mode"), folder / "condition_networks.tsv")
+        table = add_symbols(chosen.edges.drop(columns="mode"), items)
+        _write_frame(table, folder / "condition_networks.tsv")
         done.counts["condition_specific_edges"] = len(chosen.edges)
         for label in chosen.counts.to_dict("records"):
             name = "_".join(filter(None, (str(label["condition"]), str(label["label"]))))
             done.counts[f"edges_of_{name}"] = int(label["modes"])
     if config.modules:
         table = module_rows(config.modules, edges, items["name"].to_numpy())
-        _write_frame(table, folder / "modules.tsv")
+        _write_frame(add_symbols(table, items, ["gene"]), folder / "modules.tsv")
         done.counts["modules"] = int(table["module"].nunique())
     if config.kinc_text:
         _write_kinc(config, edges, samples, tests, folder)
@@ -98,8 +100,10 @@ def _write_frame(table: pd.DataFrame, path: Path) -> None:
         table.to_csv(temporary, sep="\t", index=False, lineterminator="\n")
 
 
-def _write_tests(edges: pd.DataFrame, tests: ConditionTests, path: Path) -> None:
-    modes = edges[["source", "target", "cluster"]]
+def _write_tests(
+    edges: pd.DataFrame, items: pd.DataFrame, tests: ConditionTests, path: Path
+) -> None:
+    modes = add_symbols(edges[["source", "target", "cluster"]], items)
     with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as out:
         for start in range(0, max(len(modes), 1), ROWS):
             part = tests.table(modes, slice(start, start + ROWS))

@@ -161,7 +161,7 @@ def infer_network(
     config = analysis_config(
         MutualInformationConfig, **settings, preprocess=preprocess or {}, seed=seed, backend=backend
     )
-    table = as_table(expression, orientation=orientation, layer=layer)
+    table = as_table(expression, orientation=orientation, layer=layer, sparse=True)
     listed = None
     if regulators is not None:
         listed = regulator_rows(regulators, table.labels, named=table.genes is not None)
@@ -308,12 +308,10 @@ def _scored(mi: NDArray[np.float64] | pd.DataFrame) -> NDArray[np.float64]:
 
 
 def _z(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
-    moments = RoleMoments(
-        count=(~np.isnan(values)).sum(axis=axis),
-        sum=np.nansum(values, axis=axis),
-        sum_squares=np.nansum(values**2, axis=axis),
-    )
-    mean, sd = (np.expand_dims(a, axis) for a in moments.mean_sd())
+    count = (~np.isnan(values)).sum(axis=axis)
+    mean = np.nansum(values, axis=axis) / np.maximum(count, 1)
+    squares = np.nansum((values - np.expand_dims(mean, axis)) ** 2, axis=axis)
+    mean, sd = (np.expand_dims(a, axis) for a in RoleMoments(count, mean, squares).mean_sd())
     return (values - mean) / np.where(sd > 0.0, sd, np.inf)
 
 

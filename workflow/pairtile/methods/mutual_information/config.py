@@ -638,11 +638,11 @@ class MutualInformationConfig(ExpressionAnalysis):
     def n_bootstraps(self) -> int:
         return self.bootstraps.number
 
-    input_keys: ClassVar[tuple[str, ...]] = ("expression", "regulators", "gold_standard")
+    input_keys: ClassVar[tuple[str, ...]] = ("expression", "names", "regulators", "gold_standard")
+    report_needs_state: ClassVar[bool] = True
     used_by: ClassVar[Mapping[str, frozenset[str]]] = {
         **dict.fromkeys(("score", "null", "keep", "gold_standard"), SCORING_STEPS),
         "dpi": frozenset({"network"}),
         "bootstraps": frozenset({"plan", "network"}),
-        "chunks": frozenset({"plan"}),
-        "export": frozenset(),
+        **ExpressionAnalysis.used_by,
     }

@@ -38,25 +38,31 @@ class GeneMoments(Protocol):
 
 @dataclass(frozen=True)
 class RoleMoments:
-    """Sums over the MI of each gene with all its partners in one role; arrays of shape (G,)."""
+    """MI of each gene with all its partners in one role; arrays of shape (G,).
+
+    Deviations are kept rather than squares: the difference of two large sums would lose the
+    spread of values that are nearly the same. Those of separate sets of pairs add with ``+``
+    (Chan, Golub and LeVeque 1979, equation 2.1).
+    """
 
     count: NDArray[np.int64]
-    sum: NDArray[np.float64]
-    sum_squares: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    squared_deviations: NDArray[np.float64]
 
     def __add__(self, other: Self) -> RoleMoments:
+        count = np.maximum(self.count + other.count, 1)
+        between = (self.count * other.count) * (other.mean - self.mean) ** 2 / count
         return RoleMoments(
-            self.count + other.count, self.sum + other.sum, self.sum_squares + other.sum_squares
+            self.count + other.count,
+            (self.count * self.mean + other.count * other.mean) / count,
+            self.squared_deviations + other.squared_deviations + between,
         )
 
     def mean_sd(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean and population standard deviation for each gene; 0 and 0 without partners."""
-        count = np.maximum(self.count, 1)
-        mean = self.sum / count
-        mean_square = self.sum_squares / count
-        variance = mean_square - mean**2
-        is_rounding = variance <= SMALLEST_SPREAD**2 * mean_square
-        return mean, np.sqrt(np.where(is_rounding, 0.0, variance))
+        variance = self.squared_deviations / np.maximum(self.count, 1)
+        is_rounding = variance <= SMALLEST_SPREAD**2 * (variance + self.mean**2)
+        return self.mean, np.sqrt(np.where(is_rounding, 0.0, variance))
 
 
 @dataclass(frozen=True)
@@ -144,10 +150,10 @@ def moments_from_pairs(
     if not scored.all():
         source, target = source[scored], target[scored]
         values, both_ways = values[scored], both_ways[scored]
-    forward = (_sums(target, values, n_genes), _sums(source, values, n_genes))
+    forward = (_moments(target, values, n_genes), _moments(source, values, n_genes))
     backward = (
-        _sums(source[both_ways], values[both_ways], n_genes),
-        _sums(target[both_ways], values[both_ways], n_genes),
+        _moments(source[both_ways], values[both_ways], n_genes),
+        _moments(target[both_ways], values[both_ways], n_genes),
     )
     return SummedMoments(as_target=forward[0] + backward[0], as_source=forward[1] + backward[1])
 
@@ -244,12 +250,12 @@ def _z(
     return (values - mean[gene]) / divisor[gene]
 
 
-def _sums(gene: NDArray[Any], values: NDArray[Any], n_genes: int) -> RoleMoments:
-    return RoleMoments(
-        count=np.bincount(gene, minlength=n_genes).astype(np.int64),
-        sum=np.bincount(gene, weights=values, minlength=n_genes).astype(np.float64),
-        sum_squares=np.bincount(gene, weights=values**2, minlength=n_genes).astype(np.float64),
-    )
+def _moments(gene: NDArray[Any], values: NDArray[Any], n_genes: int) -> RoleMoments:
+    count = np.bincount(gene, minlength=n_genes)
+    mean = np.bincount(gene, weights=values, minlength=n_genes) / np.maximum(count, 1)
+    squares = (values - mean[gene]) ** 2
+    deviations = np.bincount(gene, weights=squares, minlength=n_genes)
+    return RoleMoments(count, mean, deviations.astype(np.float64))
 
 
 def _check_pairs(

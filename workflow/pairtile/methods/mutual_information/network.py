@@ -145,8 +145,8 @@ def infer_network(analysis: GeneAnalysis, merged: Merged) -> Network:
         if not isinstance(config.keep, KeepBest):
             cure = f"keep: auto picks what stands out; {cure}"
         result.warnings.append(
-            f"{share:.0%} of all scored pairs pass {bar} <= {config.keep.p_bound:g}: nearly every "
-            "gene goes with every other in these data, by what samples have in common (batches, "
+            f"{share:.0%} of all scored pairs pass {bar} <= {config.keep.p_bound:g}: genes go "
+            "together widely in these data, by what samples have in common (batches, "
             f"tissues, totals) or through other genes. {cure}."
         )
     if beyond:

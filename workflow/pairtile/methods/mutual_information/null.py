@@ -32,6 +32,7 @@ from pairtile.methods.mutual_information.kernels.permuted_rows import (
     permuted_rows,
 )
 from pairtile.methods.mutual_information.null_design import NullDesign
+from pairtile.runtime.record import Progress
 from pairtile.splines.scorer import BsplineScorer
 
 if TYPE_CHECKING:
@@ -269,9 +270,11 @@ def draw_null(
         rows = permuted_rows(z, drawn, seed, which, number, exchange, resampling)
         return DrawnRows(rows, drawn if design.shifted.any() and pool.size > 1 else None)
 
+    pairs_of_classes = class_pairs(int(classes.max(initial=0)) + 1)
+    progress = Progress(side**2 * len(pairs_of_classes), "null draws")
     statistics = [
-        _statistics(scorer, permuted(a, 0, number), permuted(b, 1, number), min_samples)
-        for number, (a, b) in enumerate(class_pairs(int(classes.max(initial=0)) + 1))
+        _statistics(scorer, permuted(a, 0, number), permuted(b, 1, number), min_samples, progress)
+        for number, (a, b) in enumerate(pairs_of_classes)
     ]
     return Null(statistics, classes).arrays()
 
@@ -285,7 +288,11 @@ class DrawnRows(NamedTuple):
 
 
 def _statistics(
-    scorer: BsplineScorer, rows: DrawnRows, columns: DrawnRows, min_samples: int
+    scorer: BsplineScorer,
+    rows: DrawnRows,
+    columns: DrawnRows,
+    min_samples: int,
+    progress: Progress,
 ) -> NDArray[np.float32]:
     """Statistics of every row with every column, ascending."""
     device = scorer.device
@@ -310,4 +317,5 @@ def _statistics(
                 counted = other if counted is None else counted & other
             found = (found.ravel() if counted is None else found[counted]).astype(np.float32)
             parts.append(found if there else device.to_host(found))
+            progress.advance(bits.size)
     return np.asarray(device.to_host(xp.sort(xp.concatenate(parts))))

@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.engine.estimator import State
+from pairtile.engine.state import release
 from pairtile.methods.mutual_information.config import MutualInformationConfig
+from pairtile.preprocess.statistics import row_blocks
 from pairtile.statistics.dependence import Dependence, measure_dependence, trending_share
 
 ENTROPY_SPREAD_BITS = 0.1
@@ -74,7 +76,10 @@ def dependence_arrays(
         "order_autocorrelation": np.array([found.mean, found.chance]),
         "drifting": np.array([trending_share(z, one if series is None else series)]),
     }
-    observed = 1.0 - np.isnan(z).mean(axis=1)
+    observed = np.empty(len(z))
+    for rows in row_blocks(z.shape):
+        observed[rows] = 1.0 - np.isnan(z[rows]).mean(axis=1)
+        release(z)
     if observed.min() < 1.0:
         arrays["observed"] = observed
     return found, arrays

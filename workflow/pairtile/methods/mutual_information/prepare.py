@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ from numpy.typing import NDArray
 
 from pairtile.config.preprocess import ExpressionAnalysis
 from pairtile.engine.estimator import PreparedInput
-from pairtile.io.regulators import match_regulators, read_regulators, warning_of_absent
+from pairtile.engine.state import copy_rows, release
+from pairtile.io.regulators import find_regulators
 from pairtile.methods.mutual_information.config import (
     MutualInformationConfig,
     SplineEstimatorConfig,
@@ -17,6 +19,7 @@ from pairtile.methods.mutual_information.config import (
 from pairtile.methods.mutual_information.null_design import dependence_arrays, entropy_classes
 from pairtile.preprocess.expression import prepare_expression
 from pairtile.preprocess.samples import read_arranged, warn_of_near_copies
+from pairtile.preprocess.statistics import row_blocks
 from pairtile.splines.scorer import SplineSettings
 from pairtile.splines.values import marginal_entropies, scaled
 from pairtile.statistics.dependence import Dependence
@@ -29,32 +32,34 @@ MOST_GENES = 1000
 """Genes of which the most common value is counted."""
 
 
-def spline_state(config: MutualInformationConfig) -> PreparedInput:
+def spline_state(config: MutualInformationConfig, scratch: Path | None = None) -> PreparedInput:
     """Read, clean and scale the expression that the configuration names; match its regulators.
 
-    The arrays of the state are those of ``MutualInformation``. Raises InputError as
+    The arrays of the state are those of ``MutualInformation``; of a sparse table ``z`` is mapped
+    from a file in ``scratch``. Raises InputError as
     ``read_expression``, ``prepare_expression`` and ``read_regulators`` do.
     """
     expression, design = read_arranged(config)
-    prepared = prepare_expression(expression, config.preprocess, True, design)
+    prepared = prepare_expression(expression, config.preprocess, True, design, scratch)
     notes = list(prepared.notes)
-    warnings = list(prepared.warnings)
-    counts = dict(prepared.counts)
     items = prepared.items
-    regulators = np.empty(0, dtype=np.int32)
-    if config.regulators is not None:
-        names = read_regulators(config.regulators)
-        regulators, absent = match_regulators(names, prepared.genes, config.regulators)
-        counts |= {"regulators_listed": len(names), "regulators_used": int(regulators.size)}
-        if absent:
-            warnings.append(warning_of_absent(absent, len(names), prepared.genes))
-        items.loc[regulators, "is_regulator"] = True
+    regulators, counts, warnings = find_regulators(
+        config.regulators, prepared.genes, config.ignore_case
+    )
+    counts = {**prepared.counts, **counts}
+    warnings = [*prepared.warnings, *warnings]
+    items.loc[regulators, "is_regulator"] = True
     estimator = config.estimator.decided(prepared.values.shape[1], floor_share(prepared.values))
     notes += estimator_notes(config.estimator, estimator)
     config = config.model_copy(update={"estimator": estimator})
     settings = spline_settings(config, "float64")
-    z = scaled(prepared.values, settings, estimator.transform, overwrite=True)
-    entropy = marginal_entropies(z, settings)
+    quality = prepared.quality.state(prepared.values)
+    z = np.require(prepared.values, np.float64, "C")  # what is mapped from a file stays so
+    entropy = np.empty(len(z))
+    for rows in row_blocks(z.shape):
+        scaled(z[rows], settings, estimator.transform, overwrite=True)
+        entropy[rows] = marginal_entropies(z[rows], settings)
+        release(z)
     n_classes = int(entropy_classes(entropy).max(initial=0)) + 1
     if n_classes > 1:
         low, high = np.percentile(entropy[entropy > 0.0], [5, 95])
@@ -64,7 +69,7 @@ def spline_state(config: MutualInformationConfig) -> PreparedInput:
             "transform: rank makes them alike where ties are few."
         )
     state: dict[str, NDArray[Any]] = {"z": z, "entropy_bits": entropy, "regulators": regulators}
-    state |= estimator_arrays(estimator) | design.state
+    state |= estimator_arrays(estimator) | design.state | quality
     dependence, measured = dependence_arrays(z, design.state.get("sample_series"))
     state |= measured
     warnings += sample_warnings(dependence, config, z.shape[1])
@@ -78,7 +83,7 @@ def floor_share(values: NDArray[np.float64]) -> float:
     values : float64 (genes, samples), NaN where missing; of many genes some are looked at.
     """
     shares = []
-    for row in values[:: max(1, len(values) // MOST_GENES)]:
+    for row in copy_rows(values, range(0, len(values), max(1, len(values) // MOST_GENES))):
         known = row[~np.isnan(row)]
         if known.size:
             shares.append(np.unique(known, return_counts=True)[1].max() / known.size)

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter, ValidationError
 
 from pairtile.methods.mutual_information.config import Keep, KeepRule
+from pairtile.methods.mutual_information.report_figures import FIGURES
 from pairtile.report.formats import count, counted, listed, number, percent, plain
 from pairtile.report.method_report import MethodReport, MethodText, Reference
 from pairtile.report.methods_parts import Part, evaluation_part, paragraph, preparation, section
 from pairtile.report.references import read_references
+from pairtile.report.sections.members import members_section
 
 if TYPE_CHECKING:
     from pairtile.report.results import Results
@@ -285,4 +287,4 @@ TEXT = MethodText(
     methods=methods_paragraph,
 )
 
-REPORT = MethodReport(text=TEXT)
+REPORT = MethodReport(text=TEXT, figures=FIGURES, sections=(members_section,))

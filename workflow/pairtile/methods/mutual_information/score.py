@@ -73,7 +73,8 @@ from pairtile.methods.mutual_information.tiles import (
     wanted_pairs,
 )
 from pairtile.splines.scorer import BsplineScorer, Weights, weights_bytes
-from pairtile.splines.values import marginal_entropies, row_orders
+from pairtile.splines.values import marginal_entropies
+from pairtile.statistics.ranks import row_orders
 
 RANKED_EDGES = 100_000
 """With a gold standard, the best so many edges are kept for evaluation, as DREAM5 asks."""
@@ -119,7 +120,7 @@ class MutualInformation(Estimator[MutualInformationConfig]):
     def prepare(
         cls, config: MutualInformationConfig, seed: int, scratch: Path | None = None
     ) -> PreparedInput:
-        return spline_state(config)
+        return spline_state(config, scratch)
 
     @classmethod
     def decided(cls, config: MutualInformationConfig, state: State) -> MutualInformationConfig:

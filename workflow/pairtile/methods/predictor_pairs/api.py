@@ -119,7 +119,8 @@ def predictor_pairs(
         numbers for an array), ``mce_bits`` (with its penalty), ``target_entropy_bits``, ``n_ties``
         (how many sets of all have this score: the order among them means nothing), ``imp_bits``,
         ``p_value``, ``q_value``, ``mi_bits`` (without penalty), ``gain_1``, ... (bits that the set
-        loses without this predictor), ``n_samples``; with threes ``search``. ``attrs`` has
+        loses without this predictor), ``spearman_1``, ... (rank correlation of this predictor with
+        the target), ``n_samples``; with threes ``search``. ``attrs`` has
         ``counts``, ``notes``, ``warnings``, ``device``, ``settings``. What needs attention, as
         ties, is also issued as a warning.
 
@@ -227,7 +228,7 @@ def predictor_pairs(
 def _labelled(sets: pd.DataFrame, dtype: Any) -> pd.DataFrame:
     """Labels in their own type; without the columns of a second predictor where there is none."""
     if (sets["predictor_2"] == "").all() and len(sets):
-        sets = sets.drop(columns=["predictor_2", "gain_2"])
+        sets = sets.drop(columns=["predictor_2", "gain_2", "spearman_2"])
     labels = ["target", *members(sets)]
     return sets.astype(dict.fromkeys(labels, dtype)) if len(sets) else sets
 
@@ -250,9 +251,9 @@ def predictor_edges(sets: pd.DataFrame, keep: Mapping[str, float] | str = "best"
     DataFrame, best edge first
         The columns of the workflow's network: ``source``, ``target``, then the numbers of the best
         set that holds the edge (``mi_bits``, ``mce_bits``, ``gain_bits``: what that set loses
-        without this source, ``imp_bits``, ``rank``, ``n_ties``), ``n_sets`` (in how many of the
-        sets the edge is), ``p_value``, ``q_value``; and ``score``, what edges are ranked by: edges
-        of best sets before those of second sets and so on, then by ``gain_bits``.
+        without this source, ``imp_bits``, ``spearman``, ``rank``, ``n_ties``), ``n_sets`` (in how
+        many of the sets the edge is), ``p_value``, ``q_value``; and ``score``, what edges are
+        ranked by: edges of best sets before those of second sets and so on, then by ``gain_bits``.
 
     Raises
     ------
@@ -272,7 +273,8 @@ def predictor_edges(sets: pd.DataFrame, keep: Mapping[str, float] | str = "best"
     """
     needed = ["target", "rank", "predictor_1", "mce_bits", "n_ties", "target_entropy_bits"]
     needed += ["mi_bits", "imp_bits", "p_value", "q_value"]
-    needed += [f"gain_{k + 1}" for k in range(len(members(sets)))]
+    for k in range(len(members(sets))):
+        needed += [f"gain_{k + 1}", f"spearman_{k + 1}"]
     missing = [column for column in needed if column not in sets]
     if missing:
         raise ValueError(

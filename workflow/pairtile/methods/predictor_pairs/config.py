@@ -379,6 +379,7 @@ class PredictorPairsConfig(TableAnalysis):
     input_keys: ClassVar[tuple[str, ...]] = (
         "expression",
         "levels",
+        "names",
         "series",
         "regulators",
         "targets",
@@ -392,8 +393,7 @@ class PredictorPairsConfig(TableAnalysis):
     used_by: ClassVar[Mapping[str, frozenset[str]]] = {
         "keep": frozenset({"network", "tables"}),
         "gold_standard": frozenset({"evaluate"}),
-        "chunks": frozenset({"plan"}),
-        "export": frozenset(),
+        **TableAnalysis.used_by,
     }
 
     def table_path(self) -> str | None:
@@ -439,7 +439,7 @@ class PredictorPairsConfig(TableAnalysis):
 
     @model_validator(mode="after")
     def _samples_stated_once(self) -> Self:
-        if self.samples.annotations is not None:
+        if self.samples.annotations is not None or self.samples.columns:
             if self.levels is not None:
                 raise refusal("null beside levels (name their series under series)", key="samples")
             if self.series is not None and self.samples.series is not None:

@@ -14,7 +14,7 @@ from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
 from pairtile.report.formats import count, counted
-from pairtile.report.network_figures import MAX_NAME
+from pairtile.report.network_figures import shortened
 from pairtile.report.style import (
     BLUE,
     GREY,
@@ -214,7 +214,7 @@ def imp_against_mi(
                 continue
             labelled.append(k)
             axes.annotate(
-                names[k] if len(names[k]) <= MAX_NAME else names[k][: MAX_NAME - 1] + "…",
+                shortened(names[k]),
                 (mi[k], imp[k]), xytext=(-7, 0), textcoords="offset points", ha="right",
                 va="center", fontsize=9, parse_math=False,
             )  # fmt: skip

@@ -3,7 +3,8 @@ mean. DataFrames in, DataFrames out; genes are item numbers.
 
 A table of sets has one row a set: ``target``, ``rank``, ``predictor_1`` .. ``predictor_c`` (int),
 ``mce_bits``, ``n_ties``, ``target_entropy_bits``, ``mi_bits``, ``imp_bits``, ``gain_1`` ..
-``gain_c`` (what the set loses without that predictor, bits), ``p_value``, ``q_value``.
+``gain_c`` (what the set loses without that predictor, bits), ``spearman_1`` .. ``spearman_c`` (its
+rank correlation with the target), ``p_value``, ``q_value``.
 """
 
 from __future__ import annotations
@@ -71,7 +72,8 @@ def kept_sets(sets: pd.DataFrame, keep: KeepSets) -> pd.DataFrame:
 def edges_of_sets(sets: pd.DataFrame) -> pd.DataFrame:
     """Edges predictor -> target, best first; each with the numbers of the best set that holds it.
 
-    ``gain_bits`` is what the set loses without this predictor, ``n_sets`` in how many of the sets
+    ``gain_bits`` is what the set loses without this predictor, ``spearman`` its rank correlation
+    with the target, ``n_sets`` in how many of the sets
     the edge occurs. Edges of best sets come first, then those of second sets, and so on; within a
     rank they go by ``gain_bits``, and ``score`` says both in one number. (The score of the set
     would rank what stands beside a strong predictor as high as the predictor itself.)
@@ -79,7 +81,8 @@ def edges_of_sets(sets: pd.DataFrame) -> pd.DataFrame:
     parts = []
     for number, column in enumerate(members(sets), start=1):
         part = sets[sets[column] >= 0]
-        parts.append(part.assign(source=part[column], gain_bits=part[f"gain_{number}"]))
+        of_member = {"gain_bits": f"gain_{number}", "spearman": f"spearman_{number}"}
+        parts.append(part.assign(source=part[column], **{k: part[v] for k, v in of_member.items()}))
     edges = pd.concat(parts, ignore_index=True)
     edges["score"] = edges["gain_bits"] - MOST_GAIN_BITS * (edges["rank"] - 1)
     edges = edges.sort_values(["target", "source", "rank"], kind="stable")
@@ -88,8 +91,8 @@ def edges_of_sets(sets: pd.DataFrame) -> pd.DataFrame:
     edges = edges.sort_values(
         ["rank", "gain_bits", "target", "source"], ascending=[True, False, True, True]
     )
-    columns = ["source", "target", "mi_bits", "mce_bits", "gain_bits", "imp_bits", "rank"]
-    columns += ["n_ties", "n_sets", "p_value", "q_value", "score"]
+    columns = ["source", "target", "mi_bits", "mce_bits", "gain_bits", "imp_bits", "spearman"]
+    columns += ["rank", "n_ties", "n_sets", "p_value", "q_value", "score"]
     kinds = {"source": np.int32, "target": np.int32, "rank": np.int32, "n_sets": np.int32}
     return edges[columns].astype(kinds).reset_index(drop=True)
 

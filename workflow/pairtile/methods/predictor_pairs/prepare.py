@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from pairtile.config.preprocess import Preprocess
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
-from pairtile.io.regulators import match_regulators, warning_of_absent
+from pairtile.io.regulators import as_spelled, match_regulators, warning_of_absent
 from pairtile.methods.predictor_pairs.config import PredictorPairsConfig
 from pairtile.methods.predictor_pairs.quantize import quantize
 from pairtile.methods.predictor_pairs.read_input import (
@@ -22,15 +23,18 @@ from pairtile.methods.predictor_pairs.read_input import (
     read_predictor_input,
 )
 from pairtile.preprocess.expression import Prepared, prepare_expression
+from pairtile.preprocess.quality import SampleQuality
 
 
 @dataclass(frozen=True)
 class PreparedPredictors:
     """Levels ready for the search, and the account of how they came about.
 
-    ``levels``: int8 (kept genes, samples), 0 to ``n_levels`` - 1, -1 where missing, C order;
-    ``genes`` in input order. ``series``: int32 (samples,), the time series of each sample, all 0
-    where there is one. ``transitions``: which sample's predictors go with which sample's target.
+    ``values``: float64 (kept genes, samples), what levels were made of, NaN where missing; of a
+    table of levels these. ``levels``: int8 (kept genes, samples), 0 to ``n_levels`` - 1, -1 where
+    missing, C order; ``genes`` in input order. ``series``: int32 (samples,), the time series of
+    each sample, all 0 where there is one. ``transitions``: which sample's predictors go with which
+    sample's target.
     ``predictors``, ``targets``: int32, rows of ``levels``, ascending: the candidates, and the genes
     whose predictors are sought.
 
@@ -43,10 +47,12 @@ class PreparedPredictors:
     | is_target | its predictors are sought |
     | n_level_0, n_level_1, ... | samples at that level, int32; 0 for a dropped gene |
 
+    ``quality``: the samples as they were read; None of a table of levels.
     ``counts``, ``warnings``, ``notes``: what was changed and decided. ``parameters``: keys of the
     section as they were decided, nested as there.
     """
 
+    values: NDArray[np.float64]
     levels: NDArray[np.int8]
     n_levels: int
     genes: list[str]
@@ -56,6 +62,7 @@ class PreparedPredictors:
     predictors: NDArray[np.int32]
     targets: NDArray[np.int32]
     items: pd.DataFrame
+    quality: SampleQuality | None = None
     counts: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -72,7 +79,9 @@ class PreparedPredictors:
         return self.transitions.target_samples
 
 
-def prepare_predictors(config: PredictorPairsConfig) -> PreparedPredictors:
+def prepare_predictors(
+    config: PredictorPairsConfig, scratch: Path | None = None
+) -> PreparedPredictors:
     """Read what a section of ``method: predictor_pairs`` names, and prepare it.
 
     ``config`` has every default filled in.
@@ -84,17 +93,18 @@ def prepare_predictors(config: PredictorPairsConfig) -> PreparedPredictors:
     ConfigError
         For settings that are not allowed.
     """
-    return prepare_predictor_input(config, read_predictor_input(config))
+    return prepare_predictor_input(config, read_predictor_input(config), scratch)
 
 
 def prepare_predictor_input(
-    config: PredictorPairsConfig, given: PredictorInput
+    config: PredictorPairsConfig, given: PredictorInput, scratch: Path | None = None
 ) -> PreparedPredictors:
     """Prepare what was read, or is in memory, by a section's settings.
 
     Expression values go through ``preprocess`` and ``quantize`` (prepared ones through ``quantize``
     alone); a table of levels is used as it is, without the genes that ``min_samples`` and
     ``drop_constant`` leave out. The section's paths are what messages call the input.
+    Values of a sparse table are mapped from a file in ``scratch``.
 
     Raises
     ------
@@ -104,12 +114,12 @@ def prepare_predictor_input(
     ConfigError
         For settings that are not allowed.
     """
-    prepared, levels, n_levels = _levels(config, given)
+    prepared, levels, n_levels = _levels(config, given, scratch)
     account = _Account(prepared)
     series = _series(config, prepared, given, account)
     found = _transitions(config, series, account)
-    predictors = account.chosen("regulators", given.regulators, config.regulators)
-    targets = account.chosen("targets", given.targets, config.targets)
+    predictors = account.chosen("regulators", given.regulators, config)
+    targets = account.chosen("targets", given.targets, config)
     _check_candidates(config, predictors, targets, account)
     account.describe_levels(levels, n_levels, targets)
     items = _items(prepared.items, levels, n_levels)
@@ -117,6 +127,7 @@ def prepare_predictor_input(
         items.loc[predictors, "is_regulator"] = True
     items.loc[targets, "is_target"] = True
     return PreparedPredictors(
+        values=prepared.values,
         levels=levels,
         n_levels=n_levels,
         genes=prepared.genes,
@@ -126,6 +137,7 @@ def prepare_predictor_input(
         predictors=predictors,
         targets=targets,
         items=items,
+        quality=None if isinstance(given.table, Levels) else prepared.quality,
         counts=account.counts,
         notes=account.notes,
         warnings=account.warnings,
@@ -137,14 +149,16 @@ def prepare_predictor_input(
 
 
 def _levels(
-    config: PredictorPairsConfig, given: PredictorInput
+    config: PredictorPairsConfig, given: PredictorInput, scratch: Path | None
 ) -> tuple[Prepared, NDArray[np.int8], int]:
     """The kept genes' values, and their levels."""
     table = given.table
     if not isinstance(table, Levels):
         prepared = table
         if isinstance(prepared, Expression):
-            prepared = prepare_expression(prepared, config.preprocess, design=given.design)
+            prepared = prepare_expression(
+                prepared, config.preprocess, design=given.design, scratch=scratch
+            )
         return (
             prepared,
             quantize(prepared.values, config.quantize),
@@ -260,14 +274,17 @@ class _Account:
         self.warnings = list(prepared.warnings)
         self._genes = prepared.genes
 
-    def chosen(self, key: str, names: list[str] | None, source: str | None) -> NDArray[np.int32]:
-        """Rows of the genes that are listed under ``key``, in ``source``; all without a list."""
+    def chosen(
+        self, key: str, names: list[str] | None, config: PredictorPairsConfig
+    ) -> NDArray[np.int32]:
+        """Rows of the genes that are listed under ``key``; all without a list."""
         if names is None:
             rows = np.arange(len(self._genes), dtype=np.int32)
         else:
-            rows, absent = match_regulators(
-                names, self._genes, source or key, key.removesuffix("s")
-            )
+            source = getattr(config, key) or key
+            if config.ignore_case:
+                names = as_spelled(names, self._genes, source)
+            rows, absent = match_regulators(names, self._genes, source, key.removesuffix("s"))
             self.counts[f"{key}_listed"] = len(names)
             if absent:
                 self.warnings.append(warning_of_absent(absent, len(names), self._genes, key))

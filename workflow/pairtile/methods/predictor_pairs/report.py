@@ -19,6 +19,7 @@ from pairtile.report.methods_parts import (
     versions,
 )
 from pairtile.report.references import read_references
+from pairtile.report.sections.members import members_section
 
 if TYPE_CHECKING:
     from pairtile.methods.predictor_pairs.report_results import PredictorResults
@@ -353,5 +354,6 @@ REPORT = MethodReport(
     sections=(
         levels_section,
         sets_section,
+        members_section,
     ),
 )

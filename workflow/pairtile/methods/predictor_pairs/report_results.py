@@ -93,7 +93,8 @@ class Levels:
 
     values : int8 (genes, samples), -1 where missing. source_samples, target_samples : int32
     (transitions,), where predictors and where their target are read. row : the row of each gene's
-    name.
+    name. measured : float64 (genes, samples), what levels were made of, NaN where missing. series :
+    int32 (samples,), the time series of each sample; None in a state of an earlier version.
     """
 
     values: NDArray[np.int8]
@@ -101,6 +102,8 @@ class Levels:
     source_samples: NDArray[np.int32]
     target_samples: NDArray[np.int32]
     row: dict[str, int]
+    measured: NDArray[np.float64]
+    series: NDArray[np.int32] | None = None
 
     def table(self, predictors: Sequence[str], target: str) -> NDArray[np.int64]:
         """``level_counts`` of a set of predictors and its target, by their names."""
@@ -110,6 +113,14 @@ class Levels:
             self.values[self.row[target], self.target_samples],
             self.n_levels,
         )
+
+    def courses(self, names: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+        """What was measured of some genes, each of mean 0 and variance 1 unless it is constant."""
+        found = {}
+        for name in dict.fromkeys(names):
+            row = np.array(self.measured[self.row[name]])
+            found[name] = (row - np.nanmean(row)) / (np.nanstd(row) or 1.0)
+        return found
 
     def persistence(self, genes: Sequence[str]) -> tuple[float, float]:
         """``persistence`` of some genes over the transitions of the search."""
@@ -149,6 +160,7 @@ NUMBERS = (
     "n_samples",
 )
 GAINS = ("gain_1", "gain_2", "gain_3")
+RHOS = ("spearman_1", "spearman_2", "spearman_3")
 NAMES = ("target", "predictor_1", "predictor_2", "predictor_3", "search")
 
 
@@ -205,32 +217,36 @@ class PredictorResults:
         return alone.drop_duplicates(self.members).head(limit)
 
 
-def read_predictor_results(folder: Path, items: pd.DataFrame) -> PredictorResults:
-    """Read ``predictors.tsv``, ``hyperedges.tsv`` and, where it is there, the state of ``folder``.
-
-    ``items`` is the analysis' table of items, kept ones first.
+def predictor_results(results: Results) -> PredictorResults:
+    """The predictor sets of an analysis, for ``results.cached``: read from ``predictors.tsv``,
+    ``hyperedges.tsv`` and, where it is there, the state.
 
     Raises StoreError naming the file when a table is missing or is not what its name says.
     """
+    folder = results.folder
     sets = _read(folder / SETS, {"target", "rank", "predictor_1", "gain_1", *NUMBERS})
     # Single predictors are written with a second one that has no name.
     unused = [n for n in (2, 3) if f"predictor_{n}" in sets and not sets[f"predictor_{n}"].any()]
     if len(sets):
-        sets = sets.drop(columns=[f"{kind}_{n}" for kind in ("predictor", "gain") for n in unused])
+        kinds = ("predictor", "gain", "spearman")
+        sets = sets.drop(columns=[f"{kind}_{n}" for kind in kinds for n in unused])
     kept = _read(folder / HYPEREDGES, {"target", "rank"})
     places = pd.MultiIndex.from_frame(sets[["target", "rank"]])
     sets["kept"] = places.isin(pd.MultiIndex.from_frame(kept[["target", "rank"]]))
+    sets = results.labelled(sets, ["target", *members(sets)])
     sets["information_bits"] = sets["target_entropy_bits"] - sets["mce_bits"]
     if not (folder / "state" / MANIFEST).is_file():
         return PredictorResults(sets)
     state = open_state(folder / "state")
-    names = items.loc[items["kept"].astype(bool), "name"]
+    names = results.items.loc[results.items["kept"].astype(bool), "name"]
     levels = Levels(
         state["levels"],
         int(state["n_levels"][0]),
         np.asarray(state["source_samples"]),
         np.asarray(state["target_samples"]),
         {str(name): row for row, name in enumerate(names)},
+        state["values"],
+        state.get("series"),
     )
     classes = np.asarray(state["null_class"])
     draws = int(np.unique(classes, return_counts=True)[1].min()) if classes.size else 0
@@ -247,7 +263,7 @@ def _read(path: Path, columns: set[str]) -> pd.DataFrame:
             sep="\t",
             dtype=dict.fromkeys(NAMES, str),
             keep_default_na=False,
-            na_values={key: [""] for key in (*NUMBERS, *GAINS)},
+            na_values={key: [""] for key in (*NUMBERS, *GAINS, *RHOS)},
         )
     except (OSError, ValueError) as error:
         raise StoreError.at(path, "", f"an unreadable file ({error})", "a table") from error
@@ -255,8 +271,3 @@ def _read(path: Path, columns: set[str]) -> pd.DataFrame:
     if missing:
         raise StoreError.at(path, "columns", ", ".join(table.columns), ", ".join(missing))
     return table
-
-
-def predictor_results(results: Results) -> PredictorResults:
-    """The predictor sets of an analysis, for ``results.cached``."""
-    return read_predictor_results(results.folder, results.items)

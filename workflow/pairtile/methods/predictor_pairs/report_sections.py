@@ -22,6 +22,7 @@ from pairtile.methods.predictor_pairs.report_results import (
 from pairtile.report.formats import count, counted, number
 from pairtile.report.method_report import CaptionedFigure, FigureMaker, FigureWithText, PageSection
 from pairtile.report.results import Results
+from pairtile.report.sample_figures import drawn_series, time_courses
 from pairtile.report.style import LEVEL_COLOURS
 
 MAX_TARGETS = 12
@@ -241,9 +242,47 @@ def _imp(results: Results) -> FigureWithText | None:
     )
 
 
+MAX_COURSES = 6
+
+
+def _time_courses(results: Results) -> FigureWithText | None:
+    found = results.cached(predictor_results)
+    stated = results.parameters.get("samples") or {}
+    in_time = results.parameters.get("lag") or stated.get("series") or stated.get("time")
+    if found is None or found.levels is None or found.levels.series is None or not in_time:
+        return None
+    sets = found.clearest(MAX_COURSES)
+    if sets.empty:
+        return None
+    panels = [
+        found.levels.courses([str(row[key]) for key in ("target", *found.members)])
+        for row in sets.to_dict("records")
+    ]
+    series = found.levels.series
+    label = "level, scaled" if results.parameters.get("levels") else "value, scaled"
+    figure = time_courses(panels, series, label=label)
+    lag = int(results.parameters.get("lag") or 0)
+    steps = "one time step" if lag == 1 else f"{lag} time steps"
+    before = f"read {steps} before it" if lag else "read at the same time"
+    shown = sum(here.size for here in drawn_series(series))
+    part = (
+        ""
+        if shown == series.size
+        else CAPTIONS["part_of_series"].format(
+            shown=count(shown), samples=counted(series.size, "sample")
+        )
+    )
+    caption = CAPTIONS["courses"].format(word=found.word, before=before) + part
+    named = "; ".join(" from ".join([next(iter(p)), ", ".join([*p][1:])]) for p in panels)
+    return FigureWithText(
+        figure, "Targets and predictors in time", caption, f"Line charts. {caption} {named}."
+    )
+
+
 FIGURES: Mapping[str, FigureMaker] = {
     "score_distribution": _best_sets,
     "p_values": _p_values,
     "ties": _ties,
     "joint_prediction": _imp,
+    "time_courses": _time_courses,
 }

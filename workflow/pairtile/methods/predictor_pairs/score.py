@@ -8,6 +8,7 @@ is the first predictor of all sets that begin with it.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import comb
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -83,7 +84,11 @@ class PredictorPairs(Estimator[PredictorPairsConfig]):
     def prepare(
         cls, config: PredictorPairsConfig, seed: int, scratch: Path | None = None
     ) -> PreparedInput:
-        return search_input(config, prepare_predictors(config), seed)
+        prepared = prepare_predictors(config, scratch)
+        made = search_input(config, prepared, seed)
+        if prepared.quality is None:
+            return made
+        return replace(made, state=made.state | prepared.quality.state(prepared.values))
 
     @classmethod
     def space(cls, state: State) -> PairSpace:

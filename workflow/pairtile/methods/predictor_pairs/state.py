@@ -1,6 +1,8 @@
 """From prepared levels to the state that tiles are computed from.
 
-``levels`` int8 (genes, samples), -1 where missing; ``source_samples``, ``target_samples`` int32
+``levels`` int8 (genes, samples), -1 where missing; ``values`` float64, what the levels were made
+of (or the levels themselves), NaN where missing; ``series`` int32 (samples,), the time series of
+each sample; ``source_samples``, ``target_samples`` int32
 (transitions,), the samples of the predictors and of their target; ``predictors``, ``targets``
 int32, item numbers of the candidates and of the genes to explain; ``cardinality`` int32 (1,), size
 of the sets that tiles search (pairs, where triples come by SFFS); ``n_levels`` int32 (1,);
@@ -59,6 +61,8 @@ def search_input(
     notes += _null_notes(config, kind, null, slow)
     state: dict[str, NDArray[Any]] = {
         "levels": prepared.levels,
+        "values": prepared.values,
+        "series": prepared.series,
         "source_samples": prepared.source_samples,
         "target_samples": prepared.target_samples,
         "predictors": prepared.predictors,

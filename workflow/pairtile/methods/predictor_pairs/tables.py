@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.engine.estimator import Merged, State, Written
+from pairtile.io.symbols import add_symbols
 from pairtile.methods.predictor_pairs.best_sets import SET_COLUMNS
 from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import NO_KEY
 from pairtile.methods.predictor_pairs.network import members, set_q_values
@@ -19,6 +20,7 @@ from pairtile.methods.predictor_pairs.null import search_p_values
 from pairtile.methods.predictor_pairs.search import PredictorSearch
 from pairtile.methods.predictor_pairs.sets import extend_sets, set_entropies
 from pairtile.runtime.files import atomic_path
+from pairtile.statistics.ranks import spearman
 
 if TYPE_CHECKING:
     from pairtile.methods.predictor_pairs.score import PredictorPairs
@@ -38,7 +40,7 @@ def tested_sets(opened: PredictorPairs, merged: Merged) -> pd.DataFrame:
     sets = _searched(opened, merged.pairs)
     real = sets[sets["target_row"] < opened.n_targets].reset_index(drop=True)
     drawn = sets[sets["target_row"] >= opened.n_targets]
-    real = real.assign(**_entropies(opened, real))
+    real = real.assign(**_entropies(opened, real), **_signs(opened, real))
     real["p_value"] = _p_values(opened, real, drawn)
     rank = real["rank"].to_numpy()
     real["q_value"] = set_q_values(real["p_value"].to_numpy(), rank)
@@ -75,8 +77,10 @@ def write_predictor_tables(
     """Write ``predictors.tsv`` (every reported set) and ``hyperedges.tsv`` (those of the
     network)."""
     names = items["name"].to_numpy()
-    table = named_sets(sets, names)
-    edges = named_sets(kept, names)
+    table, edges = (
+        add_symbols(named_sets(some, names), items, ["target", *members(sets)])
+        for some in (sets, kept)
+    )
     edges.insert(0, "hyperedge", np.arange(1, len(edges) + 1))
     for name, frame in (("predictors.tsv", table), ("hyperedges.tsv", edges)):
         with atomic_path(folder / name) as temporary:
@@ -91,7 +95,8 @@ def named_sets(sets: pd.DataFrame, names: NDArray[Any]) -> pd.DataFrame:
     for column in members(sets):
         columns[column] = names[sets[column].to_numpy()]
     told = ["mce_bits", "target_entropy_bits", "n_ties", "imp_bits", "p_value", "q_value"]
-    told += ["mi_bits", *(f"gain_{k + 1}" for k in range(len(members(sets)))), "n_samples"]
+    told += ["mi_bits", *(f"gain_{k + 1}" for k in range(len(members(sets))))]
+    told += [*(f"spearman_{k + 1}" for k in range(len(members(sets)))), "n_samples"]
     table = pd.DataFrame(columns | {name: sets[name].to_numpy() for name in told})
     if "search" in sets:
         table["search"] = sets["search"].to_numpy()
@@ -161,6 +166,22 @@ def _entropies(opened: PredictorPairs, sets: pd.DataFrame) -> dict[str, NDArray[
         else:
             result[f"gain_{k + 1}"] = set_entropies(predictors, targets, rows, without)[1] - h_set
     return result
+
+
+def _signs(opened: PredictorPairs, sets: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
+    """Spearman's rho of each predictor with the target, over transitions in which both have a
+    value."""
+    values = np.asarray(opened.state["values"])
+    before, after = (values[:, opened.state[f"{end}_samples"]] for end in ("source", "target"))
+    targets = sets["target"].to_numpy()
+    found = {}
+    for k, column in enumerate(members(sets)):
+        predictors = sets[column].to_numpy()
+        there = predictors >= 0
+        rho = np.full(len(sets), np.nan)
+        rho[there] = spearman(before, predictors[there], after, targets[there])
+        found[f"spearman_{k + 1}"] = rho
+    return found
 
 
 def _p_values(

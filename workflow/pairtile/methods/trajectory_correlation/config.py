@@ -199,6 +199,9 @@ class TrajectoryCorrelationConfig(Analysis):
     input_keys: ClassVar[tuple[str, ...]] = ("topology", "trajectories", "time_series")
     in_memory_paths: ClassVar[tuple[str, ...]] = ()
     names_of_items: ClassVar[tuple[str, ...]] = ("paths",)
+    node_tables: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "residues.tsv": ("name", "community_leiden", "community_girvan_newman")
+    }
     tables: ClassVar[tuple[str, ...]] = (
         "matrices.npz",
         "residues.tsv",

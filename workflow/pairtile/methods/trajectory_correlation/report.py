@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.io.networks.drawing import Grouping
 from pairtile.methods.trajectory_correlation import figures as maps
 from pairtile.methods.trajectory_correlation.report_text import (
     LEVEL,
@@ -35,7 +36,6 @@ from pairtile.report.method_report import (
     CaptionedFigure,
     FigureMaker,
     FigureWithText,
-    Grouping,
     MethodReport,
     MethodText,
     PageSection,

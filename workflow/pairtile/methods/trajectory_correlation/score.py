@@ -349,8 +349,9 @@ TILE_BYTES_ELSE = 1 << 25
 """Series of the variables along the side of a tile: enough work for a GPU, few enough to keep."""
 
 SMALLEST_TILE, LARGEST_TILE = 32, 1024
-LARGEST_TILE_KSG = 256
-"""Distances of all frames are held for the variables of a tile: more would only take memory."""
+LARGEST_TILE_KSG = 64
+"""A tile of 801 frames with 20 surrogates takes a core a minute or two; one of four times the side
+would save a tenth of that, and show no progress meanwhile."""
 
 
 def tile_edge(kind: str, d: int, frames: int) -> int:

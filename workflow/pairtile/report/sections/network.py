@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.report import drawn_network
-from pairtile.report.drawn_network import network_data
+from pairtile.io.networks import drawing
+from pairtile.io.networks.page import DRAWING_SCRIPTS
 from pairtile.report.formats import count, number
 from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.packed_columns import pack_column, to_digits
@@ -20,7 +20,7 @@ def drawing_section(results: Results, pictures: list[CaptionedFigure]) -> PageSe
     """What the drawing shows and its data; without edges, only a sentence that says so."""
     if results.network.empty:
         return PageSection("network", "The network", "section_drawing.html.j2", {"shown": 0})
-    data = network_data(results)
+    data = results.cached(drawn)
     return PageSection(
         id="network",
         title="The network",
@@ -31,17 +31,42 @@ def drawing_section(results: Results, pictures: list[CaptionedFigure]) -> PageSe
             "n_nodes": len(data["nodes"]),
             "n_items": count(len(results.degree)),
             "data": data,
-            "compared": len(data["edges"][0]) > 3,
             "strength": results.text.column(results.strength) if results.strength else "",
             "directed": results.directed,
             "has_regulators": bool(results.regulators),
             "text": results.text,
         },
-        scripts=(
-            "cytoscape.min.js", "network_data.js", "network_style.js", "network_views.js",
-            "network_labels.js", "network_svg.js", "save_file.js", "network_view.js",
-        ),
-    )  # fmt: skip
+        scripts=DRAWING_SCRIPTS,
+    )
+
+
+def drawn(results: Results) -> dict[str, Any]:
+    """What the drawing's script reads (``drawing.network_data``), for ``results.cached``."""
+    edges = results.strongest(drawing.MAX_EDGES)
+    # What the table says beside the edges' own columns, such as the conditions of a mode.
+    table = results.text.edge_table(results, edges)
+    more = [column for column in table if column not in edges]
+    return drawing.network_data(
+        pd.concat([edges, table[more]], axis=1),
+        results.items,
+        results.degree,
+        score=results.strength,
+        directed=results.directed,
+        regulators=results.regulators,
+        grouping=results.method_report.grouping(results, drawing.node_names(edges)),
+        verdicts=_verdicts(results, edges),
+    )
+
+
+def _verdicts(results: Results, edges: pd.DataFrame) -> list[int] | None:
+    """What the gold standard says of each edge; None where there is none."""
+    verdicts = ((results.evaluation or {}).get("network") or {}).get("verdicts")
+    if verdicts is None or len(verdicts) != len(results.network):
+        return None
+    keys = ["source", "target"]
+    rows = results.network[keys].assign(verdict=[".-+".index(v) for v in verdicts])
+    of_pair = rows.drop_duplicates(keys).set_index(keys)["verdict"]
+    return [int(verdict) for verdict in of_pair.reindex(pd.MultiIndex.from_frame(edges[keys]))]
 
 
 # The edges as a table to sort and search: those of the drawing, from the data that it has.
@@ -55,7 +80,11 @@ def edges_section(results: Results, pictures: list[CaptionedFigure]) -> PageSect
     if results.network.empty:
         return None
     # The rows of the drawing in its order: the script takes names and scores from there.
-    table = results.text.edge_table(results, results.strongest(drawn_network.MAX_EDGES))
+    edges = results.strongest(drawing.MAX_EDGES)
+    table = results.text.edge_table(results, edges)
+    verdicts = _verdicts(results, edges)
+    if verdicts is not None:
+        table = table.assign(in_gold_standard=[("", "false", "true")[v] for v in verdicts])
     bound = np.zeros(len(table), dtype=bool)
     if "p_method" in table:
         bound = ((table["p_method"] == "bound") & table["p_value"].notna()).to_numpy()
@@ -64,7 +93,7 @@ def edges_section(results: Results, pictures: list[CaptionedFigure]) -> PageSect
         table = table.drop(columns=said, errors="ignore")
     columns = [column for column in table.columns if column not in ("source", "target")]
     # The drawing's scores have the four digits that a column of the table keeps, or are missing.
-    drawn = {results.strength} if _is_decimal(results, table) else set()
+    in_drawing = {results.strength} if _is_decimal(results, table) else set()
     return PageSection(
         id="edges",
         title=f"Strongest {results.text.edges}",
@@ -77,7 +106,7 @@ def edges_section(results: Results, pictures: list[CaptionedFigure]) -> PageSect
                 "columns": [
                     pack_column(
                         table[column],
-                        in_drawing=column in drawn,
+                        in_drawing=column in in_drawing,
                         bound=bound if column == "p_value" else None,
                     )
                     for column in columns
@@ -92,8 +121,8 @@ def edges_section(results: Results, pictures: list[CaptionedFigure]) -> PageSect
             "text": results.text,
         },
         scripts=(
-            "datatables.min.js", "searchable_table.js", "network_data.js", "packed_columns.js",
-            "table_columns.js", "edges_table.js",
+            "datatables.min.js", "searchable_table.js", "save_file.js", "save_rows.js",
+            "network_data.js", "packed_columns.js", "table_columns.js", "edges_table.js",
         ),
     )  # fmt: skip
 

@@ -9,15 +9,17 @@
     column.values || column.decimals ? tableColumn(column) : tableColumn(column, (k) => edges[k][2]),
   );
   table.tBodies[0].replaceChildren(); // the first rows, for those without JavaScript
-  searchableTable(table, "No edge matches.", {
+  const all = [
+    numberColumn((k) => k + 1, writtenInteger),
+    textColumn((k) => nodes[edges[k][0]][0], (k) => nodes[edges[k][0]][6]),
+    textColumn((k) => nodes[edges[k][1]][0], (k) => nodes[edges[k][1]][6]),
+    ...columns,
+  ];
+  const made = searchableTable(table, "No edge matches.", {
     data: edges.map((_, k) => [k]),
-    columns: [
-      numberColumn((k) => k + 1, writtenInteger),
-      textColumn((k) => nodes[edges[k][0]][0]),
-      textColumn((k) => nodes[edges[k][1]][0]),
-      ...columns,
-    ],
+    columns: all,
     pageLength: data.rows_a_page,
     deferRender: true,
   });
+  saveRows(made, "edges", (k) => all.map((column) => column.data([k], "file")));
 })();

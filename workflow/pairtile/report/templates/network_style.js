@@ -5,6 +5,8 @@ function pageColour(name) {
 }
 // The colours of the largest modules, safe for the colour-blind (Okabe and Ito); grey for the rest.
 const MODULE_COLOURS = ["#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e00", "#cc79a7"];
+// The colours of what edges are, the first two far apart for everyone; grey for the rest.
+const EDGE_COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 // `curved`: edges that would lie on one another, such as those of both directions, bend apart.
 function networkStyle(directed, curved) {
   const colour = pageColour;

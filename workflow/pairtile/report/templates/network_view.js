@@ -4,9 +4,19 @@
   const data = networkData;
   const byId = (name) => document.getElementById(`network-${name}`);
   const [canvas, input, status] = ["canvas", "gene", "status"].map(byId);
-  const [view, colour, least] = ["view", "colour", "least"].map(byId);
-  const views = networkViews(data);
+  const [view, colour, least, kind] = ["view", "colour", "least", "only"].map(byId);
+  // Edges of one kind: the filter's value is "category code", or empty.
+  const only = (edge) => {
+    if (!kind || !kind.value) return true;
+    const [category, code] = kind.value.split(" ").map(Number);
+    return data.categories[category].codes[edge] === code;
+  };
+  const views = networkViews(data, only);
+  // Found by name or by identifier.
   const nodeOf = new Map(data.nodes.map(([name], node) => [name, node]));
+  data.nodes.forEach((columns, node) => {
+    if (columns[6] && !nodeOf.has(columns[6])) nodeOf.set(columns[6], node);
+  });
   const idle = status.textContent;
   const pairs = new Set(data.edges.map(([source, target]) => Math.min(source, target) * data.nodes.length + Math.max(source, target)));
   const curved = data.directed || pairs.size < data.edges.length;
@@ -57,10 +67,18 @@
 
   let fitted = null; // where the view was when all was last brought into it
   function fitAll() {
+    if (cy.nodes().empty()) return;
     cy.fit(undefined, 24);
     fitted = { zoom: cy.zoom(), ...cy.pan() };
   }
-  // Draw the view that is chosen; `fit` moves it into sight.
+  function inSight() {
+    const { x1, y1, x2, y2 } = cy.extent();
+    return cy.nodes().some((node) => {
+      const { x, y } = node.position();
+      return x1 <= x && x <= x2 && y1 <= y && y <= y2;
+    });
+  }
+  // Draw the view that is chosen; `fit` moves all of it into sight, as is done where none of it is.
   function draw(fit = true) {
     const [n, colouring] = [first(), colour.value];
     let made;
@@ -74,13 +92,15 @@
     cy.add(made.edges.map((edge) => ({ group: "edges", ...edge })));
     cy.endBatch();
     cy.style(networkStyle(data.directed, curved));
-    if (fit) fitAll();
+    if (fit || !inSight()) fitAll();
     nameNodes();
     legend();
     chosen = null;
     delete canvas.dataset.chosen;
     byId("near").disabled = true;
-    status.textContent = `${made.text}${idle}`;
+    status.textContent = made.nodes.length
+      ? `${made.text}${idle}`
+      : "Nothing is left in this view: choose another kind of edge, or move the slider to the left.";
     Object.assign(canvas.dataset, {
       view: view.value, nodes: cy.nodes().length, edges: cy.edges().length, first: n,
     });
@@ -121,7 +141,7 @@
     const names = views.neighbours(node, first()).sort();
     const listed = names.slice(0, 30).join(", ") + (names.length > 30 ? ", …" : "");
     status.textContent =
-      `${name}: ${views.counted(degree, "edge")} in the whole network` +
+      `${views.fullName(node)}: ${views.counted(degree, "edge")} in the whole network` +
       `${module ? `, in ${data.word} ${module}` : ""}; ` +
       `here with ${names.length} ${names.length === 1 ? "neighbour" : "neighbours"}: ${listed}.`;
     chosen = node;
@@ -164,6 +184,7 @@
   }
   view.addEventListener("change", () => draw());
   colour.addEventListener("change", () => again(false));
+  if (kind) kind.addEventListener("change", () => again(false));
   least.addEventListener("input", () => {
     sayLeast();
     again(false);

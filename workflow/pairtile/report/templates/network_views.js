@@ -1,14 +1,17 @@
 // What can be drawn of the network: all of it, its modules, one of them, a gene's neighbourhood.
 "use strict";
-// `data` is what report/drawn_network.py makes. Each view is {nodes, edges, text}: elements for
-// cytoscape.js, of the `first` strongest edges only, and what there is to say of them.
-function networkViews(data) {
+// `data` is what io/networks/drawing.py makes. Each view is {nodes, edges, text}: elements for
+// cytoscape.js, of the `first` strongest edges only, and what there is to say of them; `only(edge
+// number)` says which edges are wanted at all.
+function networkViews(data, only) {
   const MOST_DRAWN = 2000; // edges in one view
   const MOST_NEIGHBOURS = 200;
-  const [NAME, X, Y, DEGREE, REGULATOR, MODULE] = [0, 1, 2, 3, 4, 5];
+  const [NAME, X, Y, DEGREE, REGULATOR, MODULE, IDENTIFIER] = [0, 1, 2, 3, 4, 5, 6];
   const numbers = new Intl.NumberFormat("en");
   const counted = (n, one, many = `${one}s`) => `${numbers.format(n)} ${n === 1 ? one : many}`;
   const shortened = (name) => ([...name].length > 24 ? `${[...name].slice(0, 23).join("")}…` : name);
+  const fullName = (node) =>
+    data.nodes[node][NAME] + (data.nodes[node][IDENTIFIER] ? ` (${data.nodes[node][IDENTIFIER]})` : "");
   const moduleOf = (node) => data.nodes[node][MODULE];
   const rank = new Map(data.modules.map(([number], k) => [number, k]));
   const title = (number) =>
@@ -25,6 +28,12 @@ function networkViews(data) {
       moduleOf(source) === moduleOf(target) ? moduleColour(moduleOf(source)) : undefined,
     gold: ([, , , verdict]) => pageColour(["edge", "untrue", "known"][verdict]),
   };
+  const codeColour = (category, code) =>
+    ["none", "other", "between two"].includes(category.values[code]) || code >= EDGE_COLOURS.length ? pageColour("edge") : EDGE_COLOURS[code];
+  data.categories.forEach((category, k) => {
+    nodeColour[k] = (node) => (category.of_nodes ? codeColour(category, category.of_nodes[node]) : pageColour("edge"));
+    edgeColour[k] = (edge, number) => codeColour(category, category.codes[number]);
+  });
   function moduleColour(number) {
     const k = rank.get(number);
     return k === undefined || k >= MODULE_COLOURS.length ? pageColour("edge") : MODULE_COLOURS[k];
@@ -54,7 +63,7 @@ function networkViews(data) {
         return {
           data: given({
             id: `e${number}`, source: `n${edge[0]}`, target: `n${edge[1]}`,
-            weight: 1 - number / data.edges.length, colour: edgeColour[colouring](edge),
+            weight: 1 - number / data.edges.length, colour: edgeColour[colouring](edge, number),
           }),
         };
       }),
@@ -64,7 +73,7 @@ function networkViews(data) {
   const chosen = (first, wanted) => {
     const found = [];
     for (let number = 0; number < first; number += 1) {
-      if (wanted(data.edges[number])) found.push(number);
+      if (only(number) && wanted(data.edges[number])) found.push(number);
     }
     return found;
   };
@@ -90,6 +99,7 @@ function networkViews(data) {
     const between = new Map();
     const inside = new Map();
     for (let number = 0; number < first; number += 1) {
+      if (!only(number)) continue;
       const [low, high] = data.edges[number].slice(0, 2).map(moduleOf).sort((a, b) => a - b);
       if (low === high) inside.set(low, (inside.get(low) || 0) + 1);
       else if (low) between.set(`${low} ${high}`, (between.get(`${low} ${high}`) || 0) + 1);
@@ -162,7 +172,7 @@ function networkViews(data) {
   function titleOf(element) {
     const { node, module, source, target, joint, n } = element.data();
     if (module !== undefined) return `${title(module)}: ${element.data("label")}`;
-    if (node !== undefined) return `${data.nodes[node][NAME]}: ${counted(data.nodes[node][DEGREE], "edge")}`;
+    if (node !== undefined) return `${fullName(node)}: ${counted(data.nodes[node][DEGREE], "edge")}`;
     if (joint) return `${source.slice(1)} and ${target.slice(1)}: ${counted(n, "edge")}`;
     const [from, to, score] = data.edges[element.id().slice(1)];
     const names = [from, to].map((end) => data.nodes[end][NAME]).join(data.directed ? " → " : " – ");
@@ -181,5 +191,11 @@ function networkViews(data) {
       ["not covered by it", pageColour("edge")],
     ],
   };
-  return { all, top, modules, module, neighbourhood, neighbours, colours, title, titleOf, counted };
+  data.categories.forEach((category, k) => {
+    const shown = category.values.map((value, code) => [value, codeColour(category, code)]);
+    const coloured = shown.filter(([, shade]) => shade !== pageColour("edge"));
+    const rest = shown.filter(([, shade]) => shade === pageColour("edge")).map(([value]) => value);
+    colours[k] = () => [...coloured, ...(rest.length ? [[rest.join(", "), pageColour("edge")]] : [])];
+  });
+  return { all, top, modules, module, neighbourhood, neighbours, colours, title, titleOf, fullName, counted };
 }

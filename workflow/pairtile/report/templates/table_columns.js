@@ -3,16 +3,22 @@
 "use strict";
 // DataTables writes cells as markup and reads it when it searches: every text is escaped for it.
 const escapedText = (text) => text.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
-const textColumn = (value) => ({
+// `more`, where it gives something, is shown by the pointer and found by the search, too.
+const textColumn = (value, more = () => undefined) => ({
   type: "string",
-  data: ([k], kind) => (kind === "display" || kind === "filter" ? escapedText(value(k)) : value(k)),
+  data: ([k], kind) => {
+    if (kind !== "display" && kind !== "filter") return value(k);
+    const [text, hint] = [value(k), more(k)].map((part) => part && escapedText(part));
+    if (!hint) return text;
+    return kind === "filter" ? `${text} ${hint}` : `<span title="${hint}">${text}</span>`;
+  },
 });
 // Sorted by value(k), null below all that have a value; written as write(value(k), k) says.
 const numberColumn = (value, write) => ({
   type: "num",
   data: ([k], kind) => {
     if (kind === "display" || kind === "filter") return write(value(k), k);
-    return value(k) ?? -1e308;
+    return value(k) ?? (kind === "file" ? "" : -1e308);
   },
 });
 // A column that pack_column made; `value` in place of its own where another has its numbers.

@@ -50,29 +50,30 @@ def test_a_fault_of_a_later_step_ends_the_run_before_the_plan(tmp_path: Path, fa
     done = run(tmp_path, *STOP_AT_ONCE)
     assert done.code != 0
     assert message in done.text
-    assert "check_inputs" in done.text.split("pairtile: stopped")[1]
+    assert "plan" in done.text.split("pairtile: stopped")[1]
     out = tmp_path / "results/net"
     assert (out / "items.parquet").exists()
     assert not (out / "plan.json").exists()
-    assert not (out / "steps/check_inputs.json").exists()
 
 
 @pytest.mark.complete  # a run of its own to the end
 @pytest.mark.workflow
-def test_with_the_profile_the_fault_is_reported_first_and_the_scores_are_made(
-    tmp_path: Path,
-) -> None:
+def test_with_the_profile_a_fault_holds_back_its_analysis_alone(tmp_path: Path) -> None:
     write_inputs(tmp_path)
-    write_config(tmp_path, {"net": GOLD})
+    write_config(tmp_path, {"net": GOLD, "other": {}})
     first = run(tmp_path)
     assert first.code != 0
-    message, planned = FAULTS["gold standard of other genes"][1], "net: plan tiles and chunks"
-    assert 0 < first.text.index(message) < first.text.index(planned)
-    assert (tmp_path / "results/net/network.tsv").exists()
+    assert FAULTS["gold standard of other genes"][1] in first.text
+    assert (tmp_path / "results/other/report.html").exists()
+    assert not (tmp_path / "results/net/plan.json").exists()
     (tmp_path / "gold_standard.tsv").write_text("G01\tG02\n")
     second = run(tmp_path)
     assert second.code == 0, second.text
-    assert second.rules == {"check_inputs", "evaluate", "report"}
+    assert "prepare" not in second.rules
+    (tmp_path / "gold_standard.tsv").write_text("G01\tG03\n")
+    third = run(tmp_path)
+    assert third.code == 0, third.text
+    assert third.rules == {"evaluate", "report"}
 
 
 @pytest.mark.complete  # a run of its own to the end
@@ -84,10 +85,27 @@ def test_a_gold_standard_that_comes_later_scores_nothing_again(tmp_path: Path) -
     write_config(tmp_path, {"net": section})
     first = run(tmp_path)
     assert first.code == 0, first.text
-    assert "check_inputs" not in first.rules  # there is nothing to look at
     write_config(tmp_path, {"net": section | GOLD})
     second = run(tmp_path, "-n")
-    assert second.rules == {"check_inputs", "evaluate", "report"}
+    assert second.rules == {"evaluate", "report"}
+
+
+@pytest.mark.complete  # runs of their own to the end
+@pytest.mark.workflow
+def test_lists_in_other_capitals_give_the_same_results_with_ignore_case(tmp_path: Path) -> None:
+    write_data(tmp_path)
+    for name in ("regulators.txt", "gold_standard.tsv"):
+        (tmp_path / f"small_{name}").write_text((tmp_path / name).read_text().lower())
+    names = {"regulators": "regulators.txt", **GOLD}
+    small = {key: f"small_{name}" for key, name in names.items()} | {"ignore_case": True}
+    write_config(tmp_path, {"net": names, "small": small})
+    done = run(tmp_path)
+    assert done.code == 0, done.text
+    for name in ("network.tsv", "evaluation.json"):
+        files = [tmp_path / "results" / analysis / name for analysis in ("net", "small")]
+        assert files[0].read_bytes() == files[1].read_bytes()
+    (tmp_path / "gold_standard.tsv").write_text("g01\tg02\n")
+    assert run(tmp_path, *STOP_AT_ONCE).code != 0
 
 
 @pytest.mark.parametrize(

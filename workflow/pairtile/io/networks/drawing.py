@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
 
 import igraph
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.report.method_report import Grouping
-from pairtile.report.results import Results
+from pairtile.io.networks.table import SIGNED_COLUMN
 from pairtile.statistics.modules import leiden_modules
 
 MAX_EDGES = 50_000
@@ -27,24 +26,74 @@ TOP_EDGES = 600
 MAX_MODULES = 150
 """Modules that are drawn and listed, the largest first; every gene can be searched all the same."""
 
-TRUE, FALSE, NOT_JUDGED = 2, 1, 0
+MAX_VALUES = 12
+"""Values of a column that edges are coloured and filtered by; rarer ones are taken together."""
 
-_VERDICTS = {"+": TRUE, "-": FALSE, ".": NOT_JUDGED}
+# How a p-value was found says nothing of the edge.
+_NO_CATEGORY = ("source", "target", "p_method")
 
 
-def network_data(results: Results) -> dict[str, Any]:
+class Grouping(NamedTuple):
+    """Groups of the network's nodes, for the drawing.
+
+    ``of_node`` int64 (nodes,): the number of a node's group, from 1, or 0. ``word``, ``words``:
+    what a group is called. ``how``: how groups were found, where the drawing has to say it.
+    """
+
+    of_node: NDArray[np.int64]
+    word: str
+    words: str
+    how: str
+
+
+def node_names(edges: pd.DataFrame) -> pd.Index[Any]:
+    """The nodes of a drawing, in the order in which its edges name them."""
+    return pd.Index(dict.fromkeys(np.column_stack([edges["source"], edges["target"]]).ravel()))
+
+
+def network_data(
+    edges: pd.DataFrame,
+    items: pd.DataFrame,
+    degree: pd.Series,
+    *,
+    score: str | None,
+    directed: bool,
+    regulators: Collection[str] = (),
+    grouping: Grouping | None = None,
+    verdicts: Sequence[int] | None = None,
+) -> dict[str, Any]:
     """What the drawing's script reads.
 
-    ``nodes``: name, x, y, edges in the whole network, regulator or not, module. ``edges``: the
-    numbers of both ends and the score, best first, and with a gold standard what it says of them
-    (2: an edge there, 1: none, 0: not covered). ``whole``: x and y are places in a drawing of
-    everything, else in one of the node's module. ``top``: places of the first nodes in a drawing
-    of the ``top_edges`` strongest edges. ``modules``: number, genes, hub, x, y.
+    Parameters
+    ----------
+    edges, items : DataFrame
+        At most ``MAX_EDGES`` edges (``source``, ``target``, text columns to colour and filter by),
+        best first; the items table.
+    degree : Series
+        Edges of each node in the whole network, by name.
+    score : str, optional
+        The column that ``edges`` are ranked by.
+    grouping : Grouping, optional
+        Of ``node_names(edges)``; None: modules are found by Leiden.
+    verdicts : sequence of int, optional
+        What a gold standard says of each edge: 2 an edge there, 1 none, 0 not covered.
+
+    Returns
+    -------
+    dict
+        ``nodes``: name, x, y, edges in the whole network, regulator or not, module, and the
+        identifier where the name is a symbol. ``edges``: the numbers of both ends, the score, and
+        the verdict where there is one. ``categories``: what edges can be coloured and filtered by:
+        ``heading``, ``values``, ``codes`` (of each edge, the number of its value) and, where it is
+        a property of nodes, ``of_nodes``. ``whole``: x and y are places in a drawing of everything,
+        else in one of the node's module. ``top``: places of the first nodes in a drawing of the
+        ``top_edges`` strongest edges. ``modules``: number, genes, hub, x, y.
     """
-    table = results.strongest(MAX_EDGES)
-    names = pd.Index(dict.fromkeys(np.column_stack([table["source"], table["target"]]).ravel()))
-    ends = np.column_stack([names.get_indexer(table["source"]), names.get_indexer(table["target"])])
-    groups = _grouping(results, names, ends, _strengths(results, table))
+    names = node_names(edges)
+    ends = np.column_stack(
+        [names.get_indexer(pd.Index(edges[end])) for end in ("source", "target")]
+    )
+    groups = grouping or _communities(ends, _strengths(edges, score), len(names))
     whole = len(ends) <= WHOLE_EDGES
     modules, of_node = _modules(groups.of_node, ends)
     top: list[list[float]] = []
@@ -54,23 +103,32 @@ def network_data(results: Results) -> dict[str, Any]:
         places = _places_in_modules(of_node, ends)
         first = ends[:TOP_EDGES]
         top = np.round(place_nodes(int(first.max()) + 1, _pairs(first))).tolist()
-    regulator = names.isin(list(results.regulators))
-    degree = results.degree.reindex(names).to_numpy()
+    regulator = names.isin(list(regulators))
     nodes = [
-        [str(name), *place, int(edges), int(listed), int(module)]
-        for name, place, edges, listed, module in zip(
-            names, np.round(places).astype(int).tolist(), degree, regulator, of_node, strict=True
+        [str(name), *place, int(n), int(listed), int(module)]
+        for name, place, n, listed, module in zip(
+            names,
+            np.round(places).astype(int).tolist(),
+            degree.reindex(names).to_numpy(),
+            regulator,
+            of_node,
+            strict=True,
         )
     ]
-    columns: list[list[Any]] = [*ends.T.tolist(), _short(results, table)]
-    verdicts = _verdicts(results, table)
+    if "identifier" in items:
+        identifiers = items.drop_duplicates("name").set_index("name")["identifier"]
+        for node, name, identifier in zip(nodes, names, identifiers.reindex(names), strict=True):
+            told = identifier == name or name.endswith(f"({identifier})")
+            node += [] if told else [identifier]
+    columns: list[Sequence[Any]] = [*ends.T.tolist(), _short(edges, score)]
     if verdicts is not None:
         columns.append(verdicts)
     return {
-        "directed": results.directed,
+        "directed": directed,
         "whole": whole,
         "nodes": nodes,
         "edges": [list(row) for row in zip(*columns, strict=True)],
+        "categories": _categories(edges, items, names, ends),
         "top": top,
         "top_edges": min(TOP_EDGES, len(ends)),
         "modules": modules,
@@ -81,27 +139,63 @@ def network_data(results: Results) -> dict[str, Any]:
     }
 
 
-def _strengths(results: Results, table: pd.DataFrame) -> NDArray[np.float64]:
+def _strengths(edges: pd.DataFrame, score: str | None) -> NDArray[np.float64]:
     """What holds modules together: the score where it is one of closeness, else each edge alike."""
-    if results.strength is None:
-        return np.ones(len(table))
-    values = table[results.strength].to_numpy(dtype=np.float64)
-    values = np.abs(values) if results.text.signed else values
-    return values if (values > 0).all() and np.isfinite(values).all() else np.ones(len(table))
+    if score is None:
+        return np.ones(len(edges))
+    values = edges[score].to_numpy(dtype=np.float64)
+    values = np.abs(values) if score == SIGNED_COLUMN else values
+    return values if (values > 0).all() and np.isfinite(values).all() else np.ones(len(edges))
 
 
-def _grouping(
-    results: Results, names: pd.Index[Any], ends: NDArray[np.int64], weights: NDArray[np.float64]
-) -> Grouping:
-    """The modules that the analysis itself has found, else those that Leiden finds here."""
-    found = results.method_report.grouping(results, names)
-    if found is not None:
-        return found
+def _communities(ends: NDArray[np.int64], weights: NDArray[np.float64], n_nodes: int) -> Grouping:
     distinct = ends[:, 0] != ends[:, 1]
     source, target = ends[distinct].T
-    found_here = leiden_modules(source, target, weights[distinct], len(names), runs=3)
+    found = leiden_modules(source, target, weights[distinct], n_nodes, runs=3)
     how = "Leiden (Traag et al. 2019), resolution 1, on the edges of this drawing"
-    return Grouping(found_here.astype(np.int64), "module", "modules", how)
+    return Grouping(found.astype(np.int64), "module", "modules", how)
+
+
+def _categories(
+    edges: pd.DataFrame, items: pd.DataFrame, names: pd.Index[Any], ends: NDArray[np.int64]
+) -> list[dict[str, Any]]:
+    """Text columns of edges, the sign of a correlation, and the domains of nodes."""
+    texts = {
+        str(column).replace("_", " "): edges[column].fillna("").astype(str)
+        for column in edges.select_dtypes(["object", "string"])
+        if column not in _NO_CATEGORY
+    }
+    if SIGNED_COLUMN in edges:
+        signs = np.where(edges[SIGNED_COLUMN] < 0, "negative", "positive")
+        texts["sign"] = pd.Series(signs, dtype=str)
+    found = []
+    for heading, text in texts.items():
+        values, codes = _coded(text)
+        found.append({"heading": heading, "values": values, "codes": codes.tolist()})
+    if "domain" in items:
+        of_name = items.drop_duplicates("name").set_index("name")["domain"]
+        values, of_nodes = _coded(of_name.reindex(names).fillna("").astype(str))
+        pairs = of_nodes[ends]
+        # Edges between two domains have the number after the last domain's.
+        codes = np.where(pairs[:, 0] == pairs[:, 1], pairs[:, 0], len(values))
+        found.append(
+            {"heading": "domain", "values": [*values, "between two"], "codes": codes.tolist()}
+            | {"of_nodes": of_nodes.tolist()}
+        )
+    return [each for each in found if len(set(each["codes"])) > 1]
+
+
+def _coded(text: pd.Series) -> tuple[list[str], NDArray[np.int64]]:
+    """The values of a column, "none" for an empty one, and the number of each row's value."""
+    text = text.mask(text == "", "none")
+    common = text.value_counts().index
+    if len(common) > MAX_VALUES:
+        text = text.where(text.isin(common[: MAX_VALUES - 1]), "other")
+    # Activation and repression have the same colours in every network.
+    last = ["none", "other"]
+    first = ["activation", "repression", "positive", "negative"]
+    values = sorted(set(text), key=lambda v: (v in last, v not in first, v))
+    return values, pd.Index(values).get_indexer(text).astype(np.int64)
 
 
 def _modules(
@@ -144,25 +238,14 @@ def _pairs(ends: NDArray[np.int64]) -> list[tuple[int, int]]:
     return [(int(s), int(t)) for s, t in ends]
 
 
-def _short(results: Results, table: pd.DataFrame) -> list[float | None]:
+def _short(edges: pd.DataFrame, score: str | None) -> list[float | None]:
     """Scores with four digits; None for one that is missing."""
-    if results.strength is None:
-        return [None] * len(table)
-    values = table[results.strength].to_numpy(dtype=np.float64)
+    if score is None:
+        return [None] * len(edges)
+    values = edges[score].to_numpy(dtype=np.float64)
     short = [float(f"{value:.4g}") if np.isfinite(value) else None for value in values]
     # 175, not 175.0: in fewer letters.
     return [int(v) if v is not None and v.is_integer() and abs(v) < 1e6 else v for v in short]
-
-
-def _verdicts(results: Results, table: pd.DataFrame) -> list[int] | None:
-    """What the gold standard says of each edge; None where there is none."""
-    verdicts = ((results.evaluation or {}).get("network") or {}).get("verdicts")
-    if verdicts is None or len(verdicts) != len(results.network):
-        return None
-    rows = results.network[["source", "target"]].assign(verdict=[_VERDICTS[v] for v in verdicts])
-    of_pair = rows.drop_duplicates(["source", "target"]).set_index(["source", "target"])["verdict"]
-    keys = pd.MultiIndex.from_arrays([table["source"], table["target"]])
-    return [int(verdict) for verdict in of_pair.reindex(keys)]
 
 
 # Places for the genes of a drawn network: one layout for each connected part, packed together.

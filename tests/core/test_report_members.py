@@ -1,0 +1,131 @@
+"""Tables of regulators and of modules on the page: their numbers, by hand, and their names."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from pairtile.report import write_report
+from pairtile.report.results import read_results
+from report_pages import page_of, part, read_page
+from result_files import AWKWARD, write_results
+
+EDGES = [
+    # source, target, bits, rho, mode
+    ("a", "c", 0.9, 0.8, "activation"),
+    ("a", "d", 0.8, -0.7, "repression"),
+    ("a", "e", 0.7, 0.6, "activation"),
+    ("a", "f", 0.6, 0.1, "non-monotonic"),
+    ("b", "g", 0.9, -0.9, "repression"),
+    ("b", "h", 0.5, -0.9, "repression"),
+    ("g", "h", 0.4, 0.9, "activation"),
+]
+
+
+def analysis(folder: Path, columns: tuple[str, ...] = ("spearman", "mode"), **summary: Any) -> Path:
+    """Results with these edges, of which a and b are regulators."""
+    write_results(folder, n_genes=8, n_regulators=2, n_dropped=0, n_edges=1, names=list("abcdefgh"))
+    network = pd.DataFrame(EDGES, columns=["source", "target", "mi_bits", "spearman", "mode"])
+    # Weakest first: best targets are found by strength, not by their place.
+    network = network[["source", "target", "mi_bits", *columns]].iloc[::-1]
+    network.to_parquet(folder / "network.parquet")
+    content = json.loads((folder / "summary.json").read_text()) | summary
+    (folder / "summary.json").write_text(json.dumps(content))
+    return folder
+
+
+def table(folder: Path, name: str) -> list[list[str]]:
+    rows = read_page(folder).xpath(f"//*[@id='{name}-table']/tbody/tr")
+    return [[" ".join(cell.text_content().split()) for cell in row] for row in rows]
+
+
+def test_regulators_have_their_targets_signs_and_module(tmp_path: Path) -> None:
+    folder = analysis(tmp_path / "demo")
+    page_of(folder)
+    assert table(folder, "regulators") == [
+        ["a", "4", "50%", "25%", "1", "c, d, e, f"],
+        ["b", "2", "0%", "100%", "2", "g, h"],
+        ["g", "1", "100%", "0%", "2", "h"],
+    ]
+
+
+def test_signs_come_from_the_correlation_where_no_mode_is_known(tmp_path: Path) -> None:
+    folder = analysis(tmp_path / "demo", columns=("spearman",))
+    page_of(folder)
+    assert table(folder, "regulators")[0][:4] == ["a", "4", "75%", "25%"]
+    folder = analysis(tmp_path / "unsigned", columns=())
+    page_of(folder)
+    assert table(folder, "regulators")[0] == ["a", "4", "1", "c, d, e, f"]
+
+
+def test_modules_have_their_members_hubs_first(tmp_path: Path) -> None:
+    folder = analysis(tmp_path / "demo")
+    page_of(folder)
+    assert table(folder, "modules") == [
+        ["1", "5", "4", "40%", "0", "a, c, d, e, f"],
+        ["2", "3", "3", "100%", "0", "b, g, h"],
+    ]
+
+
+def test_a_network_without_direction_has_modules_alone(tmp_path: Path) -> None:
+    folder = analysis(tmp_path / "demo", directed=False)
+    page = page_of(folder)
+    assert not page.xpath("//*[@id='regulators-table']")
+    assert len(table(folder, "modules")) == 2
+    assert page.xpath("//*[@id='members-title']")[0].text == "Modules"
+
+
+def test_all_members_are_on_the_page_and_the_modules_are_those_of_the_drawing(
+    tmp_path: Path,
+) -> None:
+    folder = write_results(tmp_path / "demo", n_genes=800, n_edges=2000)
+    page = page_of(folder)
+    data = json.loads(page.get_element_by_id("network-data").text)
+    drawn = {str(n): set() for n in range(1, data["n_modules"] + 1)}
+    for name, _, _, _, _, module in data["nodes"]:
+        drawn[str(module)].add(name)
+    listed = {}
+    for row in page.xpath("//*[@id='modules-table']/tbody/tr"):
+        for summary in row.xpath(".//summary"):
+            summary.text = ""
+        members = {name.strip() for name in row[-1].text_content().split(",")}
+        listed[row[0].text] = members
+        assert int(row[1].text) == len(members)
+    assert listed == drawn
+
+
+def test_modules_that_the_page_cannot_draw_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in ("pairtile.io.networks.drawing", "pairtile.report.sections.members"):
+        monkeypatch.setattr(f"{place}.MAX_MODULES", 1)
+    monkeypatch.setattr("pairtile.report.sections.members.MAX_REGULATORS", 1)
+    folder = analysis(tmp_path / "demo")
+    page = page_of(folder)
+    assert [row[0] for row in table(folder, "modules")] == ["1"]
+    assert [row[0] for row in table(folder, "regulators")] == ["a"]
+    text = part(page, "members")
+    assert "The 1 largest of 2." in text
+    assert "The 1 with most targets of 3 regulators" in text
+
+
+def test_symbols_stand_for_identifiers_which_are_found_too(tmp_path: Path) -> None:
+    folder = analysis(tmp_path / "demo")
+    (tmp_path / "names.tsv").write_text("a\tLexA\nc\tRecA\n")
+    write_report(folder, folder / "report.html", folder / "figures", tmp_path / "names.tsv")
+    assert table(folder, "regulators")[0][-1] == "RecA, d, e, f"
+    cell = read_page(folder).xpath("//*[@id='regulators-table']/tbody/tr/td")[0]
+    assert (cell.text, cell.get("title"), cell.get("data-search")) == ("LexA", "a", "LexA a")
+
+
+def test_names_like_markup_stay_text(tmp_path: Path) -> None:
+    folder = write_results(tmp_path / "demo", n_genes=60, n_edges=300, names=AWKWARD)
+    page = page_of(folder)
+    members = page.xpath("//*[@id='members']")[0]
+    assert not members.xpath(".//td//script | .//td//b")
+    assert set(AWKWARD) <= set(read_results(folder).degree.index)
+    text = members.text_content()
+    assert all(name in text for name in AWKWARD)

@@ -1,0 +1,84 @@
+"""The samples behind the strongest edges, as the page draws them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import to_rgb
+from pairtile.engine.state import write_state
+from pairtile.methods.mutual_information.report_figures import (
+    GROUP_COLOURS,
+    PANELS,
+    strongest_edges,
+    strongest_in_time,
+)
+from pairtile.report.results import Results
+
+GENES = [f"g{n}" for n in range(6)]
+
+
+def results(folder: Path, n_edges: int, batch: Any = None) -> Results:
+    random = np.random.default_rng(1)
+    state = {"z": random.random((6, 20)), "by_rank": np.array([True])}
+    write_state(folder / "state", state | ({} if batch is None else {"sample_batch": batch}))
+    items = pd.DataFrame({"name": ["left out", *GENES], "kept": [False] + [True] * 6})
+    edges = {"source": ["g1", "g5"], "target": ["g4", "g0"]}
+    network = pd.DataFrame(edges | {"mi_bits": [0.5, 0.25], "spearman": [-0.8, 0.1]})
+    return Results(folder, items, pd.concat([network] * 6).head(n_edges), {})
+
+
+def test_panels_show_the_scored_values_of_the_first_edges(tmp_path: Path) -> None:
+    found = results(tmp_path, 12)
+    made = strongest_edges(found)
+    assert made is not None
+    panels = made.figure.axes
+    assert len(panels) == PANELS
+    assert [panel.get_title(loc="left") for panel in panels[:2]] == [
+        "0.500 bits, ρ = −0.80",
+        "0.250 bits, ρ = 0.10",
+    ]
+    z = np.load(tmp_path / "state/z.npy")
+    for panel, (source, target) in zip(panels, [(1, 4), (5, 0)], strict=False):
+        points = panel.collections[0].get_offsets()
+        np.testing.assert_array_equal(points, np.column_stack([z[source], z[target]]))
+        assert (panel.get_xlabel(), panel.get_ylabel()) == (f"g{source}", f"g{target}")
+    assert "ranks" in made.caption
+    assert "g1 and g4: 0.500 bits, ρ = −0.80" in made.alternative
+
+
+@pytest.mark.parametrize("n_batches", [2, 8])
+def test_batches_have_colours(tmp_path: Path, n_batches: int) -> None:
+    batch = np.arange(20, dtype=np.int32) % n_batches
+    made = strongest_edges(results(tmp_path, 1, batch))
+    assert made is not None
+    drawn = made.figure.axes[0].collections[0].get_facecolor()[:, :3]
+    wanted = [to_rgb(GROUP_COLOURS[b % len(GROUP_COLOURS)]) for b in batch]
+    np.testing.assert_allclose(drawn, wanted)
+    assert ("repeat" in made.caption) == (n_batches > len(GROUP_COLOURS))
+
+
+def test_time_courses_are_those_of_the_best_pairs_each_once(tmp_path: Path) -> None:
+    series = np.repeat([0, 1], 10).astype(np.int32)
+    found = results(tmp_path, 2)
+    state = {name: np.load(tmp_path / f"state/{name}.npy") for name in ("z", "by_rank")}
+    write_state(tmp_path / "state", state | {"sample_series": series})
+    # Both directions of a pair are one panel.
+    turned = found.network.rename(columns={"source": "target", "target": "source"})
+    found.network = pd.concat([found.network, turned])
+    made = strongest_in_time(found)
+    assert made is not None
+    assert len(made.figure.axes) == 2
+    for panel, pair in zip(made.figure.axes, [{1, 4}, {0, 5}], strict=True):
+        named = {line.get_label(): line for line in panel.get_lines()}
+        for gene in pair:
+            np.testing.assert_array_equal(named[f"g{gene}"].get_ydata(), state["z"][gene, :10])
+    assert strongest_in_time(results(tmp_path / "static", 12)) is None
+    assert strongest_in_time(results(tmp_path / "empty", 0)) is None
+
+
+def test_a_network_without_edges_has_no_such_figure(tmp_path: Path) -> None:
+    assert strongest_edges(results(tmp_path, 0)) is None

@@ -1,0 +1,67 @@
+"""Sparse values whose rows are read in blocks, as those of an array are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class SparseRows:
+    """A sparse table (genes, samples) that gives dense blocks of genes and is never dense itself.
+
+    ``values[rows]``, rows being a slice or row numbers, is a new float64 array in C order, as of an
+    array in memory; so whoever goes by blocks of rows reads either in the same way. ``shape`` is
+    that of the table, ``stored`` the values that it holds (those that it does not are 0).
+
+    matrix : any of scipy's sparse kinds, shape (genes, samples). Entries that are there twice are
+    added up.
+    """
+
+    def __init__(self, matrix: Any) -> None:
+        rows = matrix.tocsr()
+        if not rows.has_canonical_format:
+            rows = rows.astype(np.float64)
+            rows.sum_duplicates()
+        self._rows = rows
+        self.shape: tuple[int, int] = rows.shape
+
+    @property
+    def stored(self) -> NDArray[Any]:
+        return np.asarray(self._rows.data)
+
+    def __getitem__(self, rows: slice | NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.asarray(self._rows[rows].astype(np.float64).toarray(order="C"))
+
+    def take(self, rows: NDArray[np.int64]) -> SparseRows:
+        """The table of these genes."""
+        return SparseRows(self._rows[rows])
+
+    def take_columns(self, columns: NDArray[np.int64]) -> SparseRows:
+        """The table of these samples."""
+        return SparseRows(self._rows[:, columns])
+
+    def replaced(self, at: NDArray[np.int64], rows: Sequence[NDArray[np.float64]]) -> SparseRows:
+        """The table with other values, one array (samples,) each, for the genes ``at``."""
+        from scipy import sparse
+
+        parts = [self._rows, *(sparse.csr_array(row[None]) for row in rows)]
+        order = np.arange(self.shape[0])
+        order[at] = self.shape[0] + np.arange(len(rows))
+        return SparseRows(sparse.vstack(parts, format="csr")[order])
+
+
+Values = np.ndarray | SparseRows
+"""Values (genes, samples) that are read by blocks of genes: an array, or a sparse table."""
+
+
+def stored_values(values: Values) -> NDArray[Any]:
+    """The values that are held: all, or of a sparse table those that it stores."""
+    return values.stored if isinstance(values, SparseRows) else values
+
+
+def columns_of(values: Values, columns: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Dense values of some samples, shape (genes, columns)."""
+    return values.take_columns(columns)[:] if isinstance(values, SparseRows) else values[:, columns]

@@ -1,0 +1,73 @@
+"""What the samples of a table look like, for the report: their totals, and how alike they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pairtile.io.expression import Expression
+from pairtile.preprocess.samples import SampleDesign
+from pairtile.preprocess.statistics import RawCounts
+from pairtile.statistics.dependence import MOST_GENES, evenly_spaced, principal_components
+
+
+@dataclass(frozen=True)
+class SampleQuality:
+    """The samples as they were read, before any normalisation.
+
+    samples : their names. size : float64 (samples,), the sum of each over all genes where values
+    are counts (``counted``), else the median over at most ``MOST_GENES`` genes, evenly spaced.
+    zeros, missing : float64 (samples,), shares of all genes. group : int32 (samples,), the batch of
+    each, or without batches the series; empty where neither is stated. labels : of the groups.
+    """
+
+    samples: list[str]
+    counted: bool
+    size: NDArray[np.float64]
+    zeros: NDArray[np.float64]
+    missing: NDArray[np.float64]
+    group: NDArray[np.int32]
+    labels: list[str]
+
+    @classmethod
+    def of(
+        cls, expression: Expression, counts: RawCounts, counted: bool, design: SampleDesign | None
+    ) -> SampleQuality:
+        """Of a table's raw values."""
+        size = counts.totals
+        if not counted:
+            some = expression.values[evenly_spaced(len(expression.genes), MOST_GENES)]
+            size = pd.DataFrame(some).median().to_numpy()
+        design = design or SampleDesign.unknown()
+        of_batch = design.batch.size > 0
+        n_genes = len(expression.genes)
+        return cls(
+            samples=list(expression.samples),
+            counted=counted,
+            size=size,
+            zeros=counts.sample_zero / n_genes,
+            missing=counts.sample_missing / n_genes,
+            group=design.batch if of_batch else design.series,
+            labels=design.batch_labels if of_batch else design.series_labels,
+        )
+
+    def state(self, values: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
+        """As arrays of a state, with the first two components of the prepared ``values``
+        (genes, samples)."""
+        found = principal_components(values)
+        return {
+            "quality_samples": np.array(self.samples, dtype=np.str_),
+            "quality_counted": np.array(self.counted),
+            "quality_size": self.size,
+            "quality_zeros": self.zeros,
+            "quality_missing": self.missing,
+            "quality_group": self.group,
+            "quality_labels": np.array(self.labels, dtype=np.str_),
+            "component_samples": found.samples,
+            "component_scores": found.scores,
+            "component_shares": found.shares,
+        }

@@ -1,0 +1,138 @@
+"""Who regulates whom, and which genes belong together: tables of regulators and of modules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pairtile.io.networks.drawing import MAX_MODULES, Grouping
+from pairtile.io.networks.table import SIGNED_COLUMN
+from pairtile.report.formats import count, listed, percent
+from pairtile.report.method_report import CaptionedFigure, PageSection
+from pairtile.report.results import Results
+from pairtile.report.sections.network import drawn
+from pairtile.statistics.modules import module_table
+
+MAX_REGULATORS = 2000
+BEST_TARGETS = 5
+FIRST_MEMBERS = 8
+"""Genes of a module that are named at once; the others open."""
+
+
+def members_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
+    """A row for each regulator of a directed network, and one for each module; None without edges.
+
+    For methods whose items are genes: they name it among their sections.
+    """
+    if results.network.empty:
+        return None
+    found = results.cached(node_groups)
+    module = pd.Series(found.of_node, index=results.degree.index)
+    regulators = _regulators(results, module) if results.directed else []
+    source = results.text.regulator if results.regulators else "source"
+    sources = results.text.regulators if results.regulators else "sources"
+    return PageSection(
+        id="members",
+        title=listed([*([sources] if regulators else []), found.words]).capitalize(),
+        template="section_members.html.j2",
+        values={
+            "source": source,
+            "sources": sources,
+            "regulators": regulators[:MAX_REGULATORS],
+            "n_regulators": len(regulators),
+            "best": BEST_TARGETS,
+            "signs": _signs(results.network) is not None,
+            "groups": found,
+            "modules": _modules(results, module),
+            "n_modules": results.cached(drawn)["n_modules"],
+            "columns": list(results.method_report.module_columns(results)),
+            "text": results.text,
+        },
+        scripts=(
+            "datatables.min.js", "searchable_table.js", "save_file.js", "save_rows.js",
+            "members_tables.js",
+        ),
+    )  # fmt: skip
+
+
+def node_groups(results: Results) -> Grouping:
+    """The groups of all genes with an edge, in the order of ``results.degree``: those that the
+    analysis has found, else those of the drawing."""
+    names = results.degree.index
+    given = results.method_report.grouping(results, names)
+    if given is not None:
+        return given
+    data = results.cached(drawn)
+    of_node = pd.Series({name: number for name, _, _, _, _, number, *_ in data["nodes"]})
+    groups = of_node.reindex(names, fill_value=0).to_numpy(dtype=np.int64)
+    return Grouping(groups, data["word"], data["words"], data["how"])
+
+
+def _signs(edges: pd.DataFrame) -> pd.DataFrame | None:
+    """Of each edge, whether it activates and whether it represses; None where no column says."""
+    if "mode" in edges:
+        return pd.DataFrame(
+            {"up": edges["mode"] == "activation", "down": edges["mode"] == "repression"}
+        )
+    for column in ("spearman", SIGNED_COLUMN):
+        if column in edges:
+            return pd.DataFrame({"up": edges[column] > 0, "down": edges[column] < 0})
+    return None
+
+
+def _regulators(results: Results, module: pd.Series) -> list[dict[Any, Any]]:
+    """A row for each source, those with most targets first."""
+    edges = results.network.iloc[np.argsort(-results.score, kind="stable")]
+    edges = edges.drop_duplicates(["source", "target"])
+    by_source = edges.groupby("source", sort=False)
+    table = pd.DataFrame({"targets": by_source.size()})
+    best = by_source.head(BEST_TARGETS)
+    table["best"] = best.groupby("source")["target"].agg(", ".join)
+    signs = _signs(edges)
+    if signs is not None:
+        table[["up", "down"]] = signs.groupby(edges["source"]).mean()
+    table["module"] = module.reindex(table.index)
+    table = table.rename_axis("name").reset_index()
+    table["identifier"] = table["name"].map(_identifiers(results)).fillna("")
+    return table.sort_values(["targets", "name"], ascending=[False, True]).to_dict("records")
+
+
+def _identifiers(results: Results) -> dict[str, str]:
+    """What items with a symbol are called in the files, where the page's name does not say it."""
+    items = results.items.drop_duplicates("name")
+    return {
+        name: identifier
+        for name, identifier in zip(items["name"], items["identifier"], strict=True)
+        if identifier not in name
+    }
+
+
+def _modules(results: Results, module: pd.Series) -> list[dict[Any, Any]]:
+    """A row for each module, the largest first."""
+    place = {name: k for k, name in enumerate(module.index)}
+    edges = results.network[results.network["source"] != results.network["target"]]
+    first, second = (edges[end].map(place) for end in ("source", "target"))
+    numbers = module.to_numpy()
+    # Pairs are counted, whatever their edges are worth.
+    table = module_table(numbers, first, second, np.ones(len(edges)))
+    more = results.method_report.module_columns(results)
+    rows = []
+    for row in table.head(MAX_MODULES).to_dict("records"):
+        number = int(row["module"])
+        # In the order of ``results.degree``: hubs first.
+        names = module.index[numbers == number].tolist()
+        rows.append(
+            {
+                "number": number,
+                "genes": count(len(names)),
+                "within": count(row["edges"]),
+                "density": percent(row["density"]),
+                "out": count(row["edges_out"]),
+                "more": [column.get(number, "") for column in more.values()],
+                "first": names[:FIRST_MEMBERS],
+                "others": names[FIRST_MEMBERS:],
+            }
+        )
+    return rows

@@ -1,0 +1,170 @@
+"""A process with everything imported, from which the jobs of a run on this machine are forked.
+
+Imports cost each job a second of a core, more than a small job computes. ``ForkServer`` starts the
+process beside Snakemake; a script that finds it (``hand_over``) has itself run in a fork of it and
+ends as the fork does. Jobs in other environments or on other machines find none and run by
+themselves. The server imports alone: threads and CUDA start in the jobs.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import runpy
+import secrets
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import traceback
+from collections import deque
+from collections.abc import Iterable
+from contextlib import suppress
+from importlib import import_module
+from select import select
+from typing import Any, NoReturn
+
+VARIABLE = "PAIRTILE_FORK_SERVER"
+"""Name of the server's socket, in the environment of jobs."""
+
+_END = b"\n"
+_LONGEST_READ = 1 << 20
+
+
+def start_fork_server(
+    first: Iterable[str], later: Iterable[str], threads: int
+) -> subprocess.Popen[bytes]:
+    """Start the server. It ends when this process ends or closes the server's standard input.
+
+    Parameters
+    ----------
+    first
+        Modules that the server imports before the first job starts, which waits for it.
+    later
+        Modules that it imports when no job asks to be started.
+    threads
+        The most that a job has.
+    """
+    name = f"pairtile-{secrets.token_hex(16)}"
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(f"\0{name}")  # an abstract name: no file that could be left behind
+        listening.listen(1024)
+        number = listening.fileno()
+        # -P: a file in the user's folder must not take the place of a module.
+        server = subprocess.Popen(
+            [sys.executable, "-P", "-m", __name__, str(number), " ".join(first), *later],
+            stdin=subprocess.PIPE,
+            pass_fds=[number],
+            env=os.environ | {"NUMBA_NUM_THREADS": str(threads)},
+        )
+    os.environ[VARIABLE] = name
+    return server
+
+
+def hand_over() -> None:
+    """Run this script in a fork of the server and exit as it does; return where there is none."""
+    name = os.environ.pop(VARIABLE, None)
+    if name is None:
+        return
+    with socket.socket(socket.AF_UNIX) as server:
+        try:
+            server.connect(f"\0{name}")
+        except OSError:  # the server was killed; its jobs can do without
+            return
+        request = {"arguments": sys.argv, "folder": os.getcwd(), "environment": dict(os.environ)}
+        socket.send_fds(server, [json.dumps(request).encode() + _END], [0, 1, 2])
+        code = server.recv(1)
+    if not code:
+        print("the process of this job was killed", file=sys.stderr)
+        sys.exit(1)
+    sys.exit(code[0])
+
+
+def serve(listening: socket.socket, later: Iterable[str]) -> None:
+    """Fork a process for each script that asks, until the process that started this one ends."""
+    waiting = deque(later)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel forgets forks that have ended
+    interrupted = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Snakemake ends what it started
+    while True:
+        ready, _, _ = select([listening, sys.stdin], [], [], 0.0 if waiting else None)
+        if not ready:
+            _import(waiting.popleft())
+            continue
+        if listening not in ready:
+            return
+        asking, _ = listening.accept()
+        with asking:
+            if _user_of(asking) != os.getuid():
+                continue
+            content = b""
+            files: list[int] = []
+            while not content.endswith(_END):
+                part, descriptors, _, _ = socket.recv_fds(asking, _LONGEST_READ, 3)
+                content, files = content + part, files + descriptors
+                if not part:
+                    break
+            gc.freeze()  # or collections in the fork would copy every page of what was imported
+            if content and os.fork() == 0:
+                listening.close()
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                signal.signal(signal.SIGINT, interrupted)
+                _run(asking, json.loads(content), files)
+            for descriptor in files:
+                os.close(descriptor)
+
+
+def _user_of(asking: socket.socket) -> int:
+    credentials = asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 3 * 4)
+    _process, user, _group = struct.unpack("3i", credentials)
+    return int(user)
+
+
+def _import(module: str) -> None:
+    with suppress(Exception):  # the job that needs it says what is wrong
+        import_module(module)
+
+
+def _run(asking: socket.socket, request: dict[str, Any], files: list[int]) -> NoReturn:
+    """In the fork: run the script as Python would, and say how it ended."""
+    code = 1
+    try:
+        for number, descriptor in enumerate(files):
+            os.dup2(descriptor, number)
+            os.close(descriptor)
+        os.chdir(request["folder"])
+        os.environ.clear()
+        os.environ.update(request["environment"])
+        sys.argv = request["arguments"]
+        threading.Thread(target=_end_with, args=[asking], daemon=True).start()
+        runpy.run_path(sys.argv[0], run_name="__main__")
+        code = 0
+    except SystemExit as end:
+        code = int(end.code or 0)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        asking.send(bytes([code & 255]))
+        os._exit(code)
+
+
+def _end_with(asking: socket.socket) -> None:
+    """End when the script's own process does: Snakemake ends a job by ending that."""
+    asking.recv(1)
+    os._exit(1)
+
+
+def main(number: str, first: str, *later: str) -> None:
+    """Import the first modules and serve; ``number`` is the file descriptor of the socket."""
+    listening = socket.socket(fileno=int(number))
+    for module in first.split():
+        _import(module)
+    serve(listening, later)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

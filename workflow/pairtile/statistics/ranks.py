@@ -1,0 +1,112 @@
+"""Ranks within the rows of a table, and Spearman's correlation of pairs of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numba import njit, prange
+from numpy.typing import NDArray
+
+from pairtile.engine.state import release
+
+_BLOCK_VALUES = 1 << 22
+"""Values that are worked on together."""
+
+
+def spearman(
+    x: NDArray[np.float64], i: NDArray[np.integer], y: NDArray[np.float64], j: NDArray[np.integer]
+) -> NDArray[np.float64]:
+    """Spearman's rho of rows ``i`` of ``x`` with rows ``j`` of ``y``, ties with average ranks:
+    float64 (pairs,).
+
+    x, y : float64 (rows, samples), NaN where missing; they may be one table. Each pair is ranked
+    over the samples that both rows have. NaN where one of them does not change there.
+    """
+    if x is y:  # a row on both sides is copied and ranked once
+        used, places = np.unique(np.concatenate([i, j]), return_inverse=True)
+        i, j = places[: len(i)], places[len(i) :]
+        a = b = np.ascontiguousarray(x[used])
+    else:
+        used_x, i = np.unique(i, return_inverse=True)
+        used_y, j = np.unique(j, return_inverse=True)
+        a, b = np.ascontiguousarray(x[used_x]), np.ascontiguousarray(y[used_y])
+    tables = [a] if a is b else [a, b]
+    for table in (x, y):
+        release(table)
+    complete = not any(np.isnan(table).any() for table in tables)
+    for table in tables if complete else []:
+        _standardise(table)
+    rho = np.empty(i.size)
+    size = max(1, _BLOCK_VALUES // max(1, x.shape[1]))
+    for begin in range(0, i.size, size):
+        left, right = a[i[begin : begin + size]], b[j[begin : begin + size]]
+        if not complete:
+            alone = np.isnan(left) != np.isnan(right)
+            for rows in (left, right):
+                rows[alone] = np.nan
+                _standardise(rows)
+        rho[begin : begin + size] = np.einsum("ij,ij->i", left, right)
+    return rho
+
+
+def _standardise(values: NDArray[np.float64]) -> None:
+    """Replace each row by its ranks with mean 0 and length 1: 0 where unknown; NaN if constant."""
+    average_ranks(values, values)
+    step = max(1, _BLOCK_VALUES // max(1, values.shape[1]))
+    for begin in range(0, len(values), step):
+        rows = values[begin : begin + step]
+        known = ~np.isnan(rows)
+        n = np.maximum(known.sum(axis=1, keepdims=True), 1)
+        rows -= np.nansum(rows, axis=1, keepdims=True) / n
+        rows[~known] = 0.0
+        length = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
+        rows /= np.where(length > 0.0, length, np.nan)
+
+
+def row_orders(values: NDArray[np.float64]) -> NDArray[np.int32]:
+    """The columns of each row from its smallest value to its largest, missing ones last.
+
+    values : float64 (rows, columns). Equal values come in any order.
+    """
+    result = np.empty(values.shape, dtype=np.int32)
+    for begin, order in _orders(values):
+        result[begin : begin + len(order)] = order
+    return result
+
+
+def average_ranks(values: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    """Write the ranks of each row's observed values into ``out``, from 1; ties share their mean.
+
+    values : float64 (rows, columns), C-contiguous, NaN where missing, as ``out`` then is, which may
+    be the same array.
+    """
+    for begin, order in _orders(values):
+        here = slice(begin, begin + len(order))
+        _average_ranks(values[here], order, out[here])
+
+
+def _orders(values: NDArray[np.float64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """``row_orders`` in blocks: the number of the first row, and the order of some."""
+    step = max(1, _BLOCK_VALUES // max(1, values.shape[1]))
+    for begin in range(0, len(values), step):
+        # NumPy's is vectorised.
+        yield begin, np.argsort(values[begin : begin + step], axis=1)
+
+
+@njit(cache=True, parallel=True)
+def _average_ranks(values, order, ranks):  # type: ignore[no-untyped-def]
+    """Ranks from 1, as floats; equal values share the mean of theirs."""
+    for row in prange(values.shape[0]):
+        ordered = values[row][order[row]]
+        begin = 0
+        while begin < ordered.size:
+            end = begin + 1
+            while end < ordered.size and ordered[end] == ordered[begin]:
+                end += 1
+            rank = 0.5 * (begin + 1 + end)
+            if np.isnan(ordered[begin]):
+                rank = np.nan
+            for k in range(begin, end):
+                ranks[row, order[row, k]] = rank
+            begin = end

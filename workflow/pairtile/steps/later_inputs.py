@@ -1,0 +1,62 @@
+"""What only later steps read, looked at before anything is scored."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+import pandas as pd
+
+from pairtile.config.models import Analysis
+from pairtile.engine.state import open_state
+from pairtile.errors import InputError
+from pairtile.io.gold_standard import read_gold_standard, with_spelling_of
+from pairtile.io.symbols import with_symbols
+from pairtile.method import get_method
+from pairtile.statistics.evaluation import evaluate
+
+log = logging.getLogger(__name__)
+
+
+def check_later_inputs(config: Analysis, state: Path, items: Path) -> None:
+    """Read what only later steps need: gold standard and symbols of any method, and its own.
+
+    Files that are not on this machine yet are left to the steps that have them fetched.
+
+    Parameters
+    ----------
+    config
+        What ``Analysis.inputs_to_check`` gives.
+    items, state
+        What the step ``prepare`` made.
+
+    Raises
+    ------
+    InputError, ConfigError
+        As the step would that uses them.
+    """
+    elsewhere = [path for path in config.later_inputs().values() if not os.path.exists(path)]
+    if elsewhere:
+        log.info("not looked into before scoring, as not here yet: %s", ", ".join(elsewhere))
+        return
+    table = pd.read_parquet(items)
+    with_symbols(table, getattr(config, "names", None))
+    gold_standard = getattr(config, "gold_standard", None)
+    if gold_standard is not None:
+        _check_gold_standard(gold_standard, table, getattr(config, "ignore_case", False))
+    estimator = get_method(config.method).estimator_class
+    estimator.check_later_inputs(config, open_state(state), table)
+
+
+def _check_gold_standard(path: str, items: pd.DataFrame, ignore_case: bool) -> None:
+    gold = read_gold_standard(path)
+    kept = items[items["kept"]]
+    if ignore_case:
+        gold = with_spelling_of(gold, kept["name"].tolist(), path)
+    regulators = kept.loc[kept["is_regulator"], "name"].tolist() or None
+    unranked = pd.DataFrame({"source": [], "target": [], "score": []})
+    try:
+        evaluate(unranked, gold, genes=kept["name"].tolist(), regulators=regulators)
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from error
