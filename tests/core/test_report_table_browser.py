@@ -104,6 +104,20 @@ def test_sorting_with_the_keyboard_goes_through_all_edges(large: Path, page: Pag
     assert page.ask(f"{HEADINGS}[4].getAttribute('aria-sort')") == "descending"
 
 
+def test_numbers_in_the_table_of_regulators_sort_as_numbers(large: Path, page: Page) -> None:
+    page.open((large / "report.html").as_uri())
+    rows = table_rows("regulators-table")
+    written = "[...document.querySelectorAll('#regulators-table thead th')]"
+    for column in (1, 2):  # targets, and the module, which not every regulator has
+        page.ask(f"{written}[{column}].querySelector('[tabindex]').focus()")
+        page.press("Enter")
+        page.press("Enter")  # largest first
+        page.wait_for(f"{written}[{column}].getAttribute('aria-sort') === 'descending'")
+        shown = [int(row[column].replace(",", "") or 0) for row in page.ask(rows)]
+        assert shown == sorted(shown, reverse=True)
+        assert shown[0] > 9
+
+
 def test_the_rows_of_the_script_are_those_of_the_page_without_script(
     awkward: Path, page: Page
 ) -> None:

@@ -42,6 +42,7 @@ def members_section(results: Results, pictures: list[CaptionedFigure]) -> PageSe
             "sources": sources,
             "regulators": regulators[:MAX_REGULATORS],
             "n_regulators": len(regulators),
+            "identifiers": any(row["identifier"] for row in regulators),
             "best": BEST_TARGETS,
             "signs": _signs(results.network) is not None,
             "groups": found,
