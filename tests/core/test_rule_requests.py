@@ -14,6 +14,7 @@ from pairtile.runtime.requests import (
     bootstrap_seconds,
     export_bytes,
     input_bytes,
+    is_little,
     merge_bytes,
     network_bytes,
     report_bytes,
@@ -99,3 +100,24 @@ def test_formats_with_an_object_for_each_edge_take_more(
 ) -> None:
     network, items = plain(tmp_path / "network.tsv", 1000), plain(tmp_path / "items.tsv", 10)
     assert export_bytes(suffix, network, items) == START_BYTES + 1000 * times + 10 * 10
+
+
+def test_one_core_is_for_little_data_and_little_work(tmp_path: Path) -> None:
+    small, large = plain(tmp_path / "small", 1000), plain(tmp_path / "large.xtc", 2 << 20)
+    missing = str(tmp_path / "missing")
+    quick = PlannedRequests(
+        {
+            "backend": "cpu",
+            "memory_bytes": START_BYTES,
+            "estimated_seconds": 0.1,
+            "space": {"rows": 100},
+            "tile_edges": [10, 10],
+            "chunks": [{"first_tile": 0, "last_tile": 99, "seconds": 0.1}],
+        }
+    )
+    assert is_little([small], None, 16)
+    assert is_little([small], quick, 2)
+    assert not is_little([small], quick, 16)  # 1.6 s of one core
+    assert not is_little([small], PLAN, 1)
+    assert not is_little([small, large], None, 16)
+    assert not is_little([missing], None, 16)

@@ -38,7 +38,7 @@ rule null:
         f"{LOGS}/null.log",
     conda:
         ENVIRONMENT
-    threads: compute_threads
+    threads: null_threads
     resources:
         **asks(tiles_memory, tiles_seconds, gpu=gpus, least=60),
     params:

@@ -28,7 +28,7 @@ from pairtile.method import get_method
 from pairtile.runtime.files import read_json_once
 from pairtile.runtime.fork_server import start_fork_server
 from pairtile.runtime.job import Deferred
-from pairtile.runtime.requests import read_requests
+from pairtile.runtime.requests import is_little, read_requests
 
 # With a default storage provider, relative paths lie there; Snakemake itself looks for them.
 DEFAULT_STORAGE = workflow.storage_settings.default_storage_provider is not None
@@ -161,6 +161,17 @@ def gpus(wildcards, input):
 
 def compute_threads(wildcards, input):
     """All cores for a job that computes on the CPU; a job on a GPU needs one to feed it."""
+    return 1 if gpus(wildcards, input) else data_threads(wildcards, input)
+
+
+def data_threads(wildcards, input):
+    """All cores, but one where they would save nothing: other jobs run beside this one then."""
+    plan = read_requests(input.plan) if "plan" in input.keys() else None
+    return 1 if is_little(input, plan, workflow.cores) else workflow.cores
+
+
+def null_threads(wildcards, input):
+    """As ``compute_threads``; a null can be long where the pairs are few."""
     return 1 if gpus(wildcards, input) else workflow.cores
 
 
@@ -171,4 +182,4 @@ def network_gpus(wildcards, input):
 
 
 def network_threads(wildcards, input):
-    return 1 if network_gpus(wildcards, input) else workflow.cores
+    return 1 if network_gpus(wildcards, input) else data_threads(wildcards, input)

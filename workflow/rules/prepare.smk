@@ -10,7 +10,7 @@ rule prepare:
     priority: 100  # a fault in the input of any analysis shows before one is scored
     conda:
         ENVIRONMENT
-    threads: all_cores
+    threads: data_threads
     resources:
         **asks(data_memory(8), data_seconds(10e6), least=60),
     params:

@@ -25,7 +25,7 @@ for TABLE_RULE, (TABLES, ANALYSES) in table_rules(CONFIG.analyses).items():
             analysis=ANALYSES,
         conda:
             ENVIRONMENT
-        threads: all_cores
+        threads: data_threads
         resources:
             **asks(data_memory(10), data_seconds(1e6), least=60),
         params:

@@ -112,8 +112,9 @@ class Config(ConfigModel):
         default="auto",
         description=(
             "Where pairs are scored. `auto`: on a GPU where a usable NVIDIA GPU and CuPy are "
-            "there, else on the CPU; the log says which and why. `cpu`: on all cores that the job "
-            "was given. `cuda`: on a GPU, and an error without one."
+            "there and the work is worth its start, else on the CPU; the log says which and why. "
+            "`cpu`: on all cores that the job was given. `cuda`: on a GPU, and an error without "
+            "one."
         ),
     )
     seed: Annotated[int, Integer(0, 2**32 - 1)] = Field(

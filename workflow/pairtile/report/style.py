@@ -111,7 +111,10 @@ def save_figure(figure: Figure, folder: Path, name: str) -> bytes:
     svg, png = io.BytesIO(), io.BytesIO()
     with styled():
         figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
+        layout = figure.get_layout_engine()
+        figure.set_layout_engine(None)  # what was laid out stays: half of the time of a figure
         figure.savefig(png, format="png", dpi=150, metadata={"Software": None})
+        figure.set_layout_engine(layout)
     for suffix, content in ((".svg", svg), (".png", png)):
         with atomic_path(folder / f"{name}{suffix}") as temporary:
             temporary.write_bytes(content.getvalue())

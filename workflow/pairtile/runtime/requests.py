@@ -31,6 +31,10 @@ TIME_FACTOR = 4
 LEAST_MINUTES = 15
 """A job's start, its imports and compilation, on a slow shared file system."""
 
+LITTLE_BYTES = 1 << 20
+LITTLE_SECONDS = 1.0
+"""Of one core: what is less is not worth more cores than one."""
+
 UNPACKED = {".gz": 6, ".bz2": 8, ".xz": 8, ".zst": 6, ".parquet": 4, ".h5ad": 4, ".h5": 4}
 """How many times its bytes a compressed file stands for (a Parquet file says it itself)."""
 
@@ -188,6 +192,14 @@ def _read(path: str, mtime_ns: int, size: int, inode: int) -> PlannedRequests | 
 
 # --- one rule after the other ---------------------------------------------------------------------
 # Paths are the rule's inputs, ``plan`` is that of ``read_requests``.
+
+
+def is_little(read: Paths, plan: PlannedRequests | None, cores: int) -> bool:
+    """Whether a job that reads these files has next to nothing to do."""
+    if plan is not None and plan.seconds * cores > LITTLE_SECONDS:
+        return False
+    # What is not there yet may be large.
+    return 0 < file_bytes(read) < LITTLE_BYTES
 
 
 def tiles_bytes(plan: PlannedRequests | None) -> float:

@@ -6,7 +6,7 @@ on other machines follow it rather than decide again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,17 @@ from typing import Any
 from pairtile import __version__
 from pairtile.config.models import Analysis
 from pairtile.engine.chunk_file import FORMAT_VERSION
-from pairtile.engine.estimator import Estimator
+from pairtile.engine.estimator import Estimator, State
 from pairtile.engine.state import open_state, state_digest
 from pairtile.engine.tiles import Chunk, PairSpace, Tile, plan_chunks
 from pairtile.errors import StoreError
-from pairtile.gpu.device import choose, planned_device, threads
+from pairtile.gpu.device import Device, choose, planned_device, threads
 from pairtile.method import get_method
 from pairtile.runtime.files import json_digest, read_arrays, read_json, write_json
 from pairtile.runtime.record import recorded
+
+GPU_START_SECONDS = 1.0
+"""What CUDA takes to start in the jobs of an analysis: 0.4 s in each, seen beside an H200."""
 
 BOOTSTRAP_SECONDS = 60.0
 """Work aimed at in one job of bootstraps."""
@@ -111,7 +114,6 @@ def plan(
     """
     with recorded("plan", record) as step:
         method = get_method(config.method).estimator_class
-        device = planned_device(backend)
         state = open_state(state_folder)
         given = config.resolved()
         config = method.decided(config, state)
@@ -121,11 +123,12 @@ def plan(
             step.note(f"{key}: {_in_yaml(decided[key])} (auto).")
         method.check_settings(config, state)
         space = method.space(state)
-        precision = method.resolve_precision(config, device.backend)
-        rate = method.work_per_second(config, state, device.backend, threads())
         edges = method.tile_edges(config, state)
         tiles = space.tiles(*edges)
         work = [method.work(state, tile) for tile in tiles]
+        device = _device(config, state, backend, sum(work))
+        precision = method.resolve_precision(config, device.backend)
+        rate = method.work_per_second(config, state, device.backend, threads())
         seconds = [amount / rate for amount in work]
         chunks = plan_chunks(seconds, config.chunks)
         content: dict[str, Any] = {
@@ -186,6 +189,18 @@ def plan(
             asked = int(config.chunks)
             if asked > len(chunks):
                 step.note(f"{asked} chunks asked for; there are only {len(tiles)} tiles.")
+
+
+def _device(config: Analysis, state: State, backend: str, work: float) -> Device:
+    """The device to plan for. Where ``auto`` may choose, a GPU that takes longer to start than the
+    CPU to do all the work is not started."""
+    method = get_method(config.method).estimator_class
+    if backend != "auto" or method.has_null or config.n_bootstraps:
+        return planned_device(backend)
+    if work >= GPU_START_SECONDS * method.work_per_second(config, state, "cpu", threads()):
+        return planned_device(backend)
+    reason = f"less than {GPU_START_SECONDS:g} s of work, which a GPU takes to start"
+    return replace(choose("cpu"), reason=reason)
 
 
 def _in_yaml(value: Any) -> str:

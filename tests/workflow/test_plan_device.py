@@ -1,0 +1,45 @@
+"""Which device ``backend: auto`` plans for: a GPU is started where the work is worth it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pairtile.gpu.device import Device
+from pairtile.steps import plan
+
+GPU = Device("cuda", "some GPU", "a usable GPU was found")
+
+
+@pytest.mark.parametrize(
+    ("backend", "work", "has_null", "bootstraps", "expected"),
+    [
+        ("auto", 99, False, 0, "cpu"),
+        ("auto", 101, False, 0, "cuda"),
+        ("auto", 99, True, 0, "cuda"),  # a null may be more work than all pairs
+        ("auto", 99, False, 20, "cuda"),
+        ("cuda", 99, False, 0, "cuda"),
+    ],
+)
+def test_the_cpu_does_what_takes_less_than_starting_a_gpu(
+    monkeypatch: pytest.MonkeyPatch,
+    backend: str,
+    work: float,
+    has_null: bool,
+    bootstraps: int,
+    expected: str,
+) -> None:
+    def rate(config: Any, state: Any, backend: str, threads: int) -> float:
+        assert backend == "cpu"
+        return 100.0
+
+    estimator = SimpleNamespace(has_null=has_null, work_per_second=rate)
+    method = SimpleNamespace(estimator_class=estimator)
+    monkeypatch.setattr(plan, "get_method", lambda name: method)
+    monkeypatch.setattr(plan, "planned_device", lambda backend: GPU)
+    config: Any = SimpleNamespace(method="some", n_bootstraps=bootstraps)
+    chosen = plan._device(config, {}, backend, work)
+    assert chosen.backend == expected
+    if expected == "cpu":
+        assert "less than 1 s of work" in chosen.reason
