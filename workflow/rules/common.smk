@@ -82,6 +82,9 @@ def start_jobs_faster():
         "networkx",
     ]
     start_fork_server([*steps, *computing], [*later, *reports], workflow.cores)
+    # A limit for clusters. Snakemake keeps it with a timer for each round of its scheduler, which
+    # makes a round of its own each second and holds up the end by one.
+    workflow.scheduling_settings.max_jobs_per_timespan = None
 
 
 @cache
