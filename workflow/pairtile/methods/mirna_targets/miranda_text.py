@@ -2,20 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from operator import itemgetter
-from typing import Any, BinaryIO
+from string import Formatter
+from typing import Any, BinaryIO, Final
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pairtile.methods.mirna_targets.config import AlignmentConfig
-from pairtile.methods.mirna_targets.search import Hits
+from pairtile.methods.mirna_targets.search import COLUMNS, Hits
 
 _RULE = "=-" * 31 + "=\n"
-_SUMMARY_HEADER = "Seq1,Seq2,Tot Score,Tot Energy,Max Score,Max Energy,Strand,Len1,Len2,Positions\n"
+_ALIGNMENT = (
+    "\n   Forward:\tScore: {score:f}  Q:{query_begin} to {query_end}  R:{reference_begin} to "
+    "{reference_end} Align Len ({alignment_length}) ({identity_percent:.2f}%) "
+    "({similarity_percent:.2f}%)\n\n"
+    "   Query:    3' {query_alignment} 5'\n"
+    "                {match_line}\n"
+    "   Ref:      5' {reference_alignment} 3'\n\n"
+)
+_ENERGY = "   Energy:  {energy_kcal_mol:f} kCal/Mol\n"
+_SCORES = (
+    "\nScores for this hit:\n"
+    ">{mirna}\t{transcript}\t{score:.2f}\t{energy_kcal_mol:.2f}\t{query_begin} {query_end}"
+    "\t{reference_begin} {reference_end}\t{alignment_length}\t{identity_percent:.2f}%"
+    "\t{similarity_percent:.2f}%\n\n"
+)
+_KEYS = (
+    "//hit_info\tquery_id={mirna}\treference_id={transcript}\tscore={score:f}"
+    "\tenergy={energy_kcal_mol:f}\tquery_start={query_begin}\tquery_end={query_end}"
+    "\tref_start={reference_begin}\tref_end={reference_end}\taln_length={alignment_length}"
+    "\tidentity={identity_percent:f}\tsimilarity={similarity_percent:f}"
+    "\taln_mirna={query_alignment}\taln_map={match_line}\taln_utr={reference_alignment}\n"
+)
+_SUMMARY = (
+    "Seq1,Seq2,Tot Score,Tot Energy,Max Score,Max Energy,Strand,Len1,Len2,Positions\n"
+    ">>{mirna}\t{transcript}\t{total_score:.2f}\t{total_energy}\t{max_score:.2f}\t{min_energy}"
+    "\t{number}\t{mirna_length}\t{transcript_length}\t{positions}\n"
+)
+
+_BYTES: Final = pa.large_binary()  # names need not be UTF-8
 
 
 @dataclass(frozen=True)
@@ -43,7 +72,7 @@ def write_miranda_text(
     keyval: bool = False,
     pairs: NDArray[np.integer] | None = None,
 ) -> None:
-    """Write the text of a whole search, holding one pair and one batch of hits at a time.
+    """Write the text of a whole search, holding one batch of hits at a time.
 
     hits     batches, sorted by (i, j, rank) throughout; a pair may go on in the next batch. i and
              j are rows of ``mirnas`` and ``transcripts``
@@ -54,44 +83,35 @@ def write_miranda_text(
     Names and headers are written as UTF-8; surrogates (PEP 383) as the bytes they stand for.
     """
     text = _MirandaText(mirnas, transcripts, settings, keyval, pairs)
-    found = text.pairs_with_hits(hits)
-    for part in text.quiet(found) if quiet else text.verbose(found):
-        out.write(part.encode("utf-8", "surrogateescape"))
+    found = map(text.of_pairs, _whole_pairs(hits))
+    out.writelines(text.quiet(found) if quiet else text.verbose(found))
     out.write(b"Scan Complete\n\n")
 
 
+def _whole_pairs(batches: Iterable[Hits]) -> Iterator[Hits]:
+    """The same hits, cut between pairs."""
+    rest = Hits.none()
+    for batch in batches:
+        hits = Hits.joined([rest, batch])
+        if not len(hits):
+            continue
+        of_last = (hits.i == hits.i[-1]) & (hits.j == hits.j[-1])
+        rest = hits.taken(np.flatnonzero(of_last))
+        if not of_last.all():
+            yield hits.taken(np.flatnonzero(~of_last))
+    if len(rest):
+        yield rest
+
+
 @dataclass(frozen=True)
-class _PairText:
-    """The hits of pair (i, j), and its summary: "" where its energies are not below 0 in sum."""
+class _PairTexts:
+    """Pairs with hits: rows ``i``, ``j``, the text of all hits of each, and its summary, which is
+    empty where its energies are not below 0 in sum."""
 
-    i: int
-    j: int
-    hits: str
-    summary: str
-
-
-_Row = tuple[Any, ...]
-"""A hit: i, j, score, energy, query begin, end, reference begin, end, alignment length, identity,
-similarity, and the three lines of its alignment."""
-
-
-def _rows(hits: Hits) -> Iterator[_Row]:
-    numbers = (
-        hits.i,
-        hits.j,
-        hits.score,
-        hits.energy_kcal_mol.astype(np.float64),
-        hits.query_begin,
-        hits.query_end,
-        hits.reference_begin,
-        hits.reference_end,
-        hits.alignment_length,
-        hits.identity_percent,
-        hits.similarity_percent,
-    )
-    lists = [column.tolist() for column in numbers]
-    lines = (hits.query_alignment, hits.match_line, hits.reference_alignment)
-    return zip(*lists, *lines, strict=True)
+    i: NDArray[np.integer]
+    j: NDArray[np.integer]
+    hits: pa.Array
+    summary: pa.Array
 
 
 class _MirandaText:
@@ -106,44 +126,63 @@ class _MirandaText:
         pairs: NDArray[np.integer] | None,
     ) -> None:
         self.mirnas, self.transcripts = mirnas, transcripts
-        self.settings = settings
-        self.one_hit = _hit_as_keys if keyval else _hit_as_lines
+        self.names = [
+            pa.array(map(_encoded, sequences.names), _BYTES) for sequences in (mirnas, transcripts)
+        ]
+        self.energies = settings.energies
+        lengths = np.asarray(transcripts.lengths)
+        self.lengths = lengths if settings.trim is None else np.minimum(lengths, settings.trim)
+        energy = _ENERGY if settings.energies else ""
+        self.one_hit = _KEYS if keyval else f"{_ALIGNMENT}{energy}{_SCORES}"
         self.scanned: NDArray[np.int64] | None = None
         if pairs is not None:
             wide = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
             self.scanned = wide[:, 0] * len(transcripts.names) + wide[:, 1]
 
-    def pairs_with_hits(self, batches: Iterable[Hits]) -> Iterator[_PairText]:
-        """Put each pair's hits together."""
-        rows = (row for batch in batches for row in _rows(batch))
-        for (i, j), group in groupby(rows, key=itemgetter(0, 1)):
-            of_pair = list(group)
-            names = self.mirnas.names[i], self.transcripts.names[j]
-            lines = [self.one_hit(*names, row, self.settings.energies) for row in of_pair]
-            yield _PairText(i, j, "".join(lines), self._summary(i, j, of_pair))
+    def of_pairs(self, hits: Hits) -> _PairTexts:
+        """Put each pair's hits together; the hits of a pair are all there."""
+        new = (np.diff(hits.i) != 0) | (np.diff(hits.j) != 0)
+        first = np.concatenate([[0], np.flatnonzero(new) + 1])
+        columns = {name: getattr(hits, name) for name in COLUMNS} | self._named(hits.i, hits.j)
+        columns["energy_kcal_mol"] = hits.energy_kcal_mol.astype(np.float64)
+        lines = _filled(self.one_hit, columns)
+        return _PairTexts(
+            hits.i[first], hits.j[first], _joined(lines, first), self._summary(hits, first)
+        )
 
-    def quiet(self, found: Iterator[_PairText]) -> Iterator[str]:
+    def quiet(self, found: Iterable[_PairTexts]) -> Iterator[bytes]:
         """Pairs with hits only."""
-        for pair in found:
-            yield f"{pair.hits}{pair.summary}Complete\n\n" if pair.summary else pair.hits
+        for pairs in found:
+            end = pc.if_else(pc.equal(pairs.summary, b""), b"", b"Complete\n\n").cast(_BYTES)
+            columns = {"hits": pairs.hits, "summary": pairs.summary, "end": end}
+            yield _filled("{hits}{summary}{end}", columns).buffers()[2]
 
-    def verbose(self, found: Iterator[_PairText]) -> Iterator[str]:
+    def verbose(self, found: Iterable[_PairTexts]) -> Iterator[bytes]:
         """Whatever is read and scanned."""
+        with_hits = (
+            pair
+            for pairs in found
+            for pair in zip(
+                zip(pairs.i.tolist(), pairs.j.tolist(), strict=True),
+                pairs.hits.to_pylist(),
+                pairs.summary.to_pylist(),
+                strict=True,
+            )
+        )
         count = len(self.transcripts.names)
         read = [_read_line(self.transcripts, j) for j in range(count)]
-        pair = next(found, None)
+        nothing: tuple[Any, bytes, bytes] = (None, b"", b"")
+        following = next(with_hits, nothing)
         for i, mirna in enumerate(self.mirnas.names):
             yield _read_line(self.mirnas, i)
             for j in self._transcripts_of(i):
-                hits, summary = "", ""
-                if pair is not None and (pair.i, pair.j) == (i, j):
-                    hits, summary = pair.hits, pair.summary
-                    pair = next(found, None)
-                yield (
-                    f"{read[j]}{_RULE}Performing Scan: {mirna} vs {self.transcripts.names[j]}\n"
-                    f"{_RULE}{hits}Score for this Scan:\n"
-                    f"{summary or 'No Hits Found above Threshold' + chr(10)}Complete\n\n"
-                )
+                hits, summary = b"", b""
+                if following[0] == (i, j):
+                    _, hits, summary = following
+                    following = next(with_hits, nothing)
+                scan = f"{_RULE}Performing Scan: {mirna} vs {self.transcripts.names[j]}\n{_RULE}"
+                yield read[j] + _encoded(scan) + hits + b"Score for this Scan:\n"
+                yield (summary or b"No Hits Found above Threshold\n") + b"Complete\n\n"
 
     def _transcripts_of(self, i: int) -> Iterable[int]:
         """Rows of the transcripts that a miRNA is aligned to."""
@@ -154,55 +193,73 @@ class _MirandaText:
         rows: list[int] = (self.scanned[begin:end] - i * count).tolist()
         return rows
 
-    def _number(self, i: int, j: int) -> int:
-        """How many pairs have been scanned when this one has."""
+    def _named(self, i: NDArray[np.integer], j: NDArray[np.integer]) -> dict[str, pa.Array]:
+        mirnas, transcripts = self.names
+        return {"mirna": mirnas.take(pa.array(i)), "transcript": transcripts.take(pa.array(j))}
+
+    def _summary(self, hits: Hits, first: NDArray[np.integer]) -> pa.Array:
+        """Of each pair, whose hits begin at ``first``."""
+        i, j = hits.i[first].astype(np.int64), hits.j[first].astype(np.int64)
+        pair = np.repeat(np.arange(first.size), np.diff(np.append(first, len(hits))))
+        energy = hits.energy_kcal_mol.astype(np.float64)
+        total_energy = np.bincount(pair, energy)  # adds one after the other, as miRanda does
         key = i * len(self.transcripts.names) + j
-        return 1 + (key if self.scanned is None else int(np.searchsorted(self.scanned, key)))
-
-    def _summary(self, i: int, j: int, rows: list[_Row]) -> str:
-        scores, energies = [row[2] for row in rows], [row[3] for row in rows]
-        total_energy, lowest_energy = "0.0", "0.0"
-        if self.settings.energies:
-            if not sum(-energy for energy in energies) > 0:
-                return ""
-            total_energy, lowest_energy = f"{sum(energies):.2f}", f"{min(energies):.2f}"
-        m = int(self.transcripts.lengths[j])
-        if self.settings.trim is not None:
-            m = min(m, self.settings.trim)
-        positions = "".join(f" {row[6]}" for row in rows)
-        return (
-            f"{_SUMMARY_HEADER}>>{self.mirnas.names[i]}\t{self.transcripts.names[j]}"
-            f"\t{sum(scores):.2f}\t{total_energy}\t{max(scores):.2f}\t{lowest_energy}"
-            f"\t{self._number(i, j)}\t{self.mirnas.lengths[i]}\t{m}\t{positions}\n"
+        number = key if self.scanned is None else np.searchsorted(self.scanned, key)
+        nothing = pa.array([b"0.0"], _BYTES).take(pa.array(np.zeros(first.size, np.int64)))
+        positions = _filled(" {begin}", {"begin": hits.reference_begin})
+        summary = _filled(
+            _SUMMARY,
+            self._named(i, j)
+            | {
+                "total_score": np.bincount(pair, hits.score),
+                "max_score": np.maximum.reduceat(hits.score, first),
+                "total_energy": _as_text(total_energy, ".2f") if self.energies else nothing,
+                "min_energy": _as_text(np.minimum.reduceat(energy, first), ".2f")
+                if self.energies
+                else nothing,
+                "number": number + 1,  # pairs scanned when this one has been
+                "mirna_length": np.asarray(self.mirnas.lengths)[i],
+                "transcript_length": self.lengths[j],
+                "positions": _joined(positions, first),
+            },
         )
+        if not self.energies:
+            return summary
+        return pc.if_else(pa.array(total_energy < 0), summary, pa.scalar(b"", _BYTES))
 
 
-def _read_line(sequences: TextSequences, row: int) -> str:
+def _filled(template: str, columns: Mapping[str, Any]) -> pa.Array:
+    """A text for each row: ``template`` with the row's entries of the columns that it names."""
+    parts = []
+    for literal, name, form, _ in Formatter().parse(template):
+        parts.append(pa.scalar(literal.encode(), _BYTES))
+        if name is not None:
+            parts.append(_as_text(columns[name], form or ""))
+    return pc.binary_join_element_wise(*parts, pa.scalar(b"", _BYTES))
+
+
+def _as_text(column: Any, form: str) -> pa.Array:
+    """Texts as bytes; whole numbers; and other numbers in the form of a format string."""
+    if form:
+        # Few of them differ, and each is written once. By their bits, so that 0 and -0 do.
+        bits, place = np.unique(column.view(np.int64), return_inverse=True)
+        words = [format(number, form).encode() for number in bits.view(np.float64).tolist()]
+        return pa.array(words, _BYTES).take(pa.array(place))
+    if isinstance(column, np.ndarray):
+        return pa.array(column).cast(pa.large_string()).cast(_BYTES)
+    return pa.array(column, _BYTES) if isinstance(column, list) else column
+
+
+def _joined(texts: pa.Array, first: NDArray[np.integer]) -> pa.Array:
+    """The texts of each pair one behind the other; those of a pair begin at ``first``."""
+    offsets = pa.array(np.append(first, len(texts)), pa.int64())
+    return pc.binary_join(pa.LargeListArray.from_arrays(offsets, texts), pa.scalar(b"", _BYTES))
+
+
+def _read_line(sequences: TextSequences, row: int) -> bytes:
     name, header = sequences.names[row], sequences.headers[row]
-    return f"Read Sequence:{name} {header}({sequences.lengths[row]} nt)\n"
+    return _encoded(f"Read Sequence:{name} {header}({sequences.lengths[row]} nt)\n")
 
 
-def _hit_as_lines(mirna: str, transcript: str, row: _Row, energies: bool) -> str:
-    _, _, score, energy, qb, qe, rb, re, length, identity, similarity, query, marks, target = row
-    identity, similarity = f"{identity:.2f}%", f"{similarity:.2f}%"
-    return (
-        f"\n   Forward:\tScore: {score:f}  Q:{qb} to {qe}  R:{rb} to {re} "
-        f"Align Len ({length}) ({identity}) ({similarity})\n\n"
-        f"   Query:    3' {query} 5'\n"
-        f"                {marks}\n"
-        f"   Ref:      5' {target} 3'\n\n"
-        f"{f'   Energy:  {energy:f} kCal/Mol{chr(10)}' if energies else ''}\n"
-        "Scores for this hit:\n"
-        f">{mirna}\t{transcript}\t{score:.2f}\t{energy:.2f}\t{qb} {qe}\t{rb} {re}"
-        f"\t{length}\t{identity}\t{similarity}\n\n"
-    )
-
-
-def _hit_as_keys(mirna: str, transcript: str, row: _Row, energies: bool) -> str:
-    _, _, score, energy, qb, qe, rb, re, length, identity, similarity, query, marks, target = row
-    return (
-        f"//hit_info\tquery_id={mirna}\treference_id={transcript}\tscore={score:f}"
-        f"\tenergy={energy:f}\tquery_start={qb}\tquery_end={qe}\tref_start={rb}\tref_end={re}"
-        f"\taln_length={length}\tidentity={identity:f}\tsimilarity={similarity:f}"
-        f"\taln_mirna={query}\taln_map={marks}\taln_utr={target}\n"
-    )
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
