@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
-from pairtile.preprocess.logarithm import measure_scale
+from pairtile.preprocess.logarithm import MOST_VALUES, measure_scale
 from prepared_tables import prepare_expression
 
 
@@ -213,3 +213,19 @@ def test_zeros_that_become_missing_are_warned_of(zeros: float, warned: bool) -> 
     if warned:
         assert found[0].startswith(("49%", "50%", "51%"))
         assert "pseudocount: 1" in found[0]
+
+
+def test_quantiles_of_a_large_table_are_those_of_a_sample_and_all_else_of_every_value() -> None:
+    values = np.random.default_rng(3).lognormal(4.0, 1.5, (3000, 1700))
+    values[values < 10] = 0.0
+    values[17, 1] = np.nan
+    values[2999, 1699] = -7.5
+    assert values.size > MOST_VALUES
+    found = measure_scale(values)
+    seen = values[~np.isnan(values) & (values != 0)]
+    assert (found.minimum, found.maximum) == (-7.5, seen.max())
+    assert (found.n_negative, found.whole_numbers) == (1, False)
+    expected = np.quantile(seen, [0.25, 0.99])
+    np.testing.assert_allclose([found.lower_quartile, found.quantile_99], expected, rtol=0.02)
+    assert measure_scale(values) == found
+    assert measure_scale(np.rint(np.abs(values))).whole_numbers

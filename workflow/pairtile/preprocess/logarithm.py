@@ -16,6 +16,9 @@ _WIDE_RANGE = 50.0
 LEAST_COUNT = 20
 """Whole numbers that never reach this may be levels or classes, not counts."""
 
+MOST_VALUES = 1 << 22
+_BLOCK = 1 << 20
+
 
 @dataclass(frozen=True)
 class Scale:
@@ -65,16 +68,26 @@ def measure_scale(values: np.ndarray) -> Scale:
     quantiles over all values. Here zeros are left out: they are the same on either scale, and in
     sparse tables (single cells) they are most of the values and would hide the rest. Older
     scripts have a third clause (quartiles about 1) that takes fractions for raw; it is not used.
+    In a table of more than ``MOST_VALUES``, quantiles are those of so many values drawn from it.
     """
-    seen = values[~np.isnan(values) & (values != 0)].astype(np.float64, copy=False)
-    if not seen.size:
+    low, top, n_negative, whole = math.inf, -math.inf, 0, True
+    random = np.random.default_rng(0)
+    drawn = []
+    flat = values.reshape(-1)
+    for begin in range(0, flat.size, _BLOCK):
+        part = flat[begin : begin + _BLOCK]
+        seen = part[~np.isnan(part) & (part != 0)].astype(np.float64, copy=False)
+        if not seen.size:
+            continue
+        low, top = min(low, float(seen.min())), max(top, float(seen.max()))
+        n_negative += int((seen < 0).sum())
+        whole = whole and bool((seen == np.rint(seen)).all())
+        if flat.size > MOST_VALUES:
+            seen = random.choice(seen, -(-seen.size * MOST_VALUES // flat.size))
+        drawn.append(seen)
+    if not drawn:
         return Scale(math.nan, math.nan, math.nan, math.nan, whole_numbers=True, n_negative=0)
-    n_negative = int((seen < 0).sum())
-    whole = all(
-        bool((part == np.rint(part)).all()) for part in np.array_split(seen, 1 + seen.size // 10**6)
-    )
-    low, top = float(seen.min()), float(seen.max())
-    quartile, high = np.quantile(seen, [0.25, 0.99], overwrite_input=True)
+    quartile, high = np.quantile(np.concatenate(drawn), [0.25, 0.99], overwrite_input=True)
     return Scale(low, top, float(quartile), float(high), whole, n_negative)
 
 
