@@ -21,4 +21,5 @@ with job(snakemake):
     )
     with recorded("report"):
         names = optional_path(snakemake.input.names)
-        write_report(Path(out.page).parent, Path(out.page), Path(out.figures), names)
+        page = Path(out.page)
+        write_report(page.parent, page, Path(out.figures), names, processes=snakemake.threads)

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from pairtile.report import network_figures as figures
-from pairtile.report.style import save_figure
+from pairtile.report.style import new_figure, save_figure, save_figures, styled
 
 
 def labels(figure: Figure) -> list[str]:
@@ -139,3 +139,21 @@ def test_a_notebook_shows_a_figure_by_itself() -> None:
     """Without pyplot, which alone tells IPython of matplotlib's own figures."""
     figure = figures.degree_distribution(pd.DataFrame({"source": ["a", "b"], "target": ["c", "c"]}))
     assert figure._repr_png_().startswith(b"\x89PNG")
+
+
+def test_figures_written_side_by_side_are_those_written_one_after_another(tmp_path: Path) -> None:
+    svgs = []
+    for processes in (1, 2):
+        drawn = {}
+        with styled():
+            for n in range(3):
+                drawn[f"line{n}"], axes = new_figure()
+                axes.plot([0, n], [n, 1])
+        folder = tmp_path / str(processes)
+        folder.mkdir()
+        svgs.append(save_figures(drawn, folder, processes))
+    assert svgs[0] == svgs[1]
+    files = {path.name for path in (tmp_path / "2").iterdir()}
+    assert files == {f"line{n}.{kind}" for n in range(3) for kind in ("svg", "png")}
+    for name in files:
+        assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()

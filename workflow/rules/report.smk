@@ -27,6 +27,7 @@ rule report:
         f"{LOGS}/report.log",
     conda:
         ENVIRONMENT
+    threads: 4  # figures are written side by side
     resources:
         **asks(report_memory, data_seconds(0.2e6), least=30),
     params:

@@ -12,29 +12,27 @@ from pairtile.report import network_figures, sample_figures
 from pairtile.report.formats import count, counted, listed, number
 from pairtile.report.method_report import CaptionedFigure, FigureMaker, FigureWithText
 from pairtile.report.results import Results
-from pairtile.report.style import save_figure
+from pairtile.report.style import save_figures
 from pairtile.statistics.dependence import MOST_GENES, MOST_SAMPLES
 
 
-def make_figures(results: Results, folder: Path) -> list[CaptionedFigure]:
+def make_figures(results: Results, folder: Path, processes: int = 1) -> list[CaptionedFigure]:
     """Write ``folder/NAME.svg`` and ``.png`` for each figure that the results allow.
 
-    Files of figures that an earlier run could make and this one cannot are removed.
+    Files of figures that an earlier run could make and this one cannot are removed. ``processes``
+    may write figures at the same time.
     """
     folder.mkdir(parents=True, exist_ok=True)
     makers = results.method_report.figures or COMMON_FIGURES
     for name in {*COMMON_FIGURES, *makers}:
         for suffix in (".svg", ".png"):
             (folder / f"{name}{suffix}").unlink(missing_ok=True)
-    pictures = []
-    for name, maker in makers.items():
-        made = maker(results)
-        if made is None:
-            continue
-        figure, title, caption, alternative = made
-        svg = save_figure(figure, folder, name)
-        pictures.append(CaptionedFigure(name, title, caption, alternative, svg))
-    return pictures
+    made = {name: figure for name, maker in makers.items() if (figure := maker(results))}
+    svgs = save_figures({name: figure for name, (figure, *_) in made.items()}, folder, processes)
+    return [
+        CaptionedFigure(name, title, caption, alternative, svg)
+        for (name, (_, title, caption, alternative)), svg in zip(made.items(), svgs, strict=True)
+    ]
 
 
 def score_distribution(results: Results) -> FigureWithText | None:

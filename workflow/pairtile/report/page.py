@@ -24,7 +24,13 @@ FIRST_SCRIPTS = ("errors.js",)
 LAST_SCRIPTS = ("ready.js",)
 
 
-def write_report(folder: Path, out: Path, figures_folder: Path, names: Path | None = None) -> None:
+def write_report(
+    folder: Path,
+    out: Path,
+    figures_folder: Path,
+    names: Path | None = None,
+    processes: int = 1,
+) -> None:
     """Write the report of one analysis.
 
     Parameters
@@ -38,6 +44,8 @@ def write_report(folder: Path, out: Path, figures_folder: Path, names: Path | No
         Gets each figure as ``.svg`` and ``.png``.
     names : Path, optional
         The analysis' file of symbols, which the page then shows in place of identifiers.
+    processes : int
+        How many processes may write figures at the same time.
 
     Raises
     ------
@@ -45,7 +53,7 @@ def write_report(folder: Path, out: Path, figures_folder: Path, names: Path | No
         When a required file is missing or cannot be read; the message names it.
     """
     results = read_results(Path(folder), names=names)
-    page = render_page(results, make_figures(results, Path(figures_folder)))
+    page = render_page(results, make_figures(results, Path(figures_folder), processes))
     with atomic_path(out) as temporary:
         temporary.write_text(page, encoding="utf-8", newline="\n")
 

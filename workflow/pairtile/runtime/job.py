@@ -46,7 +46,7 @@ def job(snakemake: Any) -> Iterator[None]:
     code 1 and its message alone, and so does a lack of memory or of room on the disk; any other
     error keeps its traceback.
     """
-    _end_with_snakemake()
+    end_with_parent()
     hand_over()
     _limit_threads(snakemake.threads)
     log = logging.getLogger("pairtile")
@@ -92,9 +92,9 @@ def no_memory(out: Any, error: MemoryError) -> StoreError:
     return StoreError.at(out, "", f"too little memory to make it ({why})", expected)
 
 
-def _end_with_snakemake() -> None:
-    """Let Linux end this job when Snakemake is killed: a job that outlives its run could put its
-    files in place of those of the next run."""
+def end_with_parent() -> None:
+    """Let Linux end this process when the one that started it is killed: a job that outlives its
+    run could put its files in place of those of the next run."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
