@@ -81,7 +81,9 @@ def start_jobs_faster():
         "matplotlib.figure",
         "networkx",
     ]
-    start_fork_server([*steps, *computing], [*later, *reports], workflow.cores)
+    # Importing CuPy starts no CUDA, which forks could not share.
+    gpu = ["cupy"] if "gpu" in workflow.global_resources else []
+    start_fork_server([*steps, *computing], [*gpu, *later, *reports], workflow.cores)
     # A limit for clusters. Snakemake keeps it with a timer for each round of its scheduler, which
     # makes a round of its own each second and holds up the end by one.
     workflow.scheduling_settings.max_jobs_per_timespan = None
