@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -323,13 +324,49 @@ def test_a_run_says_each_job_its_warnings_and_how_it_ended() -> None:
     assert said == [
         "  0 %  net: read and clean the input",
         "       WARNING Samples are few.",
-        " 25 %, about 30 s left  net: score all pairs",
+        " 25 %  net: score all pairs",
         "       INFO Compiling for this CPU, once: later runs find it done.",
         "       INFO 12.5% of 4e+03 pairs done, 3 a second, 90 s left",
         "pairtile: done",
         "  net: 5 edges",
         "    open results/net/report.html",
     ]
+
+
+PLANNED_LOG = """Job 1: a: read and clean the input
+Finished jobid: 1 (Rule: prepare)
+Job 2: b: read and clean the input
+Finished jobid: 2 (Rule: prepare)
+Job 3: a: plan tiles and chunks
+Finished jobid: 3 (Rule: plan)
+Job 4: b: plan tiles and chunks
+Finished jobid: 4 (Rule: plan)
+Job 5: a: chunks tiles-000000-000001
+Finished jobid: 5 (Rule: chunk)
+Job 6: a: chunks tiles-000002-000003
+Finished jobid: 6 (Rule: chunk)
+Job 7: b: write the tables
+Finished jobid: 7 (Rule: tables_mirna_targets)
+Job 8: b: summary and report
+"""
+
+
+def test_time_left_is_what_the_plans_say_corrected_by_the_jobs_so_far() -> None:
+    """Each job takes 10 s here. Nothing is said before all analyses are planned."""
+    plans = {"a": {"chunk": (2, 20.0)}, "b": {"tables": (1, 10.0), "report": (1, 30.0)}}
+    said: list[str] = []
+    now = 0.0
+
+    def lines() -> Iterator[str]:
+        nonlocal now
+        for line in PLANNED_LOG.splitlines(keepends=True):
+            now += 10.0 if line.startswith("Finished") else 0.0
+            yield line
+
+    tell(lines(), said.append, lambda: now, plans.__getitem__)
+    left = [line.partition("about ")[2].partition(" left")[0] for line in said[:8]]
+    # 80 s as planned; 10 s went instead of 20, so of the other 60: 60 x (10 + 10) / (20 + 10).
+    assert left == ["", "", "", "", "80 s", "40 s", "24 s", "20 s"]
 
 
 def test_a_run_that_ends_without_a_word_gives_all_that_was_said() -> None:

@@ -198,7 +198,8 @@ def test_null_survives_storage():
         ("auto", {"p_value": 1e-12}, 10, 100_000_000),
         ("auto", {"fdr": 0.01}, 10**9, 10_000_000),
         ("auto", "all", 10, 1_000_000),
-        ("auto", {"top_edges": 5}, 10, 1_000_000),
+        ("auto", {"top_edges": 5}, 10, 100_000),  # p-values decide nothing
+        ("auto", {"score": 0.1}, 10, 100_000),
     ],
 )
 def test_enough_permutations_for_the_p_value_asked_for(asked, keep, pairs, expected):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from pairtile.config import check_inputs_exist, load_config
 from pairtile.config.addresses import scheme
 from pairtile.config.models import Analysis
+from pairtile.engine.time_estimate import START_SECONDS, in_words
 from pairtile.io.input_files import verify_checksum
 from pairtile.report.formats import counted
 from pairtile.runtime.files import read_json
@@ -68,7 +69,9 @@ def _analysis(
     yield from (f"  {hint}" for hint in _shape_hints(prepared["counts"]))
     yield from (f"  {note}" for note in [*prepared["notes"], *decided])
     yield from (f"  WARNING: {warning}" for warning in prepared["warnings"])
+    record = read_json(records / "plan.json")["details"]
     yield from (f"  {line}" for line in plan_lines(planned))
+    yield f"  {time_line(record, prepared['seconds'])}"
     state_bytes = sum(file.stat().st_size for file in state.iterdir())
     yield f"  prepared data: {_bytes(state_bytes)}"
 
@@ -87,8 +90,6 @@ def plan_lines(planned: dict[str, Any]) -> list[str]:
         f"backend: {planned['backend']} ({planned['device']}), {planned['precision']}",
         f"work: {planned['work']:,} {planned['work_unit']} in {counted(planned['tiles'], 'tile')}, "
         f"{counted(len(planned['chunks']), 'chunk')}" + (", in two passes" if passes == 2 else ""),
-        f"time: about {_duration(passes * planned['estimated_seconds'])} of one such machine "
-        "(an order of magnitude)",
     ]
     if "memory_bytes" in planned:
         lines.append(f"memory of a chunk: about {_bytes(planned['memory_bytes'])}")
@@ -98,11 +99,11 @@ def plan_lines(planned: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _duration(seconds: float) -> str:
-    for size, unit in ((86_400, "days"), (3600, "hours"), (60, "minutes")):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.1f} {unit}"
-    return "a second" if seconds < 1 else f"{seconds:.0f} s"
+def time_line(details: Mapping[str, Any], prepare_seconds: float) -> str:
+    """How long a run takes, from the details of the plan's record."""
+    before = {"start": START_SECONDS, "prepare": prepare_seconds}
+    whole = in_words({**before, **details["estimated_seconds"]})
+    return f"time: {whole}, {details['estimated_by']}; a first run compiles besides"
 
 
 def _bytes(number: float) -> str:

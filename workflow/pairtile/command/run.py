@@ -6,17 +6,27 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
-from pairtile.errors import ConfigError
+from pairtile.config import load_config
+from pairtile.errors import ConfigError, PairtileError
+from pairtile.runtime.files import read_json
+from pairtile.runtime.record import about
 
 SNAKEFILE = Path(__file__).resolve().parents[3] / "Snakefile"
 
-_JOB = re.compile(r"Job \d+: (.+)$")
+_JOB = re.compile(r"Job (\d+): ([^:]+): (.+)$")
+_FINISHED = re.compile(r"Finished jobid: (\d+) \(Rule: (tables|\w+)")
 _STEPS = re.compile(r"(\d+) of (\d+) steps \(\d+%\) done$")
-_TOLD = re.compile(r"\d\d:\d\d:\d\d ((WARNING|ERROR) |INFO (Compiling |.*\d ?%.* left$))")
+_TOLD = re.compile(
+    r"\d\d:\d\d:\d\d ((WARNING|ERROR) |INFO (Compiling |Time left: |.*\d ?%.* left$))"
+)
 """Of the log of a job: warnings, errors, what makes it wait, and how far a long one is."""
+
+TRUSTED_SECONDS = 10.0
+"""Of work as it was estimated, before the time that jobs take counts as much."""
 
 _ENDING = "pairtile: "
 """Begins what the workflow says of a run that has ended, whichever way."""
@@ -46,6 +56,11 @@ def run(config: Path, arguments: Sequence[str] = ()) -> int:
     flags = {argument.partition("=")[0] for argument in arguments}
     if not flags & {"--cores", "-c", "--jobs", "-j", "--profile"}:
         own += ["--cores", "all"]
+    try:
+        results = Path(load_config(config).results)
+    except ConfigError:  # Snakemake says so
+        results = Path()
+    planned = partial(_planned, results)
     command = [sys.executable, "-m", "snakemake", *own, *arguments]
     with subprocess.Popen(
         command, stdout=None, stderr=subprocess.PIPE, text=True, errors="replace"
@@ -53,7 +68,7 @@ def run(config: Path, arguments: Sequence[str] = ()) -> int:
         assert process.stderr is not None
         while True:
             try:
-                told = tell(process.stderr, _print, time.monotonic)
+                told = tell(process.stderr, _print, time.monotonic, planned)
                 code = process.wait()
                 break
             except KeyboardInterrupt:  # Snakemake was interrupted, too, and says how it ends
@@ -63,30 +78,37 @@ def run(config: Path, arguments: Sequence[str] = ()) -> int:
     return code
 
 
-def tell(lines: Iterable[str], say: Callable[[str], None], clock: Callable[[], float]) -> bool:
+def tell(
+    lines: Iterable[str],
+    say: Callable[[str], None],
+    clock: Callable[[], float],
+    planned: Callable[[str], Mapping[str, tuple[int, float]]] = lambda analysis: {},
+) -> bool:
     """Say of Snakemake's log what a person waits for; whether the run said how it ended.
 
-    Each job is one line, with the share of steps done and the time left as the steps so far
-    suggest. Where the run ends without having said how, all that Snakemake said is given back.
+    Each job is one line, with the share of steps done and, once all is planned, the time left.
+    Where the run ends without having said how, all that Snakemake said is given back.
+
+    planned : of an analysis that has just been planned, the number and the seconds of each rule's
+    jobs.
     """
     everything = []
     ended = False
-    done, start = "  0 %", clock()
+    done = "  0 %"
+    left = TimeLeft(clock, planned)
     for raw in lines:
         line = raw.rstrip("\n")
         everything.append(line)
+        left.read(line)
         if line.startswith(_ENDING):
             ended = True
         if ended and not line.startswith(_ABOUT_THE_RUN):
             say(line)
         elif job := _JOB.match(line):
-            say(f"{done}  {job[1]}")
+            seconds = left.seconds()
+            say(f"{done}{f', {about(seconds)} left' if seconds >= 5 else ''}  {job[2]}: {job[3]}")
         elif steps := _STEPS.match(line):
-            n, total = int(steps[1]), int(steps[2])
-            done = f"{100 * n // total:3d} %"
-            left = (clock() - start) * (total - n) / n
-            if left >= 5:
-                done += f", about {_duration(left)} left"
+            done = f"{100 * int(steps[1]) // int(steps[2]):3d} %"
         elif _TOLD.match(line):
             say(f"       {line[9:]}")
     if not ended:
@@ -95,11 +117,54 @@ def tell(lines: Iterable[str], say: Callable[[str], None], clock: Callable[[], f
     return ended
 
 
-def _duration(seconds: float) -> str:
-    for size, unit in ((3600, "h"), (60, "min")):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} s"
+class TimeLeft:
+    """The time that a run has left: what its plans say of the jobs to come, corrected by how long
+    those that have ended took. Arguments: of ``tell``."""
+
+    def __init__(
+        self, clock: Callable[[], float], planned: Callable[[str], Mapping[str, tuple[int, float]]]
+    ) -> None:
+        self.clock, self.planned = clock, planned
+        self.started: dict[str, tuple[str, float]] = {}
+        self.to_come: dict[str, dict[str, list[float]]] = {}
+        self.unplanned: set[str] = set()
+        self.took = self.estimated = 0.0
+
+    def read(self, line: str) -> None:
+        """One line of Snakemake's log."""
+        if job := _JOB.match(line):
+            self.started[job[1]] = job[2], self.clock()
+            if job[2] not in self.to_come:
+                self.unplanned.add(job[2])
+        elif (finished := _FINISHED.match(line)) and finished[1] in self.started:
+            analysis, start = self.started.pop(finished[1])
+            if finished[2] == "plan":
+                self.unplanned.discard(analysis)
+                jobs = self.planned(analysis)
+                self.to_come[analysis] = {rule: [each] * n for rule, (n, each) in jobs.items()}
+            elif expected := self.to_come.get(analysis, {}).get(finished[2]):
+                self.estimated += expected.pop()
+                self.took += self.clock() - start
+
+    def seconds(self) -> float:
+        """Of all jobs to come, those that run included; 0 while an analysis is not planned."""
+        if self.unplanned:
+            return 0.0
+        to_come = (sum(each) for jobs in self.to_come.values() for each in jobs.values())
+        return sum(to_come) * (self.took + TRUSTED_SECONDS) / (self.estimated + TRUSTED_SECONDS)
+
+
+def _planned(results: Path, analysis: str) -> dict[str, tuple[int, float]]:
+    """Number and seconds of each rule's jobs, by the plan of an analysis; none where it is not to
+    be found."""
+    try:
+        plan = read_json(results / analysis / "plan.json")
+        seconds = read_json(results / analysis / "steps/plan.json")["details"]["estimated_seconds"]
+    except (OSError, PairtileError, KeyError):
+        return {}
+    jobs = {"chunk": len(plan["chunks"]) * (2 if plan["scan"] else 1)}
+    jobs["bootstrap"] = len(plan["bootstraps"])
+    return {rule: (n, each / n) for rule, each in seconds.items() if (n := jobs.get(rule, 1))}
 
 
 def _print(line: str) -> None:

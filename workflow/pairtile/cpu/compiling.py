@@ -1,25 +1,38 @@
-"""Says when numba compiles: a first run would else be silent for up to a minute."""
+"""Says when numba compiles, and for how long: a first run would else be silent for a minute."""
 
 from __future__ import annotations
 
 import logging
+import time
 from typing import Any
 
 from numba.core.event import Event, Listener, register
 
+from pairtile.runtime.record import COMPILING
+
 log = logging.getLogger(__name__)
+
+EVERY_SECONDS = 5.0
 
 
 class _Teller(Listener):
-    told = False
+    def __init__(self) -> None:
+        self.functions, self.said = 0, 0.0
 
     def on_start(self, event: Event) -> Any:
-        if not self.told and log.isEnabledFor(logging.INFO):
+        COMPILING.start()
+        now = time.perf_counter()
+        if not self.functions:
             log.info("Compiling for this CPU, once: later runs find it done.")
-            self.told = True
+            self.said = now
+        elif now - self.said >= EVERY_SECONDS:
+            so_far = (self.functions, COMPILING.seconds())
+            log.info("Compiling for this CPU: %d functions in %.0f s so far.", *so_far)
+            self.said = now
+        self.functions += 1
 
     def on_end(self, event: Event) -> Any:
-        """Nothing: the next line of the log says what was made."""
+        COMPILING.stop()
 
 
 register("numba:compile", _Teller())

@@ -203,7 +203,21 @@ class Estimator(ABC, Generic[A]):
     @classmethod
     @abstractmethod
     def work_per_second(cls, config: A, state: State, backend: str, threads: int) -> float:
-        """Cost model: ``work`` done in a second. An order of magnitude is enough."""
+        """Cost model: ``work`` done in a second, on the machines of docs/speed.md.
+
+        Chunks are cut by it, so it must not vary from run to run; what people are told is measured
+        beside it (``time_estimate``).
+        """
+
+    @classmethod
+    def null_work(cls, config: A, state: State) -> int:
+        """What ``null`` computes, in ``work_unit``."""
+        return 0
+
+    @classmethod
+    def network_work(cls, config: A, state: State) -> int:
+        """What ``network`` computes like tiles, in ``work_unit``."""
+        return 0
 
     @classmethod
     def memory_bytes(cls, config: A, state: State, backend: str, threads: int) -> int:

@@ -70,6 +70,34 @@ def recorded(step: str, path: str | os.PathLike[str] | None = None) -> Iterator[
         write_json(path, content)
 
 
+class Stopwatch:
+    """Adds up the seconds between starts and stops; a start within another counts once."""
+
+    def __init__(self) -> None:
+        self._depth, self._began, self._before = 0, 0.0, 0.0
+
+    def start(self) -> None:
+        """Run, if it does not yet."""
+        if self._depth == 0:
+            self._began = time.perf_counter()
+        self._depth += 1
+
+    def stop(self) -> None:
+        """The end of the last start."""
+        self._depth -= 1
+        if self._depth == 0:
+            self._before += time.perf_counter() - self._began
+
+    def seconds(self) -> float:
+        """All so far."""
+        return self._before + (time.perf_counter() - self._began if self._depth else 0.0)
+
+
+COMPILING = Stopwatch()
+"""What this process has spent on compiling (``cpu.compiling``): it says nothing of the time that
+the rest of a job will take."""
+
+
 class Progress:
     """Logs how much of a long job is done, its rate and the time left, at most every 10 s."""
 
@@ -78,6 +106,7 @@ class Progress:
         self.what = what
         self.every = every_seconds
         self.start = self.last = time.perf_counter()
+        self.compiled_before = COMPILING.seconds()
         self.done = 0.0
 
     def advance(self, amount: float) -> None:
@@ -86,15 +115,16 @@ class Progress:
         now = time.perf_counter()
         if now - self.last >= self.every and 0 < self.done < self.total:
             self.last = now
-            rate = self.done / (now - self.start)
+            compiling = COMPILING.seconds() - self.compiled_before
+            rate = self.done / max(now - self.start - compiling, 1e-9)
             left = (self.total - self.done) / rate
             log.info(
-                "%.1f%% of %.3g %s done, %.3g a second, %.0f s left",
+                "%.1f%% of %.3g %s done, %.3g a second, %s left",
                 100 * self.done / self.total,
                 self.total,
                 self.what,
                 rate,
-                left,
+                about(left),
             )
 
 
@@ -142,6 +172,7 @@ class ChunkProgress:
         self.work = max(float(sum(works)), 1e-300)
         self.done, self.tiles = 0.0, 0
         self.start = self.last = time.time()
+        self.compiled_before = COMPILING.seconds()
         before = [when for _, when in self._finished() if when <= self.start]
         latest = max(before, default=0.0)
         # With what passes between two jobs, where one follows the other.
@@ -172,7 +203,7 @@ class ChunkProgress:
         percent = 100 if tiles == all_tiles else min(99, int(100 * share))
         said = [f"{self.label}: {tiles:,} of {all_tiles:,} tiles", f"{percent} %"]
         together = own + sum(chunk.seconds for chunk, when in others if when > self.since)
-        elapsed = now - self.since
+        elapsed = now - self.since - (COMPILING.seconds() - self.compiled_before)
         if own > 0 and elapsed > 0:
             # Planned seconds in a second; and the unit's rate of the same stretch.
             speed = together / elapsed

@@ -6,6 +6,7 @@ on other machines follow it rather than decide again.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -17,11 +18,20 @@ from pairtile.engine.chunk_file import FORMAT_VERSION
 from pairtile.engine.estimator import Estimator, State
 from pairtile.engine.state import open_state, state_digest
 from pairtile.engine.tiles import Chunk, PairSpace, Tile, plan_chunks
+from pairtile.engine.time_estimate import (
+    WORTH_SAMPLING_SECONDS,
+    Speed,
+    in_words,
+    sampled_speed,
+    step_seconds,
+)
 from pairtile.errors import StoreError
 from pairtile.gpu.device import Device, choose, planned_device, threads
 from pairtile.method import get_method
 from pairtile.runtime.files import json_digest, read_arrays, read_json, write_json
 from pairtile.runtime.record import recorded
+
+log = logging.getLogger("pairtile")
 
 GPU_START_SECONDS = 1.0
 """What CUDA takes to start in the jobs of an analysis: 0.4 s in each, seen beside an H200."""
@@ -130,6 +140,26 @@ def plan(
         precision = method.resolve_precision(config, device.backend)
         rate = method.work_per_second(config, state, device.backend, threads())
         seconds = [amount / rate for amount in work]
+
+        def opened() -> Estimator:
+            estimator = method(config, state, device, precision)
+            estimator.seed = seed
+            return estimator
+
+        passes = 2 if method.needs_scan(config) else 1
+        beside = [method.null_work(config, state), method.network_work(config, state)]
+        modelled = passes * sum(seconds) + sum(beside) / rate
+        here, how = Speed(0.0, 1.0 / rate), "by the cost model"
+        if device.backend == "cpu" and work and modelled >= WORTH_SAMPLING_SECONDS:
+            here, how = sampled_speed(opened, tiles), "by a sample"
+        estimate = step_seconds(
+            tiles=len(tiles) * here.of_a_tile + sum(work) * here.of_work,
+            passes=passes,
+            null=beside[0] * here.of_work,
+            network=beside[1] * here.of_work,
+            bootstraps=config.n_bootstraps,
+            tables=bool(config.tables),
+        )
         chunks = plan_chunks(seconds, config.chunks)
         content: dict[str, Any] = {
             "format_version": FORMAT_VERSION,
@@ -183,8 +213,11 @@ def plan(
         step.note(f"Backend {device.backend} ({device.name}), {precision}: {device.reason}.")
         step.note(
             f"{sum(work):,} {method.work_unit} in {len(chunks)} "
-            f"{'chunk' if len(chunks) == 1 else 'chunks'}, {_about(sum(seconds))} in all."
+            f"{'chunk' if len(chunks) == 1 else 'chunks'}."
         )
+        step.details["estimated_seconds"] = estimate
+        step.details["estimated_by"] = how
+        log.info("Time left: %s (%s).", in_words(estimate), how)
         if chunks and chunks[0].first == 0 and config.chunks != "auto":
             asked = int(config.chunks)
             if asked > len(chunks):
@@ -208,10 +241,6 @@ def _in_yaml(value: Any) -> str:
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key}: {_in_yaml(inner)}" for key, inner in value.items()) + "}"
     return str(value)
-
-
-def _about(seconds: float) -> str:
-    return "less than a second" if seconds < 1 else f"about {seconds:.3g} s"
 
 
 def _bootstrap_jobs(number: int, seconds: float) -> list[tuple[int, int]]:

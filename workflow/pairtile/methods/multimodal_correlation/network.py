@@ -292,13 +292,23 @@ class _FalseDiscoveries(NamedTuple):
     counts: dict[str, int]
 
 
+def pairs_permuted(config: MultimodalCorrelationConfig, n_genes: int) -> int:
+    """Pairs of permuted genes that the threshold is held against."""
+    if config.threshold.method == "fdr":
+        assert config.threshold.fdr is not None
+        return draws_needed(n_genes, config.threshold.fdr)
+    if config.threshold.method == "rmt":
+        return min(n_genes * (n_genes - 1) // 2, draws_needed(n_genes, CHANCE_SHARE))
+    return 0
+
+
 def _false_discoveries(
     config: MultimodalCorrelationConfig, state: State, merged: Merged, device: Device, seed: int
 ) -> _FalseDiscoveries:
     rate = config.threshold.fdr
     assert rate is not None
     genes, n_pairs = int(state["values"].shape[0]), int(merged.sums["count_pairs"][0])
-    null = mode_null(config, state, device, seed, draws_needed(genes, rate))
+    null = mode_null(config, state, device, seed, pairs_permuted(config, genes))
     table = pa.concat_tables(list(merged.batches(["n_samples", "correlation"])))
     r, n = table["correlation"].to_numpy(), table["n_samples"].to_numpy()
     p = null.p_value(r, n)
@@ -333,8 +343,7 @@ def _checked_on_permuted(
     The eigenvalues know no error rate; those of noise give a threshold, too, now and then.
     """
     genes, n_pairs = int(state["values"].shape[0]), int(merged.sums["count_pairs"][0])
-    draws = min(n_pairs, draws_needed(genes, CHANCE_SHARE))
-    null = mode_null(config, state, device, seed, draws)
+    null = mode_null(config, state, device, seed, pairs_permuted(config, genes))
     reaching = null.reaching(float(np.float32(threshold)))
     expected = (1 + reaching) / null.pairs * n_pairs
     share = min(1.0, expected / max(found, 1))

@@ -23,6 +23,7 @@ from pairtile.engine.tiles import PairSpace
 from pairtile.gpu.device import Device
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
 from pairtile.methods.multimodal_correlation.scorer import pair_scorer
+from pairtile.runtime.record import Progress
 
 RESOLVED: Final = 10
 """Exceedances needed for an empirical p-value; below, the tail is extrapolated."""
@@ -160,13 +161,16 @@ def mode_null(
     asked = config.model_copy(update={"estimator": every})
     scorer = pair_scorer(asked, table, keys, device, seed)
     correlation, n_samples = [], []
-    for tile in PairSpace("triangle", len(genes), len(genes)).tiles(DRAW_EDGE, DRAW_EDGE):
+    space = PairSpace("triangle", len(genes), len(genes))
+    progress = Progress(len(genes) * (len(genes) - 1) // 2, "pairs of permuted genes")
+    for tile in space.tiles(DRAW_EDGE, DRAW_EDGE):
         rows = np.arange(tile.row_begin, tile.row_end)
         columns = np.arange(tile.column_begin, tile.column_end)
         modes = scorer.tile(rows, columns, tile.row_begin == tile.column_begin)
         differ = genes[rows[modes.row]] != genes[columns[modes.column]]
         correlation.append(modes.correlation[differ])
         n_samples.append(modes.n_samples[differ])
+        progress.advance(space.pairs_in(tile))
     copies = np.bincount(genes)
     pairs = (len(genes) ** 2 - int((copies**2).sum())) // 2
     return ModeNull.of(pairs, np.concatenate(correlation), np.concatenate(n_samples))

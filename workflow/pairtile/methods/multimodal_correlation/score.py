@@ -41,6 +41,7 @@ from pairtile.methods.multimodal_correlation.mixtures import (
 from pairtile.methods.multimodal_correlation.network import (
     annotations_of,
     multimodal_network,
+    pairs_permuted,
     strongest_modes,
 )
 from pairtile.methods.multimodal_correlation.plain_correlation import PlainCorrelation
@@ -160,6 +161,10 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
         starts = 1.0 if config.compatibility == "kinc" else (1 + estimator.restarts) / 4
         cost = max(0.05, components / 14 * starts * samples / 200)
         return (1e6 if backend == "cuda" else 1.5e3 * threads) / cost
+
+    @classmethod
+    def network_work(cls, config: MultimodalCorrelationConfig, state: State) -> int:
+        return pairs_permuted(config, int(state["values"].shape[0]))
 
     @classmethod
     def resolve_precision(cls, config: MultimodalCorrelationConfig, backend: str) -> str:

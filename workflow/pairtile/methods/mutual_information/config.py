@@ -203,7 +203,8 @@ class KeepRule(ConfigModel):
         return 0
 
     def draws(self, resolved: int, n_pairs: int) -> float:
-        """Draws of the null that the rule needs; a p-value takes ``resolved`` draws above it."""
+        """Draws of the null that the rule needs; a p-value takes ``resolved`` draws above it. (Some
+        are drawn whatever the rule: ``permutations_needed``.)"""
         return 1e6
 
     def significant(self, p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
@@ -317,6 +318,9 @@ class KeepScore(KeepRule):
     def score_bound(self) -> float:
         return self.score
 
+    def draws(self, resolved: int, n_pairs: int) -> float:
+        return 0.0  # p-values decide nothing
+
     def kept(self, score: NDArray[Any], p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
         return score >= self.score
 
@@ -334,6 +338,9 @@ class KeepTopEdges(KeepRule):
     @property
     def top(self) -> int:
         return self.top_edges
+
+    def draws(self, resolved: int, n_pairs: int) -> float:
+        return 0.0  # p-values decide nothing
 
     def kept(self, score: NDArray[Any], p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
         return _best(score, p == p, self.top_edges)

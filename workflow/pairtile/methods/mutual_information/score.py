@@ -151,6 +151,15 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         return threads * 1e6 / max(0.1, (samples * order * bins + 10 * bins * bins) / 9e3)
 
     @classmethod
+    def null_work(cls, config: MutualInformationConfig, state: State) -> int:
+        pairs = max(1, cls.space(state).rows * cls.space(state).columns)
+        draws = permutations_needed(config.null.permutations, config.keep, pairs)
+        if order_matters(config, state):
+            draws += 2 * COMPARED_DRAWS
+        classes = null_classes(state, null_design(config.null.kind, state))
+        return draws * len(class_pairs(int(classes.max(initial=0)) + 1))
+
+    @classmethod
     def tile_memory_bytes(
         cls, config: MutualInformationConfig, state: State, backend: str, rows: int, columns: int
     ) -> int:

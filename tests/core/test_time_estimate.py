@@ -1,0 +1,104 @@
+"""The time that a run is said to take: a sample of a tile, and what the steps add to it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from pairtile.engine.tiles import PairSpace, Tile
+from pairtile.engine.time_estimate import in_words, sampled_speed, step_seconds
+from pairtile.runtime.record import Progress, Stopwatch
+
+
+class Pretend:
+    """Takes 0.03 s for a tile and scores so many pairs a second; the first has to compile."""
+
+    opened = 0
+
+    def __init__(self, rate: float, scan: bool) -> None:
+        self.rate, self.scan = rate, scan
+        self.config = self.state = None
+        self.parts: list[Tile] = []
+        Pretend.opened += 1
+
+    def needs_scan(self, config: Any) -> bool:
+        return self.scan
+
+    def work(self, state: Any, tile: Tile) -> int:
+        return PairSpace("triangle", 2000, 2000).pairs_in(tile)
+
+    def scan_tile(self, tile: Tile) -> None:
+        assert self.scan
+        self._take(tile)
+
+    def compute_tile(self, tile: Tile, selection: Any, scan: Any, cut: float) -> None:
+        assert not self.scan
+        self._take(tile)
+
+    def _take(self, tile: Tile) -> None:
+        compiling = 100.0 if Pretend.opened == 1 else 0.0
+        CLOCK[0] += compiling + 0.03 + self.work(None, tile) / self.rate
+
+
+CLOCK = np.zeros(1)
+
+
+@pytest.mark.parametrize("rate", [300.0, 1e4, 1e6, 1e9])
+@pytest.mark.parametrize("scan", [False, True])
+def test_a_sample_finds_the_rate_within_a_second_whatever_compiling_takes(
+    rate: float, scan: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "perf_counter", lambda: float(CLOCK[0]))
+    CLOCK[0] = Pretend.opened = 0
+    tiles = PairSpace("triangle", 2000, 2000).tiles()
+    found = sampled_speed(lambda: Pretend(rate, scan), tiles)  # type: ignore[arg-type,return-value]
+    assert found.of_work == pytest.approx(1.0 / rate, rel=0.02)
+    assert found.of_a_tile == pytest.approx(0.03 + 1.0 / rate, rel=1e-3)
+    assert CLOCK[0] < 102.0
+
+
+def test_a_stopwatch_counts_nested_starts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(time, "perf_counter", lambda: now)
+    watch = Stopwatch()
+    watch.start()
+    now = 3.0
+    watch.start()
+    now = 4.0
+    watch.stop()
+    assert watch.seconds() == 4.0
+    now = 5.0
+    watch.stop()
+    now = 9.0
+    assert watch.seconds() == 5.0
+
+
+def test_compiling_is_no_part_of_the_rate_of_what_is_drawn(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    now = 0.0
+    monkeypatch.setattr(time, "perf_counter", lambda: now)
+    watch = Stopwatch()
+    monkeypatch.setattr("pairtile.runtime.record.COMPILING", watch)
+    caplog.set_level("INFO", "pairtile")
+    progress = Progress(1e6, "draws")
+    watch.start()
+    now = 50.0
+    watch.stop()
+    now = 52.0
+    progress.advance(1e5)
+    assert caplog.messages == ["10.0% of 1e+06 draws done, 5e+04 a second, about 18 s left"]
+
+
+def test_every_step_has_its_part_and_what_is_not_there_none() -> None:
+    asked: dict[str, Any] = {"tiles": 30.0, "passes": 2, "null": 10.0, "network": 0.0}
+    small = step_seconds(**asked, bootstraps=0, tables=False)
+    assert small["chunk"] == 60.0
+    assert not {"bootstrap", "tables"} & set(small)
+    large = step_seconds(**asked, bootstraps=10, tables=True)
+    assert large["bootstrap"] == pytest.approx(10 * 70.5)
+    assert in_words({"chunk": 60.0, "null": 10.0, "merge": 1.0, "report": 4.0}) == (
+        "about 75 s (chunk 60 s, null 10 s, report 4 s)"
+    )
