@@ -395,7 +395,7 @@ def test_run_runs_the_workflow_from_anywhere(tmp_path: Path) -> None:
     dry = run("--", "--cores", "1", "--dry-run")
     assert dry.returncode == 0
     assert not (tmp_path / "results").exists()
-    done = run("--", "--cores", "2")
+    done = run()
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "results/net/report.html").is_file()
     assert "pairtile: done" in done.stderr

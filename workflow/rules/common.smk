@@ -24,9 +24,8 @@ from pairtile.runtime.earlier_runs import redate_future_results
 from pairtile.config import check_inputs_exist, check_results_writable, load_config
 from pairtile.config.load import read_mapping_file
 from pairtile.errors import ConfigError
-from pairtile.method import get_method
 from pairtile.runtime.files import read_json_once
-from pairtile.runtime.fork_server import start_fork_server
+from pairtile.runtime.fork_server import VARIABLE, start_fork_server_for
 from pairtile.runtime.job import Deferred
 from pairtile.runtime.requests import is_little, read_requests
 
@@ -68,22 +67,10 @@ def jobs_run_in_this_environment():
 
 def start_jobs_faster():
     """Import once what jobs import: many of them compute for less time than that takes."""
-    steps = ["snakemake.logging", "snakemake.iocontainers", "pairtile.cpu.compiler"]
-    steps += [f"pairtile.steps.{step}" for step in ("prepare", "plan", "null", "chunk")]
-    steps += ["pairtile.steps.merge", "pairtile.steps.network"]
-    used = {analysis.method for analysis in CONFIG.analyses.values()}
-    modules = [get_method(name).modules for name in sorted(used)]
-    computing = [module for parts in modules for module in parts[:2]]
-    reports = [module for parts in modules for module in parts[2:]]
-    later = [
-        "pairtile.steps.export",
-        "pairtile.report",
-        "matplotlib.figure",
-        "networkx",
-    ]
-    # Importing CuPy starts no CUDA, which forks could not share.
-    gpu = ["cupy"] if "gpu" in workflow.global_resources else []
-    start_fork_server([*steps, *computing], [*gpu, *later, *reports], workflow.cores)
+    if VARIABLE not in os.environ:  # pairtile run has done so already
+        start_fork_server_for(
+            CONFIG, workflow.cores, "gpu" in workflow.global_resources
+        )
     # A limit for clusters. Snakemake keeps it with a timer for each round of its scheduler, which
     # makes a round of its own each second and holds up the end by one.
     workflow.scheduling_settings.max_jobs_per_timespan = None
@@ -102,6 +89,8 @@ def clean_up_interrupted_run():
     if starts_jobs:
         if jobs_run_in_this_environment():
             start_jobs_faster()
+        else:
+            os.environ.pop(VARIABLE, None)
         from pairtile.runtime.earlier_runs import release_locks_of_a_killed_run
 
         if not DEFAULT_STORAGE:

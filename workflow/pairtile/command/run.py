@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
 from pairtile.config import load_config
 from pairtile.errors import ConfigError, PairtileError
 from pairtile.runtime.files import read_json
+from pairtile.runtime.fork_server import VARIABLE, start_fork_server_for
 from pairtile.runtime.record import about
 
 SNAKEFILE = Path(__file__).resolve().parents[3] / "Snakefile"
@@ -27,6 +30,8 @@ _TOLD = re.compile(
 
 TRUSTED_SECONDS = 10.0
 """Of work as it was estimated, before the time that jobs take counts as much."""
+
+_STARTS_NO_JOB = {"-n", "--dry-run", "--dryrun", "--unlock", "--report", "--summary", "--touch"}
 
 _ENDING = "pairtile: "
 """Begins what the workflow says of a run that has ended, whichever way."""
@@ -54,17 +59,27 @@ def run(config: Path, arguments: Sequence[str] = ()) -> int:
         )
     own = ["--snakefile", str(SNAKEFILE), "--configfile", str(config)]
     flags = {argument.partition("=")[0] for argument in arguments}
-    if not flags & {"--cores", "-c", "--jobs", "-j", "--profile"}:
+    all_cores = not flags & {"--cores", "-c", "--jobs", "-j", "--profile"}
+    if all_cores:
         own += ["--cores", "all"]
+    server = None
     try:
-        results = Path(load_config(config).results)
+        known = load_config(config)
+        results = Path(known.results)
+        if sys.platform == "linux" and all_cores and not flags & _STARTS_NO_JOB:
+            # What jobs import is imported while Snakemake starts.
+            threads = len(os.sched_getaffinity(0))
+            server = start_fork_server_for(known, threads, gpu="gpu" in flags)
     except ConfigError:  # Snakemake says so
         results = Path()
     planned = partial(_planned, results)
     command = [sys.executable, "-m", "snakemake", *own, *arguments]
-    with subprocess.Popen(
-        command, stdout=None, stderr=subprocess.PIPE, text=True, errors="replace"
-    ) as process:
+    with (
+        _ended_afterwards(server),
+        subprocess.Popen(
+            command, stdout=None, stderr=subprocess.PIPE, text=True, errors="replace"
+        ) as process,
+    ):
         assert process.stderr is not None
         while True:
             try:
@@ -115,6 +130,17 @@ def tell(
         for line in everything:
             say(line)
     return ended
+
+
+@contextmanager
+def _ended_afterwards(server: subprocess.Popen[bytes] | None) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        if server is not None:
+            os.environ.pop(VARIABLE, None)
+            server.kill()
+            server.wait()
 
 
 class TimeLeft:

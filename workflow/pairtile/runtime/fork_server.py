@@ -25,13 +25,34 @@ from collections.abc import Iterable
 from contextlib import suppress
 from importlib import import_module
 from select import select
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from pairtile.config import Config
 
 VARIABLE = "PAIRTILE_FORK_SERVER"
 """Name of the server's socket, in the environment of jobs."""
 
 _END = b"\n"
 _LONGEST_READ = 1 << 20
+
+
+def start_fork_server_for(config: Config, threads: int, gpu: bool) -> subprocess.Popen[bytes]:
+    """Start the server with what the jobs of all analyses import; CuPy, too, for jobs on a GPU.
+
+    Its import starts no CUDA, which forks could not share.
+    """
+    from pairtile.method import get_method  # no script needs it to hand itself over
+
+    steps = ["snakemake.logging", "snakemake.iocontainers", "pairtile.cpu.compiler"]
+    steps += [f"pairtile.steps.{step}" for step in ("prepare", "plan", "null", "chunk")]
+    steps += ["pairtile.steps.merge", "pairtile.steps.network"]
+    used = {analysis.method for analysis in config.analyses.values()}
+    modules = [get_method(name).modules for name in sorted(used)]
+    computing = [module for parts in modules for module in parts[:2]]
+    reports = [module for parts in modules for module in parts[2:]]
+    later = ["pairtile.steps.export", "pairtile.report", "matplotlib.figure", "networkx", *reports]
+    return start_fork_server([*steps, *computing], [*["cupy"] * gpu, *later], threads)
 
 
 def start_fork_server(
