@@ -2,7 +2,7 @@
 
 from pairtile.runtime.job import job
 
-with job(snakemake):
+with job(snakemake, threads=snakemake.params.cores.load()):
     from pathlib import Path
 
     from pairtile.steps.later_inputs import check_later_inputs

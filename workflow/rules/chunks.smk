@@ -10,11 +10,12 @@ checkpoint plan:
         f"{LOGS}/plan.log",
     conda:
         ENVIRONMENT
-    threads: all_cores
+    threads: plan_threads
     resources:
         **asks(data_memory(1), data_seconds(20e6)),
     params:
         analysis=analysis_for("plan"),
+        cores=lambda wildcards: Deferred(workflow.cores),
         settings=settings_for("plan"),
         version=VERSION,
         backend=CONFIG.backend,

@@ -39,8 +39,9 @@ class Deferred:
 
 
 @contextmanager
-def job(snakemake: Any) -> Iterator[None]:
-    """Run a rule's step inside: ``with job(snakemake): ...``.
+def job(snakemake: Any, threads: int | None = None) -> Iterator[None]:
+    """Run a rule's step inside: ``with job(snakemake): ...``. ``threads`` are those that it may
+    use, by default as many as it asked Snakemake for.
 
     Logs to the rule's log file and to standard error. A ``PairtileError`` ends the job with exit
     code 1 and its message alone, and so does a lack of memory or of room on the disk; any other
@@ -48,7 +49,7 @@ def job(snakemake: Any) -> Iterator[None]:
     """
     end_with_parent()
     hand_over()
-    _limit_threads(snakemake.threads)
+    _limit_threads(threads or snakemake.threads)
     log = logging.getLogger("pairtile")
     try:
         with writing(snakemake.log[0]):
