@@ -32,7 +32,7 @@ DEFAULTS: dict[str, Any] = {
     },
     "null": False,
     "miranda_text": {"quiet": True, "keyval": False},
-    "extras": {"duplex_energy": False, "accessibility": False},
+    "extras": {"context": False, "duplex_energy": False, "accessibility": False},
     "chunks": "auto",
     "export": "auto",
 }

@@ -18,7 +18,7 @@ from paths import ROOT
 pytest.importorskip("RNA", reason="needs the package ViennaRNA")
 
 METHOD_PAGE = ROOT / "docs" / "methods" / "mirna_targets.md"
-EXTRAS = {"duplex_energy": True, "accessibility": True}
+EXTRAS = {"context": True, "duplex_energy": True, "accessibility": True}
 
 
 @pytest.fixture(scope="module")

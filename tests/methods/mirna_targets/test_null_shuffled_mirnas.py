@@ -48,6 +48,7 @@ from pairtile.methods.mirna_targets.scoring import CODES
 from pairtile.methods.mirna_targets.search import SequenceBatch, TargetSearch
 from pairtile.report.results import read_results
 from pairtile.runtime.files import read_json
+from pairtile.statistics.correction import benjamini_hochberg
 from scipy.stats import chisquare, poisson
 from workflow_runs import Analysis
 
@@ -378,20 +379,42 @@ def test_the_null_does_not_depend_on_tiles_and_chunks_and_changes_no_hit(
     assert of_all.loc["8mer", "p_value"] == pytest.approx(1 / 21, rel=1e-3)
 
 
-def test_genes_have_the_p_of_their_best_transcript_times_their_transcripts(tmp_path: Path) -> None:
+@pytest.mark.parametrize("restrict", [False, True])
+def test_genes_have_the_p_of_their_best_transcript_times_their_transcripts(
+    tmp_path: Path, restrict: bool
+) -> None:
     write_random(tmp_path)
     (tmp_path / "genes.tsv").write_text("tr-0\tG\ntr-1\tG\ntr-2\tG\n")
     changes = plain(null={"shuffles": 20}, genes="genes.tsv")
+    pairs = {(f"mir-{i}", f"tr-{j}") for i in range(6) for j in range(9)}
+    if restrict:
+        pairs = {(a, b) for a, b in pairs if (int(a[-1]) + int(b[-1])) % 3 < 2}
+        lines = "".join(f"{a}\t{b}\n" for a, b in sorted(pairs))
+        (tmp_path / "pairs.tsv").write_text(lines)
+        changes |= {"restrict": "pairs.tsv"}
     out = Analysis(tmp_path, changes).all().out
     targets = pd.read_csv(out / "targets.tsv", sep="\t")
+    assert set(zip(targets["mirna"], targets["transcript"], strict=True)) <= pairs
+    # p of the shuffles' pairs that were scanned: those of the miRNA's own transcripts.
+    number = Counter(a for a, _ in pairs)
+    least = 1 / (1 + 20 * targets["mirna"].map(number))
+    assert (targets["p_value"] >= 0.999 * least).all()
+    q = benjamini_hochberg(targets["p_value"], len(pairs))
+    np.testing.assert_allclose(targets["q_value"], q, rtol=2e-3)
     edges = pd.read_csv(out / "network.tsv", sep="\t").set_index(["source", "target"])
     of_gene = targets[targets["transcript"].isin(["tr-0", "tr-1", "tr-2"])]
     for mirna, rows in of_gene.groupby("mirna"):
-        wanted = min(1.0, 3 * rows["p_value"].min())
+        scanned = sum(a == mirna and b in ("tr-0", "tr-1", "tr-2") for a, b in pairs)
+        wanted = min(1.0, scanned * rows["p_value"].min())
         assert edges.loc[(mirna, "G"), "p_value"] == pytest.approx(wanted, rel=1e-3)
+    genes = {(a, "G" if b in ("tr-0", "tr-1", "tr-2") else b) for a, b in pairs}
+    q = benjamini_hochberg(edges["p_value"], len(genes))
+    np.testing.assert_allclose(edges["q_value"], q, rtol=2e-3)
     assert edges["p_value"].is_monotonic_increasing
     counts = read_json(out / "summary.json")["counts"]
-    assert counts["edges_q_below_0.05"] == (edges["q_value"] <= 0.05).sum() > 0
+    found = (edges["q_value"] <= 0.05).sum()
+    assert counts["edges_q_below_0.05"] == found
+    assert restrict or found > 0
 
 
 def test_the_page_begins_with_signal_and_chance(tmp_path: Path) -> None:

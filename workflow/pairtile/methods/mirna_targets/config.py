@@ -129,8 +129,18 @@ class MirandaTextConfig(ConfigModel):
 
 
 class ExtraColumnsConfig(ConfigModel):
-    """Columns of the hits' tables that newer tools give, from ViennaRNA. They decide nothing about
-    which sites are hits, and they cost time for each hit."""
+    """Columns of the hits' tables that newer tools give. They decide nothing about which sites are
+    hits, and they cost time for each hit."""
+
+    context: Annotated[bool, Boolean()] = Field(
+        default=False,
+        description=(
+            "Add what is known to matter around a seed match (6mer or better): pairing behind the "
+            "seed, distance to the ends, offset 6mers, stability of the seed's pairs, and the "
+            "context++ score (Agarwal et al. 2015), as far as the sequences give it. For 3' UTRs. "
+            "Some microseconds a hit."
+        ),
+    )
 
     duplex_energy: Annotated[bool, Boolean()] = Field(
         default=False,

@@ -396,6 +396,13 @@ def _seed_classes_part(results: Results) -> Part:
 def _extras(results: Results) -> Part:
     extras = section(results, "extras")
     computed, cited = [], []
+    context: Part = ("", [])
+    if extras.get("context"):
+        context = (
+            "Sites with a seed match have the context++ score of Agarwal et al. 2015 without its "
+            "terms for conservation, open reading frame, target abundance and accessibility.",
+            [papers.AGARWAL_2015],
+        )
     if extras.get("duplex_energy"):
         computed.append("their energy by RNAduplex (parameters of Mathews et al. 2004, 37 °C)")
         cited.append(papers.MATHEWS_2004)
@@ -406,9 +413,10 @@ def _extras(results: Results) -> Part:
         )
         cited.append(papers.BERNHART_2006)
     if not computed:
-        return "", []
+        return context
     package = f"the ViennaRNA package{_vienna(results)} (Lorenz et al. 2011)"
-    return f"For the hits, {package} gave {listed(computed)}.", [*cited, papers.LORENZ_2011]
+    sentence = f"{context[0]} For the hits, {package} gave {listed(computed)}.".strip()
+    return sentence, [*context[1], *cited, papers.LORENZ_2011]
 
 
 def _null_part(results: Results) -> Part:
@@ -499,6 +507,11 @@ HIT_COLUMNS = {
     "local_au": "share of A and U in 30 letters on either side, near ones counting more, 0 to 1",
     "relative_position": "middle of the site on the transcript: 0 at the 5' end, 1 at the 3' end",
     "transcript_length": "letters of the transcript",
+    "pairing_3p, end_distance, offset_6mers, seed_pairing_kcal_mol": (
+        "of the seed match of 6mers and better: pairs behind it, letters to the nearer end, "
+        "matches to positions 3 to 8 in the transcript, energy of its pairs (extras)"
+    ),
+    "context_score": "context++ score as far as sequences give it; below 0 is repression (extras)",
     "duplex_energy_kcal_mol": "ViennaRNA’s current duplex energy, Turner 2004 at 37 °C (extras)",
     "accessibility": "probability that the whole aligned site is unpaired (extras)",
     **ALIGNMENT_COLUMNS,
@@ -520,6 +533,7 @@ TARGET_COLUMNS = {
     "max_local_au": "greatest local AU content",
     "transcript_length": "letters of the transcript",
     "positions": "where each hit begins on the transcript, strongest first",
+    "total_context_score": "sum of the sites’ context scores (extras)",
 }
 
 NETWORK_COLUMNS = {

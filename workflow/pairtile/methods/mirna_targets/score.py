@@ -290,22 +290,39 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
             return None
         parts = [part.to_pandas() for part in merged.batches(["i", "j", "pair_score"])]
         pairs = pd.concat(parts, ignore_index=True).drop_duplicates(["i", "j"], ignore_index=True)
-        scanned = self._scanned()
-        shuffles = self.config.null.shuffles
         p = pair_p_values(
             pairs["i"].to_numpy(),
             pairs["pair_score"].to_numpy(),
             merged.sums["null_pair_score_counts"],
-            shuffles * np.bincount(scanned[0], minlength=self.n_mirnas),
+            self.config.null.shuffles * self._pairs_of_mirnas(),
         )
-        return pairs.assign(p_value=p, q_value=benjamini_hochberg(p, scanned.shape[1]))
+        n_tests = int(self._pairs_of_mirnas().sum())
+        return pairs.assign(p_value=p, q_value=benjamini_hochberg(p, n_tests))
 
-    def _scanned(self) -> NDArray[np.int64]:
-        """All pairs scanned: int64 (2, pairs), miRNA and transcript, rows in file order."""
-        if "restrict" in self.state:
-            return np.unique(np.asarray(self.state["restrict"], dtype=np.int64), axis=0).T
-        n_transcripts = len(self.state["transcript_offsets"]) - 1
-        return np.indices((self.n_mirnas, n_transcripts)).reshape(2, -1)
+    def _listed(self) -> NDArray[np.int64] | None:
+        """The pairs of the restrict list, each once: int64 (pairs, 2); None without."""
+        if "restrict" not in self.state:
+            return None
+        return np.unique(np.asarray(self.state["restrict"], dtype=np.int64), axis=0)
+
+    def _pairs_of_mirnas(self) -> NDArray[np.int64]:
+        """Pairs scanned of each miRNA."""
+        listed = self._listed()
+        if listed is None:
+            return np.full(self.n_mirnas, len(self.state["transcript_offsets"]) - 1)
+        return np.bincount(listed[:, 0], minlength=self.n_mirnas)
+
+    def _transcripts_of_genes(self, edges: pd.DataFrame) -> tuple[NDArray[np.int64], int]:
+        """Of each edge to a gene, how many transcripts were scanned; how many such pairs there are
+        with or without a hit."""
+        genes = np.asarray(self.state["gene_items"], dtype=np.int64)
+        listed = self._listed()
+        if listed is None:
+            of_gene = np.bincount(genes)
+            return of_gene[edges["target"].to_numpy()], self.n_mirnas * int((of_gene > 0).sum())
+        keys, number = np.unique(listed[:, 0] << 32 | genes[listed[:, 1]], return_counts=True)
+        wanted = edges["source"].to_numpy(np.int64) << 32 | edges["target"].to_numpy(np.int64)
+        return number[np.searchsorted(keys, wanted)], len(keys)
 
     def _of_genes(self, edges: pd.DataFrame) -> pd.DataFrame:
         """Edges to transcripts, best first, as edges to genes by the best transcript of each.
@@ -324,11 +341,9 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
         edges = edges.drop_duplicates(["source", "target"]).reset_index(drop=True)
         if "p_value" not in edges:
             return edges
-        mirna, transcript = self._scanned()
-        of_genes = pd.DataFrame({"source": mirna, "target": genes[transcript]}).value_counts()
-        n_scanned = of_genes.loc[pd.MultiIndex.from_frame(edges[["source", "target"]])].to_numpy()
+        n_scanned, n_tests = self._transcripts_of_genes(edges)
         p = np.minimum(edges["p_value"].to_numpy() * n_scanned, 1.0)
-        q = benjamini_hochberg(p, len(of_genes))
+        q = benjamini_hochberg(p, n_tests)
         return _ranked(edges.assign(p_value=p, q_value=q, neg_log10_p=-np.log10(p)))
 
     def ranking(self, merged: Merged) -> Ranking:

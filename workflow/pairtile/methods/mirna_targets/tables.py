@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pairtile.methods.mirna_targets.config import ExtraColumnsConfig
+from pairtile.methods.mirna_targets.context import ContextColumns, context_columns
 from pairtile.methods.mirna_targets.energy import (
     package,
     site_accessibility,
@@ -122,7 +123,7 @@ def hits_table(
     lengths = items["length"].to_numpy(np.int32)
     alignment = {name: _text(rows, name) for name in ALIGNMENT}
     query_end = _numbers(rows, "query_end", np.int32) - 1
-    sites = _sites(rows, query_end, alignment, i, j - n_mirnas, state)
+    sites, _ = _sites(rows, query_end, alignment, i, j - n_mirnas, state)
     begin, end = sites.site_begin, sites.site_end
     middle = (begin.astype(np.float64) + end - 1) / 2
     names = pa.array(items["name"], pa.string())
@@ -165,6 +166,7 @@ def targets_table(hits: pa.Table) -> pa.Table:
     | max_local_au | greatest local AU content |
     | transcript_length | letters |
     | positions | ``reference_begin`` of each hit, in order of rank |
+    | total_context_score | sum over the sites that have one; only with ``extras.context`` |
     """
     mirna = codes(hits["mirna"])
     transcript = codes(hits["transcript"])
@@ -179,7 +181,7 @@ def targets_table(hits: pa.Table) -> pa.Table:
         " ".join(map(str, begins[a:b])) for a, b in zip(first.tolist(), last.tolist(), strict=True)
     ]
     energy = hits["energy_kcal_mol"].to_numpy().astype(np.float64)
-    return pa.table(
+    table = pa.table(
         {
             "mirna": _taken(hits["mirna"], first),
             "transcript": _taken(hits["transcript"], first),
@@ -197,6 +199,13 @@ def targets_table(hits: pa.Table) -> pa.Table:
             "positions": pa.array(positions, pa.string()),
         }
     )
+    if "context_score" in hits.column_names:
+        score = hits["context_score"].to_numpy()
+        total = _per_pair(np.add, np.nan_to_num(score), first).round(4)
+        some = _per_pair(np.maximum, np.isfinite(score).astype(np.int8), first) > 0
+        total_score = _missing(np.where(some, total, np.nan))
+        table = table.append_column("total_context_score", total_score)
+    return table
 
 
 def ranked_targets(targets: pa.Table, tests: pd.DataFrame) -> pa.Table:
@@ -374,12 +383,13 @@ def _sites(
     mirnas: NDArray[np.int32],
     transcripts: NDArray[np.int32],
     state: Mapping[str, NDArray[Any]],
-) -> HitSites:
+) -> tuple[HitSites, HitSpans]:
     n = len(rows)
     sites = HitSites(
         site_begin=np.zeros(n, dtype=np.int32),
         site_end=np.zeros(n, dtype=np.int32),
         seed_class=np.zeros(n, dtype=np.int8),
+        seed_end=np.zeros(n, dtype=np.int32),
         local_au=np.zeros(n, dtype=np.float64),
     )
     spans = HitSpans(
@@ -398,7 +408,7 @@ def _sites(
         _letters(alignment["reference_alignment"]),
         sites,
     )
-    return sites
+    return sites, spans
 
 
 def _sequences(state: Mapping[str, NDArray[Any]], kind: str) -> Texts:
@@ -437,7 +447,7 @@ def _missing(values: NDArray[np.float64]) -> pa.Array:
     return pa.array(values, pa.float64(), from_pandas=True)
 
 
-# --- columns from ViennaRNA -----------------------------------------------------------------------
+# --- further columns: context, ViennaRNA ----------------------------------------------------------
 
 
 WINDOW, SPAN = 80, 40
@@ -452,10 +462,15 @@ Site = tuple[int, int, int]
 def extra_columns(
     hits: pa.Table, state: Mapping[str, NDArray[Any]], asked: ExtraColumnsConfig
 ) -> dict[str, pa.Array]:
-    """What ViennaRNA computes of the hits of a table (``hits_table``), in their order.
+    """Further columns of the hits of a table (``hits_table``), in their order.
 
     | column | asked for by | meaning |
     |---|---|---|
+    | pairing_3p | context | score of pairs behind the seed (Grimson et al. 2007) |
+    | end_distance | context | letters from the seed match to the nearer end of the transcript |
+    | offset_6mers | context | matches to miRNA positions 3 to 8 in the transcript |
+    | seed_pairing_kcal_mol | context | free energy of the seed's pairs (Garcia et al. 2011) |
+    | context_score | context | ``context.context_columns``; these five of 6mers and better |
     | duplex_energy_kcal_mol | duplex_energy | best duplex of the miRNA and its span (RNAduplex) |
     | accessibility | accessibility | probability that all of the aligned site is free of pairs |
 
@@ -468,6 +483,11 @@ def extra_columns(
         ViennaRNA is not installed.
     """
     columns: dict[str, pa.Array] = {}
+    if asked.context:
+        for name, values in _context(hits, state)._asdict().items():
+            whole = name in ("end_distance", "offset_6mers")
+            column = _missing(values.round(4))
+            columns[name] = column.cast(pa.int32()) if whole else column
     if not (asked.duplex_energy or asked.accessibility):
         return columns
     mirna = codes(hits["mirna"]).tolist()
@@ -489,6 +509,17 @@ def extra_columns(
         found = _accessibilities(set(keys), state)
         columns["accessibility"] = pa.array([found[key] for key in keys], pa.float64())
     return columns
+
+
+def _context(hits: pa.Table, state: Mapping[str, NDArray[Any]]) -> ContextColumns:
+    n_mirnas = len(state["mirna_offsets"]) - 1
+    mirnas = codes(hits["mirna"]).astype(np.int32)
+    transcripts = (codes(hits["transcript"]) - n_mirnas).astype(np.int32)
+    alignment = {name: _text(hits, name) for name in ALIGNMENT}
+    query_end = _numbers(hits, "query_end", np.int32)
+    sites, spans = _sites(hits, query_end, alignment, mirnas, transcripts, state)
+    sequences = _sequences(state, "mirna"), _sequences(state, "transcript")
+    return context_columns(*sequences, spans, sites)
 
 
 def _accessibilities(sites: set[Site], state: Mapping[str, NDArray[Any]]) -> dict[Site, float]:

@@ -62,12 +62,14 @@ class HitSites(NamedTuple):
 
     site_begin, site_end   int32: aligned positions of the transcript, from 1, inclusive
     seed_class             int8: number in ``SEED_CLASSES``
+    seed_end               int32: transcript position opposite miRNA position 2, off its ends, too
     local_au               float64: 0 to 1, NaN where nothing is around the site
     """
 
     site_begin: NDArray[np.int32]
     site_end: NDArray[np.int32]
     seed_class: NDArray[np.int8]
+    seed_end: NDArray[np.int32]
     local_au: NDArray[np.float64]
 
 
@@ -120,6 +122,7 @@ def _sites_of_some(some, mirnas, transcripts, spans, queries, references, sites)
             if in_reference and 1 <= here <= transcript.size:
                 a, b = CODES[mirna[position - 1]], CODES[transcript[here - 1]]
                 paired[position] = a + b == 3 and a < OTHER and b < OTHER
+        sites.seed_end[hit] = opposite[min(2, position)]
         sites.seed_class[hit], sites.local_au[hit] = _seed_and_au(
             opposite, paired, min(position, 8), transcript
         )
