@@ -297,7 +297,8 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
             self.config.null.shuffles * self._pairs_of_mirnas(),
         )
         n_tests = int(self._pairs_of_mirnas().sum())
-        return pairs.assign(p_value=p, q_value=benjamini_hochberg(p, n_tests))
+        score = pairs["pair_score"].astype(np.float64).round(4)
+        return pairs.assign(pair_score=score, p_value=p, q_value=benjamini_hochberg(p, n_tests))
 
     def _listed(self) -> NDArray[np.int64] | None:
         """The pairs of the restrict list, each once: int64 (pairs, 2); None without."""
