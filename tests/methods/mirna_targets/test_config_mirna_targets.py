@@ -30,8 +30,9 @@ DEFAULTS: dict[str, Any] = {
         "energies": True,
         "trim": None,
     },
+    "null": False,
     "miranda_text": {"quiet": True, "keyval": False},
-    "extras": {"duplex_energy": False, "accessibility": False},
+    "extras": {"context": False, "duplex_energy": False, "accessibility": False},
     "chunks": "auto",
     "export": "auto",
 }
@@ -43,6 +44,7 @@ analyses:
     mirnas: mature.fa
     transcripts: utr3.fa
     estimator: {score: 140, energy: 1.0, scale: 4.0, gap_open: -9, gap_extend: -4, strict: false, energies: true, trim: null}
+    null: false
     restrict: null
     on_bad_record: error
     miranda_text: {quiet: true, keyval: false}
@@ -157,4 +159,12 @@ def test_what_only_the_tables_show_scores_nothing_again() -> None:
     assert asked.for_step("tables") != one().for_step("tables")
     assert set(asked.table_inputs) <= set(asked.input_keys)
     assert "miranda.txt" in TABLES
-    assert asked.tables == TABLES
+    assert asked.result_tables() == TABLES
+    assert set(one(null={}).result_tables()) == {*TABLES, "signal.tsv", "signal_curve.tsv"}
+
+
+@pytest.mark.parametrize("null", [True, None, 100, {"shuffles": 5}, {"shuffles": 100, "kind": "x"}])
+def test_a_null_is_false_or_a_number_of_shuffles(null: Any) -> None:
+    with pytest.raises(ConfigError, match="null"):
+        one(null=null)
+    assert one(null={"shuffles": 50}).null.shuffles == 50

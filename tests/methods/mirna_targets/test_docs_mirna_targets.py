@@ -18,7 +18,7 @@ from paths import ROOT
 pytest.importorskip("RNA", reason="needs the package ViennaRNA")
 
 METHOD_PAGE = ROOT / "docs" / "methods" / "mirna_targets.md"
-EXTRAS = {"duplex_energy": True, "accessibility": True}
+EXTRAS = {"context": True, "duplex_energy": True, "accessibility": True}
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,9 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "t.gtf").write_text(
         'chr1\tx\texon\t1\t100\t.\t+\t.\tgene_id "g"; transcript_id "another";\n'
     )
-    return of_workflow(folder, extras=EXTRAS, restrict="pairs.tsv", annotation="t.gtf")
+    null = {"shuffles": 20}
+    more = {"restrict": "pairs.tsv", "annotation": "t.gtf", "null": null}
+    return of_workflow(folder, extras=EXTRAS, **more)
 
 
 def test_columns_of_hits_are_described(out: Path) -> None:
@@ -40,6 +42,14 @@ def test_columns_of_hits_are_described(out: Path) -> None:
 def test_columns_of_pairs_are_described(out: Path) -> None:
     described = first_column(section_of_page("### Pairs: `targets.tsv`"))
     assert described == list(pd.read_csv(out / "targets.tsv", sep="\t").columns)
+
+
+def test_columns_of_signal_and_chance_are_described(out: Path) -> None:
+    page = section_of_page("### Signal and chance: `signal.tsv`, `signal_curve.tsv`")
+    columns = list(pd.read_csv(out / "signal.tsv", sep="\t").columns)
+    assert first_column(page) == columns
+    for column in pd.read_csv(out / "signal_curve.tsv", sep="\t").columns:
+        assert f"`{column}`" in page, column
 
 
 def test_files_and_columns_of_the_network_and_the_tables_behind_it_are_named(out: Path) -> None:

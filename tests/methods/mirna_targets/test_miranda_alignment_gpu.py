@@ -19,8 +19,8 @@ from pairtile.methods.mirna_targets.scoring import (
     AlignmentScoring,
     Candidates,
     CodedSequences,
+    Traced,
 )
-from pairtile.methods.mirna_targets.screen_cuda import Traced
 from pairtile.methods.mirna_targets.search import Alignments, SequenceBatch, align
 
 Search = Callable[..., Candidates]

@@ -94,7 +94,8 @@ def mirna_targets(
         The pairs to look at, names of miRNA and transcript. Pairs that are not there are left out
         with a warning.
     extras : mapping, optional
-        ``{"duplex_energy": True}``, ``{"accessibility": True}``: more columns, from ViennaRNA.
+        ``{"context": True}``, and, from ViennaRNA, ``{"duplex_energy": True}``,
+        ``{"accessibility": True}``: more columns.
     on_bad_record : {"error", "skip"}
         Of FASTA files: refuse records that cannot be used, or go on without, with a warning.
     backend : {"auto", "cpu", "cuda"}

@@ -5,14 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, Tag
 
 from pairtile.config.models import Analysis, ConfigModel
 from pairtile.config.network import Chunks, ExportList, OptionalPath, chunks_field, export_field
-from pairtile.config.values import Boolean, Choice, Integer, Number, Text
+from pairtile.config.values import (
+    Boolean,
+    Choice,
+    Expected,
+    Integer,
+    Number,
+    Text,
+    model_or_false,
+    model_or_false_form,
+)
 
 TABLES = ("hits.tsv", "hits.parquet", "hits.bed", "hits.gff3", "targets.tsv", "miranda.txt")
-"""Result files of this method beside the network."""
+NULL_TABLES = ("signal.tsv", "signal_curve.tsv")
+"""Result files of this method beside the network; those that an analysis with a null has."""
 
 MAX_TRIM = 2**31 - 1  # positions are int32
 
@@ -81,6 +91,26 @@ class AlignmentConfig(ConfigModel):
     )
 
 
+class ShufflesConfig(ConfigModel):
+    """What chance gives: shuffled miRNAs, searched as the miRNAs are. They keep the dinucleotides
+    of their miRNA, and sites of their seeds are to be expected in these transcripts as often."""
+
+    shuffles: Annotated[int, Integer(20, 10_000)] = Field(
+        default=100,
+        description=(
+            "So many shuffles of each miRNA. The search takes so many times longer; p-values go "
+            "down to 1 / (shuffles x transcripts)."
+        ),
+    )
+
+
+ShufflesOrFalse = Annotated[
+    Annotated[ShufflesConfig, Tag("<shufflesconfig>")] | Annotated[Literal[False], Tag("<false>")],
+    model_or_false(ShufflesConfig),
+    Expected(model_or_false_form(ShufflesConfig)),
+]
+
+
 class MirandaTextConfig(ConfigModel):
     """The form of `miranda.txt`, the text that miRanda 3.3a prints, byte for byte (without its
     banner and list of settings)."""
@@ -99,8 +129,18 @@ class MirandaTextConfig(ConfigModel):
 
 
 class ExtraColumnsConfig(ConfigModel):
-    """Columns of the hits' tables that newer tools give, from ViennaRNA. They decide nothing about
-    which sites are hits, and they cost time for each hit."""
+    """Columns of the hits' tables that newer tools give. They decide nothing about which sites are
+    hits, and they cost time for each hit."""
+
+    context: Annotated[bool, Boolean()] = Field(
+        default=False,
+        description=(
+            "Add what is known to matter around a seed match (6mer or better): pairing behind the "
+            "seed, distance to the ends, offset 6mers, stability of the seed's pairs, and the "
+            "context++ score (Agarwal et al. 2015), as far as the sequences give it. For 3' UTRs. "
+            "Some microseconds a hit."
+        ),
+    )
 
     duplex_energy: Annotated[bool, Boolean()] = Field(
         default=False,
@@ -192,6 +232,15 @@ class MirnaTargetsConfig(Analysis):
     estimator: AlignmentConfig = Field(
         default=AlignmentConfig(), description="How sites are aligned, and which are hits."
     )
+    null: ShufflesOrFalse = Field(
+        default=False,
+        description=(
+            "How many sites chance gives, from shuffled miRNAs: of each seed class the number to "
+            "be expected, and p and q of each pair of miRNA and transcript. Then "
+            "`targets.tsv` and the network are ranked by p. false: no such test. The hits are the "
+            "same either way."
+        ),
+    )
     miranda_text: MirandaTextConfig = Field(
         default=MirandaTextConfig(), description="The form of `miranda.txt`."
     )
@@ -208,6 +257,7 @@ class MirnaTargetsConfig(Analysis):
         " With millions of edges, take `tsv` alone.",
     )
 
+    draws_in_prepare: ClassVar[bool] = True
     in_memory_paths: ClassVar[tuple[str, ...]] = ("mirnas", "transcripts")
     input_keys: ClassVar[tuple[str, ...]] = (
         "mirnas",
@@ -217,7 +267,7 @@ class MirnaTargetsConfig(Analysis):
         "annotation",
         "gold_standard",
     )
-    tables: ClassVar[tuple[str, ...]] = TABLES
+    tables: ClassVar[tuple[str, ...]] = TABLES + NULL_TABLES
     table_inputs: ClassVar[tuple[str, ...]] = ("annotation",)
     used_by: ClassVar[Mapping[str, frozenset[str]]] = {
         **dict.fromkeys(("annotation", "miranda_text", "extras"), frozenset({"tables"})),
@@ -225,3 +275,7 @@ class MirnaTargetsConfig(Analysis):
         "chunks": frozenset({"plan"}),
         "export": frozenset(),
     }
+
+    def result_tables(self) -> tuple[str, ...]:
+        """All of ``tables`` with a null, else those that need none."""
+        return TABLES if self.null is False else self.tables

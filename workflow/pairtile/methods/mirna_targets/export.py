@@ -31,6 +31,9 @@ from pairtile.methods.mirna_targets.tables import (
     codes,
     extra_columns,
     hits_table,
+    ranked_targets,
+    signal_curve,
+    signal_table,
     targets_table,
     tsv_header,
     tsv_lines,
@@ -84,8 +87,17 @@ def write_target_tables(
             energies=config.estimator.energies,
             annotation=config.annotation,
             extras=config.extras,
+            tests=opened.pair_tests(merged),
         )
         text.result()
+    if config.null is not False:
+        items_of = items["name"].to_numpy()[: opened.n_mirnas]
+        for name, table in (
+            ("signal.tsv", signal_table(merged.sums, items_of, config.estimator.score)),
+            ("signal_curve.tsv", signal_curve(merged.sums, items_of)),
+        ):
+            with atomic_path(folder / name) as temporary:
+                write_arrow_tsv(table, temporary)
     return Written(done.counts, done.warnings)
 
 
@@ -137,6 +149,7 @@ def write_hits(
     energies: bool = True,
     annotation: str | None = None,
     extras: ExtraColumnsConfig = NO_EXTRAS,
+    tests: pd.DataFrame | None = None,
 ) -> HitFiles:
     """Write ``FILES`` into a folder, each whole or not at all.
 
@@ -156,6 +169,9 @@ def write_hits(
         it holds.
     extras : ExtraColumnsConfig
         Which columns of ViennaRNA to add to the hits.
+    tests : DataFrame, optional
+        ``pair_score``, ``p_value`` and ``q_value`` of each pair with a hit, in order of the hits:
+        ``targets.tsv`` has them first, and is ranked by p.
 
     Raises
     ------
@@ -186,6 +202,8 @@ def write_hits(
                 parquet.close()
         all_hits = pa.concat_tables(numbers)
         targets = targets_table(all_hits)
+        if tests is not None:
+            targets = ranked_targets(targets, tests)
         write_arrow_tsv(targets, path["targets.tsv"])
         places = hit_places(all_hits, to_genome)
         write_hits_bed(all_hits, places, path["hits.bed"])

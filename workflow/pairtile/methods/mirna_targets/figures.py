@@ -16,7 +16,17 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.cluster.hierarchy import leaves_list, linkage
 
 from pairtile.report.formats import count, percent, plain
-from pairtile.report.style import BLUE, GREY, INK, ORANGE, PALE, SKY, new_figure, styled
+from pairtile.report.style import (
+    BLUE,
+    GREY,
+    INK,
+    ORANGE,
+    PALE,
+    SKY,
+    figure_of_panels,
+    new_figure,
+    styled,
+)
 
 __all__ = [
     "alignment",
@@ -24,6 +34,7 @@ __all__ = [
     "most_pairs",
     "relative_positions",
     "seed_classes",
+    "signal",
     "target_map",
 ]
 
@@ -125,6 +136,56 @@ def seed_classes(counts: Mapping[str, int], canonical: Sequence[str]) -> Figure:
             matplotlib.patches.Patch(facecolor=PALE, edgecolor=GREY, label=OTHER_LABEL),
         ]
         axes.legend(handles=handles, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2)
+    return figure
+
+
+def signal(
+    names: Sequence[str],
+    ratios: ArrayLike,
+    intervals: ArrayLike,
+    scores: ArrayLike,
+    pairs: ArrayLike,
+    expected: ArrayLike,
+) -> Figure:
+    """What there is against what chance gives: ratios by seed class, and pairs by their score.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Seed classes, best first.
+    ratios, intervals : array, shapes (C,) and (C, 2)
+        Sites over those of the shuffles, and an interval of it; a high end may be infinite.
+    scores, pairs, expected : array, shape (B,)
+        Pair scores, and how many pairs, of miRNAs and of shuffles, reach them.
+
+    Examples
+    --------
+    >>> figure = signal(["8mer"], [1.4], [(1.1, 1.8)], [0, 1, 2], [90, 40, 9], [80.0, 31.0, 2.5])
+    """
+    ratio = np.asarray(ratios, dtype=np.float64)
+    low, high = np.asarray(intervals, dtype=np.float64).reshape(-1, 2).T
+    far = 1.1 * float(np.max(np.where(np.isfinite(high), high, 2 * ratio), initial=1.0))
+    high = np.where(np.isfinite(high), high, far)
+    score, found, chance = (np.asarray(x, dtype=np.float64) for x in (scores, pairs, expected))
+    with styled():
+        figure, (left, right) = figure_of_panels(2, 2, width=3.6, height=3.2)
+        place = np.arange(len(names))
+        left.errorbar(
+            ratio, place, xerr=[ratio - low, high - ratio], fmt="o", color=BLUE, capsize=3
+        )
+        left.axvline(1.0, color=GREY, linewidth=1.0)
+        left.set_yticks(place, names)
+        left.invert_yaxis()
+        left.set_xlim(0, far)
+        left.grid(axis="y", visible=False)
+        left.set(xlabel="sites / sites of shuffles", ylabel="seed class")
+        shown = score <= max(float(score[found > 0].max(initial=0.0)), 1.0)
+        for values, colour, label in ((found, BLUE, "miRNAs"), (chance, ORANGE, "shuffles")):
+            kept = shown & (values > 0)
+            right.plot(score[kept], values[kept], color=colour, label=label)
+        right.set_yscale("log")
+        right.set(xlabel="pair score, at least", ylabel="number of pairs")
+        right.legend()
     return figure
 
 

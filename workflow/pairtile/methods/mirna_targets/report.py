@@ -16,6 +16,7 @@ from pairtile.methods.mirna_targets.report_hits import (
     target_rows,
     targets_of,
 )
+from pairtile.methods.mirna_targets.report_signal import has_null, signal_findings
 from pairtile.report.formats import count, counted, listed, number, percent, plain
 from pairtile.report.make_figures import precision_recall
 from pairtile.report.method_report import MethodReport, MethodText, Reference
@@ -109,8 +110,9 @@ def rules(results: Results) -> list[str]:
 
 
 def findings(results: Results) -> list[str]:
-    """How many pairs were looked at, and how many hits have a place in the genome."""
-    counts, sentences = results.counts, []
+    """How many hits are more than chance, how many pairs were looked at, and how many hits have a
+    place in the genome."""
+    counts, sentences = results.counts, signal_findings(results)
     if counts.get("restrict_pairs_read") is not None:
         pairs = counted(counts.get("pairs_scored", 0), "pair")
         sentences.append(f"Only what the restrict list names was looked at: {pairs}.")
@@ -140,12 +142,17 @@ def warnings(results: Results) -> list[str]:
         found += [
             "These are predictions from sequence alone, and most predicted sites of this kind "
             "have no measurable effect: by chance, any 7 letters of a seed match once in about "
-            "16,000 letters. Trust canonical seed sites, low energies and several sites on one "
-            "transcript more than others, and look for conservation, for expression of both in "
-            "the same cells, or for an experiment.",
+            "16,000 letters. Trust canonical seed sites and several sites on one transcript more "
+            "than others, and look for conservation, for expression of both in the same cells, or "
+            "for an experiment.",
             "Effective sites lie mostly in 3' UTRs. If the sequences given are whole transcripts, "
             "hits in the 5' UTR and the coding region are among these, too.",
         ]
+        if not has_null(results):
+            found.append(
+                "How many of these hits chance gives was not asked for; null: {shuffles: 100} "
+                "compares them with those of shuffled miRNAs."
+            )
         if settings["energies"] and _written_with_t(results):
             found.append(
                 "The transcripts are written with T. T and U pair alike; but miRanda’s energies, "
@@ -319,6 +326,7 @@ def methods_paragraph(results: Results) -> tuple[str, list[Reference]]:
         _energies_part(results),
         _seed_classes_part(results),
         _extras(results),
+        _null_part(results),
         _found(results),
         evaluation_part(results),
     ]
@@ -388,6 +396,13 @@ def _seed_classes_part(results: Results) -> Part:
 def _extras(results: Results) -> Part:
     extras = section(results, "extras")
     computed, cited = [], []
+    context: Part = ("", [])
+    if extras.get("context"):
+        context = (
+            "Sites with a seed match have the context++ score of Agarwal et al. 2015 without its "
+            "terms for conservation, open reading frame, target abundance and accessibility.",
+            [papers.AGARWAL_2015],
+        )
     if extras.get("duplex_energy"):
         computed.append("their energy by RNAduplex (parameters of Mathews et al. 2004, 37 °C)")
         cited.append(papers.MATHEWS_2004)
@@ -398,9 +413,30 @@ def _extras(results: Results) -> Part:
         )
         cited.append(papers.BERNHART_2006)
     if not computed:
-        return "", []
+        return context
     package = f"the ViennaRNA package{_vienna(results)} (Lorenz et al. 2011)"
-    return f"For the hits, {package} gave {listed(computed)}.", [*cited, papers.LORENZ_2011]
+    sentence = f"{context[0]} For the hits, {package} gave {listed(computed)}.".strip()
+    return sentence, [*context[1], *cited, papers.LORENZ_2011]
+
+
+def _null_part(results: Results) -> Part:
+    null = results.parameters.get("null")
+    if not null:
+        return "", []
+    return (
+        f"Sites were compared with those of {count(null['shuffles'])} shuffles of each miRNA that "
+        "keep its dinucleotides (Altschul and Erickson 1985) and whose canonical sites are to be "
+        "expected in these transcripts as often as its own, by a Markov chain of second order "
+        "(after Lewis et al. 2005; Friedman et al. 2009). A pair’s score is −log10 of the least "
+        "Poisson probability of as many sites as strong, over its k strongest sites, k = 1, 2, …; "
+        "p is the share of the pairs of the miRNA’s shuffles that score as high, q follows "
+        "Benjamini and Hochberg 1995."
+    ), [
+        papers.ALTSCHUL_1985,
+        papers.LEWIS_2005,
+        papers.FRIEDMAN_2009,
+        papers.BENJAMINI_HOCHBERG_1995,
+    ]
 
 
 def _found(results: Results) -> Part:
@@ -435,6 +471,11 @@ FILES = {
         "an annotation was given, else those of the transcripts"
     ),
     "hits.gff3": "the same as GFF3, with scores, seed classes and energies as attributes",
+    "signal.tsv": (
+        "how many sites there are and how many the shuffles have, by seed class and score, of all "
+        "miRNAs and of each (with a null)"
+    ),
+    "signal_curve.tsv": "the same of pairs, by pair score (with a null)",
     "miranda.txt": "the text that miRanda 3.3a prints for this input (without its banner)",
     "network.parquet": "the network: one edge a pair, strongest first",
     "items.parquet": "every record of both FASTA files, kept or left out and why",
@@ -466,13 +507,24 @@ HIT_COLUMNS = {
     "local_au": "share of A and U in 30 letters on either side, near ones counting more, 0 to 1",
     "relative_position": "middle of the site on the transcript: 0 at the 5' end, 1 at the 3' end",
     "transcript_length": "letters of the transcript",
+    "pairing_3p, end_distance, offset_6mers, seed_pairing_kcal_mol": (
+        "of the seed match of 6mers and better: pairs behind it, letters to the nearer end, "
+        "matches to positions 3 to 8 in the transcript, energy of its pairs (extras)"
+    ),
+    "context_score": "context++ score as far as sequences give it; below 0 is repression (extras)",
     "duplex_energy_kcal_mol": "ViennaRNA’s current duplex energy, Turner 2004 at 37 °C (extras)",
     "accessibility": "probability that the whole aligned site is unpaired (extras)",
     **ALIGNMENT_COLUMNS,
 }
 
+NULL_COLUMNS = {
+    "pair_score": "−log10 of the Poisson probability of so many sites so strong (with a null)",
+    "p_value, q_value": "against the pairs of the miRNA’s shuffles (with a null)",
+}
+
 TARGET_COLUMNS = {
     "mirna, transcript": "names",
+    **NULL_COLUMNS,
     "n_hits": "hits of the pair",
     "n_canonical_sites": "those of class 8mer, 7mer-m8 or 7mer-A1",
     "best_seed_class": "the best class among them",
@@ -481,6 +533,7 @@ TARGET_COLUMNS = {
     "max_local_au": "greatest local AU content",
     "transcript_length": "letters of the transcript",
     "positions": "where each hit begins on the transcript, strongest first",
+    "total_context_score": "sum of the sites’ context scores (extras)",
 }
 
 NETWORK_COLUMNS = {
@@ -489,11 +542,34 @@ NETWORK_COLUMNS = {
     "energy_kcal_mol": "lowest energy of its hits; not there without energies",
     "n_hits": "number of its hits",
     "total_score, total_energy_kcal_mol": "sums over its hits",
+    **NULL_COLUMNS,
+    "neg_log10_p": "−log10 of p_value: a weight that is high where p is low (with a null)",
+}
+
+SIGNAL_COLUMNS = {
+    "mirna": "name, or all",
+    "seed_class": "a seed class, canonical (8mer, 7mer-m8, 7mer-A1) or all",
+    "min_score": "least alignment score",
+    "sites": "hits that count",
+    "expected": "the same of the shuffles, on average",
+    "ratio": "sites / expected",
+    "ratio_low, ratio_high": "sites over the 97.5 and 2.5 % quantiles of the shuffles",
+    "p_value": "share of shuffles with as many or more",
+}
+
+CURVE_COLUMNS = {
+    "mirna": "name, or all",
+    "min_pair_score": "least pair score",
+    "pairs": "pairs that reach it",
+    "expected": "the same of the shuffles, on average",
+    "ratio": "pairs / expected",
 }
 
 FILE_COLUMNS = {
     "hits.tsv": HIT_COLUMNS,
     "targets.tsv": TARGET_COLUMNS,
+    "signal.tsv": SIGNAL_COLUMNS,
+    "signal_curve.tsv": CURVE_COLUMNS,
     "network.parquet": NETWORK_COLUMNS,
 }
 
@@ -510,7 +586,7 @@ TEXT = MethodText(
     score="alignment score",
     score_axis="alignment score",
     ranking="all pairs with a hit, by total score,",
-    strength=("score",),
+    strength=("neg_log10_p", "score"),
     ties=("energy_kcal_mol",),
     columns={
         "score": "best score",
@@ -518,6 +594,10 @@ TEXT = MethodText(
         "n_hits": "hits",
         "total_score": "total score",
         "total_energy_kcal_mol": "total energy (kcal/mol)",
+        "pair_score": "pair score",
+        "p_value": "p",
+        "q_value": "q",
+        "neg_log10_p": "−log10 p",
         "n_canonical_sites": "canonical sites",
         "best_seed_class": "best seed class",
         "max_local_au": "greatest local AU",
@@ -537,6 +617,7 @@ TEXT = MethodText(
         "pairs": "pairs of miRNA and transcript",
         "pairs_scored": "pairs scanned",
         "pairs_stored": "hits stored",
+        "edges_q_below_0.05": "pairs with q of at most 0.05",
         "edges": "pairs with a hit (edges of the network)",
         "pairs_with_hits": "pairs with a hit (rows of targets.tsv)",
         "hits": "hits",

@@ -7,6 +7,7 @@ tile, where overlapping windows meet again.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -27,10 +28,18 @@ from pairtile.engine.network import Network
 from pairtile.engine.selection import Selection
 from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
+from pairtile.methods.mirna_targets.kernels.pair_scores import PAIR_BINS, PAIR_STEP
+from pairtile.methods.mirna_targets.null import (
+    NullCounts,
+    class_table,
+    pair_p_values,
+    prepare_null,
+)
 from pairtile.methods.mirna_targets.prepare import prepare_sequences
 from pairtile.methods.mirna_targets.search import Hits, SequenceBatch, TargetSearch
 from pairtile.methods.mirna_targets.tables import rows_by_length
 from pairtile.methods.mirna_targets.transcript_model import read_transcript_models
+from pairtile.statistics.correction import benjamini_hochberg
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,6 +51,9 @@ MIRNAS_OF_A_TILE, TRANSCRIPTS_OF_A_TILE = 512, 256
 HIT_RATE_AT_SCORE_140, MAX_HIT_RATE, HIT_BYTES = 1.2e-4, 0.05, 750
 """Hits for each letter of a transcript and miRNA: at the usual score, and at any; memory for one.
 Measured on random letters, of which 1 in 90 begins a hit of a score of 90."""
+
+SHUFFLED_HITS_AT_ONCE = 500_000
+"""Hits of shuffled miRNAs in memory, about."""
 
 SCORE_STEP, SCORE_BINS = 5.0, 200
 ENERGY_STEP, ENERGY_BINS = 0.5, 160
@@ -67,6 +79,12 @@ SCHEMA = pa.schema(
     ]
 )
 
+ALPHA = 0.05
+"""q up to which a pair counts as found."""
+
+PAIR_SCORE = pa.field("pair_score", pa.float32())
+"""With a null, of the hit's pair: ``kernels.pair_scores``."""
+
 
 class MirnaTargets(Estimator[MirnaTargetsConfig]):
     """Alignment, filters and duplex energies of every miRNA on every transcript."""
@@ -80,6 +98,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
         super().__init__(config, state, device, precision)
         self.n_mirnas = len(state["mirna_offsets"]) - 1
         self._search: TargetSearch | None = None
+        self._null: NullCounts | None = None
 
     # --- what the plan needs --------------------------------------------------------------------
 
@@ -88,13 +107,22 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
         cls, config: MirnaTargetsConfig, seed: int, scratch: Path | None = None
     ) -> PreparedInput:
         prepared = prepare_sequences(config)
-        return PreparedInput(
+        made = PreparedInput(
             prepared.items,
             prepared.state,
             prepared.counts,
             prepared.notes,
             prepared.warnings,
             prepared.parameters,
+        )
+        if config.null is False:
+            return made
+        null = prepare_null(made.state, config.estimator, config.null.shuffles, seed)
+        return replace(
+            made,
+            state=made.state | null.state,
+            notes=made.notes + null.notes,
+            warnings=made.warnings + null.warnings,
         )
 
     @classmethod
@@ -122,10 +150,9 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
         """Hits of a tile of the longest transcripts, with their alignments, among random letters:
         their number rises tenfold with each 23 that the least score falls."""
         lengths = np.sort(np.diff(state["transcript_offsets"]))[::-1]
-        hit_rate = HIT_RATE_AT_SCORE_140 * np.exp(0.1 * (140.0 - config.estimator.score))
-        hits = rows * float(lengths[:columns].sum()) * min(hit_rate, MAX_HIT_RATE)
+        hits = rows * float(lengths[:columns].sum()) * _hit_rate(config)
         blocks = super().tile_memory_bytes(config, state, backend, rows, columns)
-        return blocks + int(HIT_BYTES * hits)
+        return blocks + int(HIT_BYTES * (hits + (config.null is not False) * SHUFFLED_HITS_AT_ONCE))
 
     @classmethod
     def work(cls, state: State, tile: Tile) -> int:
@@ -140,7 +167,8 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
     ) -> float:
         # Measured: docs/speed.md. With energies, hits cost more than the score pass.
         energies = 3.0 if config.estimator.energies else 1.0
-        return (1e12 if backend == "cuda" else 2e9 * threads) / energies
+        shuffles = 0 if config.null is False else config.null.shuffles
+        return (1e12 if backend == "cuda" else 2e9 * threads) / (energies + shuffles)
 
     @classmethod
     def resolve_precision(cls, config: MirnaTargetsConfig, backend: str) -> str:
@@ -148,10 +176,10 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
 
     @classmethod
     def chunk_parameters(cls, config: MirnaTargetsConfig) -> dict[str, Any]:
-        return {"estimator": config.estimator}
+        return {"estimator": config.estimator, **({"null": config.null} if config.null else {})}
 
     def schema(self) -> pa.Schema:
-        return SCHEMA
+        return SCHEMA if self.config.null is False else SCHEMA.append(PAIR_SCORE)
 
     # --- tiles ----------------------------------------------------------------------------------
 
@@ -183,7 +211,31 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
             "score_counts": _counts(hits.score, SCORE_STEP, SCORE_BINS),
             "energy_counts": _counts(energies, ENERGY_STEP, ENERGY_BINS),
         }
-        return rows, summaries
+        if self.config.null is False:
+            return rows, summaries
+        return self._against_shuffles(rows, summaries, tile, allowed)
+
+    @property
+    def null_counts(self) -> NullCounts:
+        """The search of miRNAs and their shuffles for counts, opened when first asked for."""
+        if self._null is None:
+            transcripts = self.search.transcripts
+            self._null = NullCounts(self.state, self.config.estimator, transcripts, self.device)
+        return self._null
+
+    def _against_shuffles(
+        self, rows: dict[str, Any], summaries: Summaries, tile: Tile, allowed: Any
+    ) -> tuple[Rows, Summaries]:
+        """Pair scores beside the rows, and the counts of the null beside the summaries."""
+        mirnas = range(tile.row_begin, tile.row_end)
+        columns = np.arange(tile.column_begin, tile.column_end)
+        scores, counts = self.null_counts.of_mirnas(mirnas, columns, allowed)
+        letters = int(self.search.transcripts.lengths[columns].sum())
+        at_once = int(SHUFFLED_HITS_AT_ONCE / max(1.0, letters * _hit_rate(self.config)))
+        shuffled = self.null_counts.of_shuffles(mirnas, columns, allowed, max(at_once, 16))
+        j = rows_by_length(self.state)[rows["j"] - self.n_mirnas]
+        rows["pair_score"] = scores[rows["i"] - tile.row_begin, j - tile.column_begin]
+        return rows, summaries | counts | shuffled
 
     def _allowed(self, tile: Tile) -> NDArray[np.bool_] | None:
         """Which pairs of a tile the restrict list names; None for all."""
@@ -204,7 +256,8 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
     # --- network and tables ---------------------------------------------------------------------
 
     def network(self, merged: Merged) -> Network:
-        by_transcript = _edges(merged)
+        tests = self.pair_tests(merged)
+        by_transcript = _edges(merged, tests)
         edges = self._of_genes(by_transcript)
         if not self.config.estimator.energies:
             edges = edges.drop(columns=["energy_kcal_mol", "total_energy_kcal_mol"])
@@ -217,6 +270,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
                 "edges": len(edges),
                 "mirnas_with_targets": int(edges["source"].nunique()),
                 "transcripts_with_sites": int(by_transcript["target"].nunique()),
+                **_significant(edges),
             },
             threshold={
                 "score": float(self.config.estimator.score),
@@ -226,8 +280,57 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
             },
         )
 
+    def pair_tests(self, merged: Merged) -> pd.DataFrame | None:
+        """Each pair with a hit, in the order of the merged table: ``i``, ``j``, ``pair_score``,
+        ``p_value``, ``q_value``; None without a null.
+
+        q (Benjamini and Hochberg 1995) over all pairs scanned; those without a hit have p = 1.
+        """
+        if self.config.null is False:
+            return None
+        parts = [part.to_pandas() for part in merged.batches(["i", "j", "pair_score"])]
+        pairs = pd.concat(parts, ignore_index=True).drop_duplicates(["i", "j"], ignore_index=True)
+        p = pair_p_values(
+            pairs["i"].to_numpy(),
+            pairs["pair_score"].to_numpy(),
+            merged.sums["null_pair_score_counts"],
+            self.config.null.shuffles * self._pairs_of_mirnas(),
+        )
+        n_tests = int(self._pairs_of_mirnas().sum())
+        score = pairs["pair_score"].astype(np.float64).round(4)
+        return pairs.assign(pair_score=score, p_value=p, q_value=benjamini_hochberg(p, n_tests))
+
+    def _listed(self) -> NDArray[np.int64] | None:
+        """The pairs of the restrict list, each once: int64 (pairs, 2); None without."""
+        if "restrict" not in self.state:
+            return None
+        return np.unique(np.asarray(self.state["restrict"], dtype=np.int64), axis=0)
+
+    def _pairs_of_mirnas(self) -> NDArray[np.int64]:
+        """Pairs scanned of each miRNA."""
+        listed = self._listed()
+        if listed is None:
+            return np.full(self.n_mirnas, len(self.state["transcript_offsets"]) - 1)
+        return np.bincount(listed[:, 0], minlength=self.n_mirnas)
+
+    def _transcripts_of_genes(self, edges: pd.DataFrame) -> tuple[NDArray[np.int64], int]:
+        """Of each edge to a gene, how many transcripts were scanned; how many such pairs there are
+        with or without a hit."""
+        genes = np.asarray(self.state["gene_items"], dtype=np.int64)
+        listed = self._listed()
+        if listed is None:
+            of_gene = np.bincount(genes)
+            return of_gene[edges["target"].to_numpy()], self.n_mirnas * int((of_gene > 0).sum())
+        keys, number = np.unique(listed[:, 0] << 32 | genes[listed[:, 1]], return_counts=True)
+        wanted = edges["source"].to_numpy(np.int64) << 32 | edges["target"].to_numpy(np.int64)
+        return number[np.searchsorted(keys, wanted)], len(keys)
+
     def _of_genes(self, edges: pd.DataFrame) -> pd.DataFrame:
-        """Edges to transcripts, best first, as edges to genes by the best transcript of each."""
+        """Edges to transcripts, best first, as edges to genes by the best transcript of each.
+
+        p of a gene is that of its best transcript times the number of its transcripts that were
+        scanned (Bonferroni).
+        """
         if "gene_items" not in self.state:
             return edges
         edges = edges.copy()
@@ -236,15 +339,22 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
         edges["n_transcripts"] = (
             edges.groupby(["source", "target"])["score"].transform("size").astype(np.int32)
         )
-        return edges.drop_duplicates(["source", "target"]).reset_index(drop=True)
+        edges = edges.drop_duplicates(["source", "target"]).reset_index(drop=True)
+        if "p_value" not in edges:
+            return edges
+        n_scanned, n_tests = self._transcripts_of_genes(edges)
+        p = np.minimum(edges["p_value"].to_numpy() * n_scanned, 1.0)
+        q = benjamini_hochberg(p, n_tests)
+        return _ranked(edges.assign(p_value=p, q_value=q, neg_log10_p=-np.log10(p)))
 
     def ranking(self, merged: Merged) -> Ranking:
-        edges = self._of_genes(_edges(merged))
-        scored = edges[["source", "target"]].assign(score=edges["total_score"])
-        return Ranking(scored, directed=True)
+        edges = self._of_genes(_edges(merged, self.pair_tests(merged)))
+        by = "total_score" if self.config.null is False else "neg_log10_p"
+        return Ranking(edges[["source", "target"]].assign(score=edges[by]), directed=True)
 
     def score_histogram(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
-        return {
+        null = {} if self.config.null is False else self._null_arrays(merged)
+        return null | {
             "edges": np.arange(SCORE_BINS + 1) * SCORE_STEP,
             "counts": merged.sums.get("score_counts", np.zeros(SCORE_BINS, dtype=np.int64)),
             "threshold_unit": np.array("alignment score"),
@@ -255,10 +365,27 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
             )[::-1],
         }
 
+    def _null_arrays(self, merged: Merged) -> dict[str, NDArray[Any]]:
+        """What chance gives, beside what there is, for the report."""
+        sums = merged.sums
+        table = class_table(sums["site_counts"].sum(axis=1), sums["null_site_counts"].sum(axis=2))
+        return {f"null_{name}": values for name, values in table.items()} | {
+            "null_pair_scores": np.arange(PAIR_BINS) * PAIR_STEP,
+            "null_pairs": sums["pair_score_counts"].sum(axis=0)[::-1].cumsum()[::-1],
+            "null_pairs_expected": sums["null_pair_score_counts"].sum(axis=0)[::-1].cumsum()[::-1]
+            / len(sums["null_site_counts"]),
+        }
+
     def write_tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
         from pairtile.methods.mirna_targets.export import write_target_tables
 
         return write_target_tables(self, merged, items, folder)
+
+
+def _hit_rate(config: MirnaTargetsConfig) -> float:
+    """Hits for each letter of a transcript and miRNA, among random letters."""
+    rate = HIT_RATE_AT_SCORE_140 * np.exp(0.1 * (140.0 - config.estimator.score))
+    return float(min(rate, MAX_HIT_RATE))
 
 
 def pairs_in_tile(
@@ -278,13 +405,30 @@ def _counts(values: NDArray[np.float64], step: float, bins: int) -> NDArray[np.i
     return np.bincount(place, minlength=bins).astype(np.int64)
 
 
-def _edges(merged: Merged) -> pd.DataFrame:
-    """One edge for each pair with a hit: highest score first, then lowest energy."""
+def _edges(merged: Merged, tests: pd.DataFrame | None) -> pd.DataFrame:
+    """One edge for each pair with a hit: highest score first, then lowest energy; with ``tests``
+    (``pair_tests``), lowest p first."""
     parts = [batch.to_pandas() for batch in merged.batches(["i", "j", "score", "energy_kcal_mol"])]
     edges = target_edges(pd.concat(parts, ignore_index=True), ("i", "j"))
-    by = ["score", "energy_kcal_mol", "source", "target"]
-    ordered = edges.sort_values(by, ascending=[False, True, True, True])
-    return ordered.reset_index(drop=True)
+    if tests is not None:
+        edges = edges.assign(
+            **{name: tests[name] for name in ("pair_score", "p_value", "q_value")},
+            neg_log10_p=-np.log10(tests["p_value"]),
+        )
+    return _ranked(edges)
+
+
+def _ranked(edges: pd.DataFrame) -> pd.DataFrame:
+    by = {"score": False, "energy_kcal_mol": True, "source": True, "target": True}
+    if "p_value" in edges:
+        by = {"p_value": True, "pair_score": False} | by
+    return edges.sort_values(list(by), ascending=list(by.values()), ignore_index=True)
+
+
+def _significant(edges: pd.DataFrame) -> dict[str, int]:
+    if "q_value" not in edges:
+        return {}
+    return {"edges_q_below_0.05": int((edges["q_value"] <= ALPHA).sum())}
 
 
 def target_edges(hits: pd.DataFrame, pair: tuple[str, str]) -> pd.DataFrame:

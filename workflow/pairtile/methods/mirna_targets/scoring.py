@@ -142,9 +142,15 @@ class AlignmentScoring:
 
     def all_row_pair_scores(self, mirnas: CodedSequences) -> NDArray[np.int32]:
         """Of all miRNAs, one after the other: int32 (letters, 5)."""
-        bounds = zip(mirnas.offsets[:-1], mirnas.offsets[1:], strict=True)
-        scores = [self.row_pair_scores(mirnas.codes[begin:end]) for begin, end in bounds]
-        return np.concatenate([np.empty((0, 5), dtype=np.int32), *scores])
+        offsets = mirnas.offsets
+        n = np.diff(offsets)
+        length = np.repeat(n, n)
+        # Row i is letter n - i, counted from 0.
+        row = np.arange(len(length)) - np.repeat(offsets[:-1] - offsets[0], n) + 1
+        codes = mirnas.codes[np.repeat(offsets[:-1], n) + length - row]
+        scores = self.pair[(row >= length - SEED_ROWS).astype(np.int64), codes]
+        scores[(row < 3) | (row == length)] = 0
+        return scores
 
     def highest_score(self, length: int) -> int:
         """Upper bound of any cell's score, for a miRNA of ``length``."""
@@ -198,6 +204,33 @@ class Candidates:
 
     def __len__(self) -> int:
         return len(self.i)
+
+
+@dataclass(frozen=True)
+class Traced:
+    """Candidates that both filters leave, sorted by (i, j, rank), and their alignments.
+
+    cells           the last aligned cell of each, and its score
+    begin_row, begin_column   int32: the cell before the first aligned one
+    state_count     int32: columns of the alignment
+    states          uint8 (count, longest alignment): state of each column, the last one first
+    """
+
+    cells: Candidates
+    begin_row: NDArray[np.int32]
+    begin_column: NDArray[np.int32]
+    state_count: NDArray[np.int32]
+    states: NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    @classmethod
+    def of(cls, numbers: NDArray[np.int32], states: NDArray[np.uint8]) -> Traced:
+        """numbers: int32 (8, count), what ``trace`` gives."""
+        i, j, row, column, score, begin_row, begin_column, state_count = numbers
+        cells = Candidates(i=i, j=j, row=row, column=column, score=score)
+        return cls(cells, begin_row, begin_column, state_count, states)
 
 
 def round_robin_order(count: int) -> NDArray[np.int64]:

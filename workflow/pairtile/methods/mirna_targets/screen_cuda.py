@@ -22,7 +22,6 @@ from pairtile.gpu.device import Device
 from pairtile.methods.mirna_targets.scoring import (
     SEED_ROWS,
     AlignmentScoring,
-    Candidates,
     CodedSequences,
 )
 
@@ -292,33 +291,6 @@ SHARED_BYTES = 48 * 1024
 """Shared memory that a block may have without asking."""
 
 CELLS_IN_WORD = 8
-
-
-@dataclass(frozen=True)
-class Traced:
-    """Candidates that both filters leave, sorted by (i, j, rank), and their alignments.
-
-    cells           the last aligned cell of each, and its score
-    begin_row, begin_column   int32: the cell before the first aligned one
-    state_count     int32: columns of the alignment
-    states          uint8 (count, longest alignment): state of each column, the last one first
-    """
-
-    cells: Candidates
-    begin_row: NDArray[np.int32]
-    begin_column: NDArray[np.int32]
-    state_count: NDArray[np.int32]
-    states: NDArray[np.uint8]
-
-    def __len__(self) -> int:
-        return len(self.cells)
-
-    @classmethod
-    def of(cls, numbers: NDArray[np.int32], states: NDArray[np.uint8]) -> Traced:
-        """numbers: int32 (8, count), what ``trace`` gives."""
-        i, j, row, column, score, begin_row, begin_column, state_count = numbers
-        cells = Candidates(i=i, j=j, row=row, column=column, score=score)
-        return cls(cells, begin_row, begin_column, state_count, states)
 
 
 def trace(

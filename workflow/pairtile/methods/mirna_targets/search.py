@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.methods.mirna_targets import search_cpu
 from pairtile.methods.mirna_targets.config import AlignmentConfig
+from pairtile.methods.mirna_targets.kernels.hit_sites import seed_classes
 from pairtile.methods.mirna_targets.kernels.traceback import (
     LINKER,
     AlignedCells,
@@ -34,6 +35,7 @@ from pairtile.methods.mirna_targets.scoring import (
     AlignmentScoring,
     Candidates,
     CodedSequences,
+    Traced,
     round_robin_order,
 )
 
@@ -94,27 +96,85 @@ class TargetSearch:
             aligned, energy = aligned.taken(passed), energy[passed]
         return _as_hits(aligned, energy, mirna_begin, rows)
 
+    def sites(
+        self,
+        mirna_begin: int,
+        mirna_end: int,
+        transcript_rows: NDArray[np.integer],
+        allowed: NDArray[np.bool_] | None = None,
+    ) -> Sites:
+        """The hits that ``hits`` gives, without letters and energies: what counting takes.
+
+        Energies are computed only where they decide: that of a fold is never above 0.
+        """
+        rows = np.sort(np.asarray(transcript_rows, dtype=np.int64))
+        if allowed is not None:
+            allowed = allowed[:, np.argsort(transcript_rows)]
+        mirnas = self.mirnas.block(np.arange(mirna_begin, mirna_end))
+        transcripts = self.transcripts.block(rows, self.settings.trim)
+        energy = self._energy if self.settings.energy <= 0 else None
+        parts = []
+        for traced in self._traced(mirnas, transcripts, allowed):
+            kept = np.arange(len(traced))
+            if self.settings.strict or energy is not None:
+                aligned = written(mirnas, transcripts, traced)
+                if self.settings.strict:
+                    kept = np.flatnonzero(aligned.seed_is_perfect)
+                if energy is not None:
+                    folded = energy.fold_letters(*aligned.taken(kept).fold_strings())
+                    kept = kept[folded.astype(np.float64) < self.settings.energy]
+            seed_class = _seed_classes(mirnas, transcripts, traced)[kept]
+            cells = traced.cells
+            parts.append(
+                Sites(
+                    cells.i[kept] + np.int32(mirna_begin),
+                    rows[cells.j[kept]].astype(np.int32),
+                    cells.score[kept],
+                    seed_class,
+                )
+            )
+        return Sites(
+            *(np.concatenate(columns) for columns in zip(Sites.none(), *parts, strict=True))
+        )
+
     def _aligned(
         self, mirnas: SequenceBatch, transcripts: SequenceBatch, allowed: NDArray[np.bool_] | None
     ) -> Alignments:
-        """Score pass, both filters and traceback."""
+        """Score pass, both filters, traceback and letters."""
+        parts = self._traced(mirnas, transcripts, allowed)
+        return _joined([written(mirnas, transcripts, traced) for traced in parts])
+
+    def _traced(
+        self, mirnas: SequenceBatch, transcripts: SequenceBatch, allowed: NDArray[np.bool_] | None
+    ) -> Iterator[Traced]:
+        """Score pass, both filters and traceback; at least one part, in order."""
         coded = (mirnas.coded(), transcripts.coded(), self.scoring, allowed)
         if self.device.backend == "cpu":
-            found = search_cpu.candidates(*coded)
-            return align(found, mirnas, transcripts, self.scoring)
+            yield from trace(search_cpu.candidates(*coded), mirnas, transcripts, self.scoring)
+            return
         from pairtile.methods.mirna_targets.search_cuda import alignments
 
-        traced = alignments(*coded, device=self.device)
-        return written(
-            mirnas,
-            transcripts,
-            traced.cells,
-            traced.begin_row,
-            traced.begin_column,
-            traced.state_count,
-            traced.states,
-            np.arange(len(traced.cells)),
-        )
+        yield alignments(*coded, device=self.device)
+
+
+class Sites(NamedTuple):
+    """Hits without their alignments, sorted by (i, j, rank): (sites,) each.
+
+    i, j         int32: rows of the miRNA and the transcript
+    score        int32
+    seed_class   int8: number in ``hit_sites.SEED_CLASSES``
+    """
+
+    i: NDArray[np.int32]
+    j: NDArray[np.int32]
+    score: NDArray[np.int32]
+    seed_class: NDArray[np.int8]
+
+    @classmethod
+    def none(cls) -> Sites:
+        """No sites."""
+        nobody = np.empty(0, np.int32)
+        return cls(nobody, nobody, nobody, np.empty(0, np.int8))
 
 
 def _as_hits(
@@ -227,7 +287,15 @@ class Alignments:
 def align(
     found: Candidates, mirnas: SequenceBatch, transcripts: SequenceBatch, scoring: AlignmentScoring
 ) -> Alignments:
-    """Filter candidates, trace them back and write their letters.
+    """Filter candidates, trace them back and write their letters; arguments as for ``trace``."""
+    parts = trace(found, mirnas, transcripts, scoring)
+    return _joined([written(mirnas, transcripts, traced) for traced in parts])
+
+
+def trace(
+    found: Candidates, mirnas: SequenceBatch, transcripts: SequenceBatch, scoring: AlignmentScoring
+) -> Iterator[Traced]:
+    """Filter candidates and trace them back, some pairs at a time; at least one part.
 
     found                 candidates of a block's pairs, sorted by pair, miRanda's order within
     mirnas, transcripts   the block's sequences, transcripts trimmed
@@ -236,12 +304,11 @@ def align(
     first = np.flatnonzero(np.r_[True, np.diff(pair) != 0][: len(pair)])
     first = np.r_[first, len(pair)].astype(np.int64)
     pairs = _Pairs(mirnas, transcripts, scoring, found.i[first[:-1]], found.j[first[:-1]])
-    parts = []
-    for begin, end in _batches(np.diff(first), pairs.longest):
+    batches = list(_batches(np.diff(first), pairs.longest)) or [(0, 0)]
+    for begin, end in batches:
         cells = slice(first[begin], first[end])
         some = Candidates(*(getattr(found, field.name)[cells] for field in fields(found)))
-        parts.append(pairs.aligned(some, first[begin : end + 1] - first[begin], begin, end))
-    return _joined(parts) if parts else pairs.aligned(found, first, 0, 0)
+        yield pairs.traced(some, first[begin : end + 1] - first[begin], begin, end)
 
 
 def _batches(count: NDArray[np.int64], longest: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
@@ -277,9 +344,7 @@ class _Pairs:
         # Each column of an alignment takes a row of its own or an unpaired reference base.
         self.longest = mirnas.lengths[i] + np.minimum(self.spans, transcripts.lengths[j])
 
-    def aligned(
-        self, found: Candidates, first: NDArray[np.int64], begin: int, end: int
-    ) -> Alignments:
+    def traced(self, found: Candidates, first: NDArray[np.int64], begin: int, end: int) -> Traced:
         """Alignments of pairs begin .. end - 1; of pair k the candidates from first[k - begin]."""
         i, j = self.i[begin:end], self.j[begin:end]
         count = len(found)
@@ -307,34 +372,18 @@ class _Pairs:
             traced,
         )
         kept = np.flatnonzero(traced.accepted)
-        return written(
-            self.mirnas,
-            self.transcripts,
+        return Traced(
             Candidates(*(getattr(found, field.name)[kept] for field in fields(found))),
             begin_row[kept],
             begin_column[kept],
             state_count[kept],
-            traced.states,
-            kept,
+            traced.states[kept],
         )
 
 
-def written(
-    mirnas: SequenceBatch,
-    transcripts: SequenceBatch,
-    cells: Candidates,
-    begin_row: NDArray[np.int32],
-    begin_column: NDArray[np.int32],
-    state_count: NDArray[np.int32],
-    states: NDArray[np.uint8],
-    states_row: NDArray[np.int64],
-) -> Alignments:
-    """Write the letters of alignments that were traced back, on whichever device.
-
-    cells            the last aligned cell of each
-    states           uint8 (rows, longest): state of each column, the last one first
-    states_row       int64: the row of ``states`` of each alignment
-    """
+def written(mirnas: SequenceBatch, transcripts: SequenceBatch, traced: Traced) -> Alignments:
+    """Write the letters of alignments that were traced back, on whichever device."""
+    cells, begin_row, state_count = traced.cells, traced.begin_row, traced.state_count
     count = len(cells)
     n = mirnas.lengths[cells.i]
     size = begin_row + state_count + n - cells.row
@@ -348,8 +397,7 @@ def written(
     )
     write_alignments(
         _hit_sequences(mirnas, transcripts, cells.i, cells.j),
-        AlignedCells(begin_row, begin_column, cells.row, cells.column),
-        AlignedStates(states, states_row, state_count),
+        *_cells_and_states(traced),
         lines,
     )
     return Alignments(
@@ -358,7 +406,7 @@ def written(
         i=cells.i,
         j=cells.j,
         begin_row=begin_row,
-        begin_column=begin_column,
+        begin_column=traced.begin_column,
         end_row=cells.row,
         end_column=cells.column,
         score=cells.score,
@@ -370,6 +418,22 @@ def written(
         similar=lines.similar,
         seed_is_perfect=lines.seed_is_perfect,
     )
+
+
+def _cells_and_states(traced: Traced) -> tuple[AlignedCells, AlignedStates]:
+    cells = AlignedCells(
+        traced.begin_row, traced.begin_column, traced.cells.row, traced.cells.column
+    )
+    return cells, AlignedStates(traced.states, np.arange(len(traced)), traced.state_count)
+
+
+def _seed_classes(
+    mirnas: SequenceBatch, transcripts: SequenceBatch, traced: Traced
+) -> NDArray[np.int8]:
+    found = np.empty(len(traced), dtype=np.int8)
+    sequences = _hit_sequences(mirnas, transcripts, traced.cells.i, traced.cells.j)
+    seed_classes(sequences, *_cells_and_states(traced), found)
+    return found
 
 
 def _hit_sequences(

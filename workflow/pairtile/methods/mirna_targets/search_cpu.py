@@ -114,20 +114,27 @@ def group_mirnas(mirnas: CodedSequences, scoring: AlignmentScoring) -> list[Lane
     highest = {int(n): scoring.highest_score(int(n)) for n in np.unique(lengths)}
     able = np.array([highest[int(n)] >= scoring.threshold for n in lengths], dtype=bool)
     order = np.flatnonzero(able)[np.argsort(lengths[able], kind="stable")]
-    return [_group(mirnas, order[k : k + LANES], scoring) for k in range(0, len(order), LANES)]
+    scores = scoring.all_row_pair_scores(mirnas)
+    return [
+        _group(mirnas.offsets, scores, order[k : k + LANES], scoring)
+        for k in range(0, len(order), LANES)
+    ]
 
 
 def _group(
-    mirnas: CodedSequences, members: NDArray[np.int64], scoring: AlignmentScoring
+    offsets: NDArray[np.int64],
+    scores: NDArray[np.int32],
+    members: NDArray[np.int64],
+    scoring: AlignmentScoring,
 ) -> LaneGroup:
-    begins, ends = mirnas.offsets[members], mirnas.offsets[members + 1]
+    begins, ends = offsets[members], offsets[members + 1]
     longest = int((ends - begins).max())
     rows = max(longest - 3, SEED_ROWS)
     number_type = np.int16 if fits_int16(scoring, longest) else np.int32
     profile = np.zeros((5, rows, LANES), dtype=number_type)
-    for lane, (begin, end) in enumerate(zip(begins, ends, strict=True)):
-        scores = scoring.row_pair_scores(mirnas.codes[begin:end])[2:-1]
-        profile[:, rows - len(scores) :, lane] = scores.T
+    for lane, (begin, end) in enumerate(zip(begins.tolist(), ends.tolist(), strict=True)):
+        of_lane = scores[begin + 2 : max(end - 1, begin + 2)]
+        profile[:, rows - len(of_lane) :, lane] = of_lane.T
     reachable = np.cumsum(profile.max(axis=(0, 2)).astype(np.int64)) >= scoring.threshold
     from_row = int(np.argmax(reachable)) if reachable.any() else rows
     padded = np.full(LANES, -1, dtype=np.int64)

@@ -18,8 +18,9 @@ from pairtile.methods.mirna_targets.scoring import (
     AlignmentScoring,
     Candidates,
     CodedSequences,
+    Traced,
 )
-from pairtile.methods.mirna_targets.screen_cuda import BlockSearch, Traced
+from pairtile.methods.mirna_targets.screen_cuda import BlockSearch
 
 
 def candidates(

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pairtile.methods.mirna_targets.config import ExtraColumnsConfig
+from pairtile.methods.mirna_targets.context import ContextColumns, context_columns
 from pairtile.methods.mirna_targets.energy import (
     package,
     site_accessibility,
@@ -29,6 +30,14 @@ from pairtile.methods.mirna_targets.kernels.hit_sites import (
     Texts,
     hit_sites,
 )
+from pairtile.methods.mirna_targets.kernels.pair_scores import (
+    PAIR_BINS,
+    PAIR_STEP,
+    SCORE_BINS,
+    SCORE_STEP,
+)
+from pairtile.methods.mirna_targets.null import CANONICAL as CANONICAL_CLASSES
+from pairtile.methods.mirna_targets.null import CLASS_ROWS, class_table
 from pairtile.methods.mirna_targets.prepare import MIRNA
 
 ALIGNMENT = ("query_alignment", "match_line", "reference_alignment")
@@ -114,7 +123,7 @@ def hits_table(
     lengths = items["length"].to_numpy(np.int32)
     alignment = {name: _text(rows, name) for name in ALIGNMENT}
     query_end = _numbers(rows, "query_end", np.int32) - 1
-    sites = _sites(rows, query_end, alignment, i, j - n_mirnas, state)
+    sites, _ = _sites(rows, query_end, alignment, i, j - n_mirnas, state)
     begin, end = sites.site_begin, sites.site_end
     middle = (begin.astype(np.float64) + end - 1) / 2
     names = pa.array(items["name"], pa.string())
@@ -157,6 +166,7 @@ def targets_table(hits: pa.Table) -> pa.Table:
     | max_local_au | greatest local AU content |
     | transcript_length | letters |
     | positions | ``reference_begin`` of each hit, in order of rank |
+    | total_context_score | sum over the sites that have one; only with ``extras.context`` |
     """
     mirna = codes(hits["mirna"])
     transcript = codes(hits["transcript"])
@@ -171,7 +181,7 @@ def targets_table(hits: pa.Table) -> pa.Table:
         " ".join(map(str, begins[a:b])) for a, b in zip(first.tolist(), last.tolist(), strict=True)
     ]
     energy = hits["energy_kcal_mol"].to_numpy().astype(np.float64)
-    return pa.table(
+    table = pa.table(
         {
             "mirna": _taken(hits["mirna"], first),
             "transcript": _taken(hits["transcript"], first),
@@ -189,6 +199,162 @@ def targets_table(hits: pa.Table) -> pa.Table:
             "positions": pa.array(positions, pa.string()),
         }
     )
+    if "context_score" in hits.column_names:
+        score = hits["context_score"].to_numpy()
+        total = _per_pair(np.add, np.nan_to_num(score), first).round(4)
+        some = _per_pair(np.maximum, np.isfinite(score).astype(np.int8), first) > 0
+        total_score = _missing(np.where(some, total, np.nan))
+        table = table.append_column("total_context_score", total_score)
+    return table
+
+
+def ranked_targets(targets: pa.Table, tests: pd.DataFrame) -> pa.Table:
+    """The targets with ``pair_score``, ``p_value`` and ``q_value`` behind the names, lowest p
+    first, then highest pair score.
+
+    targets : ``targets_table``. tests : a row for each of its rows, in its order.
+    """
+    for place, name in enumerate(("pair_score", "p_value", "q_value"), 2):
+        values = tests[name].to_numpy(np.float64)
+        targets = targets.add_column(place, name, pa.array(_rounded(values), pa.float64()))
+    order = np.lexsort((-tests["pair_score"].to_numpy(), tests["p_value"].to_numpy()))
+    return targets.take(pa.array(order))
+
+
+ALL_MIRNAS = "all"
+"""Stands for all miRNAs together in the tables of signal and background."""
+
+
+def signal_table(
+    sums: Mapping[str, NDArray[Any]], mirnas: NDArray[Any], least_score: float
+) -> pa.Table:
+    """How many sites there are and how many chance gives, by seed class and alignment score.
+
+    | column | meaning |
+    |---|---|
+    | mirna | a name, or ``all`` |
+    | seed_class | a seed class, ``canonical`` (8mer, 7mer-m8, 7mer-A1) or ``all`` |
+    | min_score | least alignment score |
+    | sites | hits that count |
+    | expected | the same of the shuffles, on average |
+    | ratio | sites / expected |
+    | ratio_low, ratio_high | sites over the 97.5 and 2.5 % quantiles of the shuffles |
+    | p_value | share of shuffles with as many or more, (1 + n) / (1 + shuffles) |
+
+    sums : of the merge (``null.NullCounts``). mirnas : their names. The last three are missing in
+    rows of single miRNAs but for canonical sites.
+    """
+    shuffled = sums["null_site_counts"]
+    rows: dict[str, list[Any]] = {name: [] for name in SIGNAL_COLUMNS}
+    for step in range(SCORE_BINS):
+        observed = sums["site_counts"][:, step:].sum(axis=1)
+        if step and not observed.any():
+            break
+        table = class_table(observed, shuffled[:, :, step:].sum(axis=2))
+        _append(rows, ALL_MIRNAS, CLASS_ROWS, least_score + step * SCORE_STEP, table)
+    n_shuffles = len(shuffled)
+    for row, name in enumerate(mirnas):
+        observed = sums["mirna_sites"][row]
+        table = class_table(observed, sums["null_mirna_sites"][row][None] / n_shuffles)
+        canonical = class_table(
+            _as_class(observed[CANONICAL_CLASSES].sum()),
+            _as_class(sums["null_mirna_canonical"][row]),
+        )
+        for column in ("ratio_low", "ratio_high", "p_value"):
+            table[column] = np.full(len(CLASS_ROWS), np.nan)
+            table[column][CLASS_ROWS.index("canonical")] = canonical[column][-1]
+        _append(rows, str(name), CLASS_ROWS, least_score, table)
+    return pa.table(
+        {
+            name: values
+            if name in ("mirna", "seed_class")
+            else _missing(_rounded(np.array(values, dtype=np.float64)))
+            for name, values in rows.items()
+        },
+        schema=pa.schema(
+            [
+                (name, pa.string() if name in ("mirna", "seed_class") else pa.float64())
+                for name in SIGNAL_COLUMNS
+            ]
+        ),
+    )
+
+
+def signal_curve(sums: Mapping[str, NDArray[Any]], mirnas: NDArray[Any]) -> pa.Table:
+    """How many pairs reach a pair score, and how many of the shuffles' pairs do.
+
+    | column | meaning |
+    |---|---|
+    | mirna | a name, or ``all`` |
+    | min_pair_score | in steps of half a unit |
+    | pairs | pairs with this pair score or more |
+    | expected | the same of the shuffles, on average |
+    | ratio | pairs / expected |
+    """
+    stride = round(CURVE_STEP / PAIR_STEP)
+    steps = np.arange(stride, PAIR_BINS, stride)
+
+    def at_least(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        counts = np.concatenate([counts.sum(axis=0, keepdims=True), counts])
+        return np.cumsum(counts[:, ::-1], axis=1)[:, ::-1][:, steps]
+
+    pairs = at_least(sums["pair_score_counts"])
+    expected = at_least(sums["null_pair_score_counts"]) / len(sums["null_site_counts"])
+    row, step = np.nonzero((pairs > 0) | (expected > 0))
+    pairs, expected = pairs[row, step], expected[row, step]
+    with np.errstate(divide="ignore"):
+        ratio = np.where(expected > 0, pairs / expected, np.nan)
+    names = pa.array([ALL_MIRNAS, *map(str, mirnas)], pa.string())
+    return pa.table(
+        {
+            "mirna": names.take(pa.array(row)),
+            "min_pair_score": (steps[step] * PAIR_STEP).round(2),
+            "pairs": pairs,
+            "expected": expected.round(2),
+            "ratio": _missing(_rounded(ratio)),
+        }
+    )
+
+
+SIGNAL_COLUMNS = (
+    "mirna",
+    "seed_class",
+    "min_score",
+    "sites",
+    "expected",
+    "ratio",
+    "ratio_low",
+    "ratio_high",
+    "p_value",
+)
+CURVE_STEP = 0.5
+
+
+def _append(
+    rows: dict[str, list[Any]],
+    mirna: str,
+    classes: tuple[str, ...],
+    least_score: float,
+    table: Mapping[str, NDArray[np.float64]],
+) -> None:
+    of_rows: dict[str, Any] = {
+        "mirna": [mirna] * len(classes),
+        "seed_class": classes,
+        "min_score": [least_score] * len(classes),
+    }
+    for name in SIGNAL_COLUMNS:
+        rows[name].extend(of_rows[name] if name in of_rows else table[name])
+
+
+def _as_class(number: Any) -> NDArray[np.int64]:
+    """Counts of one class as those of all classes, the others 0: (..., CLASSES)."""
+    return np.asarray(number)[..., None] * np.eye(len(SEED_CLASSES), dtype=np.int64)[-1]
+
+
+def _rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """To four significant digits; infinite ones as NaN."""
+    digits = [float(f"{value:.4g}") for value in values.tolist()]
+    return np.where(np.isfinite(values), digits, np.nan)
 
 
 def codes(column: pa.ChunkedArray) -> NDArray[np.int64]:
@@ -217,12 +383,13 @@ def _sites(
     mirnas: NDArray[np.int32],
     transcripts: NDArray[np.int32],
     state: Mapping[str, NDArray[Any]],
-) -> HitSites:
+) -> tuple[HitSites, HitSpans]:
     n = len(rows)
     sites = HitSites(
         site_begin=np.zeros(n, dtype=np.int32),
         site_end=np.zeros(n, dtype=np.int32),
         seed_class=np.zeros(n, dtype=np.int8),
+        seed_end=np.zeros(n, dtype=np.int32),
         local_au=np.zeros(n, dtype=np.float64),
     )
     spans = HitSpans(
@@ -241,7 +408,7 @@ def _sites(
         _letters(alignment["reference_alignment"]),
         sites,
     )
-    return sites
+    return sites, spans
 
 
 def _sequences(state: Mapping[str, NDArray[Any]], kind: str) -> Texts:
@@ -280,7 +447,7 @@ def _missing(values: NDArray[np.float64]) -> pa.Array:
     return pa.array(values, pa.float64(), from_pandas=True)
 
 
-# --- columns from ViennaRNA -----------------------------------------------------------------------
+# --- further columns: context, ViennaRNA ----------------------------------------------------------
 
 
 WINDOW, SPAN = 80, 40
@@ -295,10 +462,15 @@ Site = tuple[int, int, int]
 def extra_columns(
     hits: pa.Table, state: Mapping[str, NDArray[Any]], asked: ExtraColumnsConfig
 ) -> dict[str, pa.Array]:
-    """What ViennaRNA computes of the hits of a table (``hits_table``), in their order.
+    """Further columns of the hits of a table (``hits_table``), in their order.
 
     | column | asked for by | meaning |
     |---|---|---|
+    | pairing_3p | context | score of pairs behind the seed (Grimson et al. 2007) |
+    | end_distance | context | letters from the seed match to the nearer end of the transcript |
+    | offset_6mers | context | matches to miRNA positions 3 to 8 in the transcript |
+    | seed_pairing_kcal_mol | context | free energy of the seed's pairs (Garcia et al. 2011) |
+    | context_score | context | ``context.context_columns``; these five of 6mers and better |
     | duplex_energy_kcal_mol | duplex_energy | best duplex of the miRNA and its span (RNAduplex) |
     | accessibility | accessibility | probability that all of the aligned site is free of pairs |
 
@@ -311,6 +483,11 @@ def extra_columns(
         ViennaRNA is not installed.
     """
     columns: dict[str, pa.Array] = {}
+    if asked.context:
+        for name, values in _context(hits, state)._asdict().items():
+            whole = name in ("end_distance", "offset_6mers")
+            column = _missing(values.round(4))
+            columns[name] = column.cast(pa.int32()) if whole else column
     if not (asked.duplex_energy or asked.accessibility):
         return columns
     mirna = codes(hits["mirna"]).tolist()
@@ -332,6 +509,17 @@ def extra_columns(
         found = _accessibilities(set(keys), state)
         columns["accessibility"] = pa.array([found[key] for key in keys], pa.float64())
     return columns
+
+
+def _context(hits: pa.Table, state: Mapping[str, NDArray[Any]]) -> ContextColumns:
+    n_mirnas = len(state["mirna_offsets"]) - 1
+    mirnas = codes(hits["mirna"]).astype(np.int32)
+    transcripts = (codes(hits["transcript"]) - n_mirnas).astype(np.int32)
+    alignment = {name: _text(hits, name) for name in ALIGNMENT}
+    query_end = _numbers(hits, "query_end", np.int32)
+    sites, spans = _sites(hits, query_end, alignment, mirnas, transcripts, state)
+    sequences = _sequences(state, "mirna"), _sequences(state, "transcript")
+    return context_columns(*sequences, spans, sites)
 
 
 def _accessibilities(sites: set[Site], state: Mapping[str, NDArray[Any]]) -> dict[Site, float]:

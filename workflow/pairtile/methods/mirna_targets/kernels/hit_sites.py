@@ -15,6 +15,11 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
+from pairtile.methods.mirna_targets.kernels.traceback import (
+    MIRNA_UNPAIRED,
+    PAIRED,
+    REFERENCE_UNPAIRED,
+)
 from pairtile.methods.mirna_targets.scoring import CODES, OTHER
 
 HITS_AT_A_TIME = 256
@@ -57,12 +62,14 @@ class HitSites(NamedTuple):
 
     site_begin, site_end   int32: aligned positions of the transcript, from 1, inclusive
     seed_class             int8: number in ``SEED_CLASSES``
+    seed_end               int32: transcript position opposite miRNA position 2, off its ends, too
     local_au               float64: 0 to 1, NaN where nothing is around the site
     """
 
     site_begin: NDArray[np.int32]
     site_end: NDArray[np.int32]
     seed_class: NDArray[np.int8]
+    seed_end: NDArray[np.int32]
     local_au: NDArray[np.float64]
 
 
@@ -115,6 +122,7 @@ def _sites_of_some(some, mirnas, transcripts, spans, queries, references, sites)
             if in_reference and 1 <= here <= transcript.size:
                 a, b = CODES[mirna[position - 1]], CODES[transcript[here - 1]]
                 paired[position] = a + b == 3 and a < OTHER and b < OTHER
+        sites.seed_end[hit] = opposite[min(2, position)]
         sites.seed_class[hit], sites.local_au[hit] = _seed_and_au(
             opposite, paired, min(position, 8), transcript
         )
@@ -129,23 +137,66 @@ def _seed_and_au(opposite, paired, last, transcript):  # type: ignore[no-untyped
     paired     bool (9,): whether there is a pair A-U or G-C
     last       last miRNA position that there is, at most 8
     """
-    after = opposite[min(2, last)]  # the transcript's letter opposite position 1 is the next
-    adenosine = 0 <= after < transcript.size and CODES[transcript[after]] == _A
-    low, high, skipped = 2, 8, 0
-    if _has_run(opposite, paired, 2, 8):
-        seed_class = _8MER if adenosine else _7MER_M8
-        skipped = 1 if adenosine else 0
-    elif _has_run(opposite, paired, 2, 7):
-        seed_class = _7MER_A1 if adenosine else _6MER
-        high = 7
-        skipped = 1 if adenosine else 0
-    elif _has_run(opposite, paired, 3, 8):
-        seed_class = _OFFSET_6MER
-        low = 3
-    else:
-        seed_class = _NONE
+    seed_class = _seed_class(opposite, paired, last, transcript)
+    low = 3 if seed_class == _OFFSET_6MER else 2
+    high = 7 if seed_class in (_7MER_A1, _6MER) else 8
+    skipped = 1 if seed_class in (_8MER, _7MER_A1) else 0
     first, end = opposite[min(high, last)], opposite[min(low, last)]
     return seed_class, _au_content(transcript, first, end, skipped)
+
+
+@njit(cache=True, nogil=True)
+def _seed_class(opposite, paired, last, transcript):  # type: ignore[no-untyped-def]
+    after = opposite[min(2, last)]  # the transcript's letter opposite position 1 is the next
+    adenosine = 0 <= after < transcript.size and CODES[transcript[after]] == _A
+    if _has_run(opposite, paired, 2, 8):
+        return _8MER if adenosine else _7MER_M8
+    if _has_run(opposite, paired, 2, 7):
+        return _7MER_A1 if adenosine else _6MER
+    return _OFFSET_6MER if _has_run(opposite, paired, 3, 8) else _NONE
+
+
+@njit(cache=True, parallel=True, nogil=True)
+def seed_classes(sequences, cells, states, found):  # type: ignore[no-untyped-def]
+    """Seed class of each alignment, from its states alone: as ``hit_sites``, without its lines.
+
+    sequences, cells, states   ``HitSequences``, ``AlignedCells``, ``AlignedStates`` of traceback
+    found                      int8 (hits,), filled
+    """
+    n = len(found)
+    for part in prange(-(-n // HITS_AT_A_TIME)):
+        begin = part * HITS_AT_A_TIME
+        some = (begin, min(begin + HITS_AT_A_TIME, n))
+        _classes_of_some(some, sequences, cells, states, found)
+
+
+@njit(cache=True, nogil=True)
+def _classes_of_some(some, sequences, cells, states, found):  # type: ignore[no-untyped-def]
+    opposite = np.empty(9, dtype=np.int64)
+    paired = np.empty(9, dtype=np.bool_)
+    for hit in range(some[0], some[1]):
+        begin, n = sequences.mirna_begin[hit], sequences.mirna_length[hit]
+        mirna = sequences.mirnas[begin : begin + n]
+        begin = sequences.reference_begin[hit]
+        transcript = sequences.references[begin : begin + sequences.reference_length[hit]]
+        opposite[:] = 0
+        paired[:] = False
+        # The tail of the miRNA's 5' end lies opposite the letters behind the last cell.
+        tail = n - cells.end_row[hit]
+        here = np.int64(cells.end_column[hit]) + tail
+        of_hit, left = states.row[hit], states.length[hit]
+        position, k = 0, -tail
+        while position < min(n, 8):
+            state = PAIRED if k < 0 or k >= left else states.states[of_hit, k]
+            k += 1
+            if state != REFERENCE_UNPAIRED:
+                position += 1
+                opposite[position] = here + (state == MIRNA_UNPAIRED)
+                if state == PAIRED and 1 <= here <= transcript.size:
+                    a, b = CODES[mirna[position - 1]], CODES[transcript[here - 1]]
+                    paired[position] = a + b == 3 and a < OTHER and b < OTHER
+            here -= state != MIRNA_UNPAIRED
+        found[hit] = _seed_class(opposite, paired, min(position, 8), transcript)
 
 
 @njit(inline="always")

@@ -1,0 +1,145 @@
+"""How unlikely the sites of a pair are by chance: their number and their kinds in one score.
+
+Sites are ordered by seed class, and by alignment score within a class. Of the strongest site, the
+two strongest, the three strongest and so on, take the probability of at least so many sites at
+least so strong, if sites fell at random (Poisson) as often as the pair's sequences let expect. The
+score is -log10 of the least of these probabilities.
+
+What is to be expected: of each seed class, the number of its words in the transcript (a Markov
+chain, and the transcript's own composition), times how many hits of the class with so high a
+score there are for each such word, measured on shuffled miRNAs.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit, prange
+from numpy.typing import NDArray
+
+from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
+from pairtile.methods.mirna_targets.kernels.shuffled_mirnas import (
+    WORD_7,
+    WORD_7A,
+    WORD_8,
+    WORD_8A,
+    WORD_38,
+)
+
+CLASSES = len(SEED_CLASSES)
+SCORE_BINS, SCORE_STEP = 24, 5
+"""Alignment scores from the least that a hit may have, in steps; the last one has all above."""
+
+PAIR_BINS, PAIR_STEP = 300, 0.05
+"""Pair scores from 0; the last step has all above."""
+
+_TINY = 1e-300
+
+
+class PairSites(NamedTuple):
+    """Sites of pairs, pair by pair.
+
+    first        int64 (pairs + 1,): sites first[p] .. first[p + 1] - 1 are those of pair p
+    mirna        int64 (pairs,): rows of the words
+    transcript   int64 (pairs,): rows of the background
+    seed_class   int8 (sites,): number in ``SEED_CLASSES``
+    score_bin    int8 (sites,)
+    """
+
+    first: NDArray[np.int64]
+    mirna: NDArray[np.int64]
+    transcript: NDArray[np.int64]
+    seed_class: NDArray[np.int8]
+    score_bin: NDArray[np.int8]
+
+
+class Background(NamedTuple):
+    """What transcripts let expect.
+
+    places      float64 (transcripts,): where a site may lie
+    log_ratio   float64 (transcripts, 4): log of the share of A, C, G, U over that in all of them
+    """
+
+    places: NDArray[np.float64]
+    log_ratio: NDArray[np.float64]
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def expected_words(mirnas, transcripts, words, background, expected):  # type: ignore[no-untyped-def]
+    """Fill ``expected``, float64 (pairs, CLASSES): words of each class, of pairs of rows."""
+    for pair in prange(len(mirnas)):
+        _words_of_pair(mirnas[pair], transcripts[pair], words, background, expected[pair])
+
+
+@njit(cache=True, nogil=True)
+def _words_of_pair(mirna, transcript, words, background, expected):  # type: ignore[no-untyped-def]
+    places = background.places[transcript]
+    number = np.empty(words.log_probability.shape[1])
+    for word in range(len(number)):
+        log_probability = words.log_probability[mirna, word]
+        for letter in range(4):
+            log_probability += (
+                words.letters[mirna, word, letter] * background.log_ratio[transcript, letter]
+            )
+        number[word] = places * math.exp(log_probability)
+    seven = max(number[WORD_8] - number[WORD_8A], 0.0)
+    expected[5] = number[WORD_8A]
+    expected[4] = seven
+    expected[3] = max(number[WORD_7A] - number[WORD_8A], 0.0)
+    expected[2] = max(number[WORD_7] - number[WORD_7A] - seven, 0.0)
+    expected[1] = max(number[WORD_38] - number[WORD_8], 0.0)
+    expected[0] = places
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def score_pairs(sites, words, background, rates, scores):  # type: ignore[no-untyped-def]
+    """Fill ``scores``, float32 (pairs,).
+
+    rates   float64 (CLASSES, SCORE_BINS): hits with this or a higher score for each word of a class
+    """
+    for pair in prange(len(sites.mirna)):
+        _score_of_pair(pair, sites, words, background, rates, scores)
+
+
+@njit(cache=True, nogil=True)
+def _score_of_pair(pair, sites, words, background, rates, scores):  # type: ignore[no-untyped-def]
+    begin, end = sites.first[pair], sites.first[pair + 1]
+    expected = np.empty(CLASSES)
+    _words_of_pair(sites.mirna[pair], sites.transcript[pair], words, background, expected)
+    strength = np.empty(end - begin, np.int64)
+    for k in range(end - begin):
+        site = begin + k
+        strength[k] = np.int64(sites.seed_class[site]) * SCORE_BINS + sites.score_bin[site]
+    strength.sort()
+    least = 1.0
+    for k in range(len(strength)):
+        seed_class, score_bin = divmod(strength[len(strength) - 1 - k], SCORE_BINS)
+        number = expected[seed_class] * rates[seed_class, score_bin]
+        for better in range(seed_class + 1, CLASSES):
+            number += expected[better] * rates[better, 0]
+        least = min(least, at_least(k + 1, number))
+    scores[pair] = -math.log10(max(least, _TINY))
+
+
+@njit(cache=True, nogil=True)
+def at_least(count, mean):  # type: ignore[no-untyped-def]
+    """Probability of ``count`` or more events of a Poisson distribution, for count >= 1."""
+    if mean <= 0.0:
+        return 0.0
+    if mean > count:
+        # Here the sum of the others is far from 1.
+        term, fewer = math.exp(-mean), 0.0
+        for k in range(1, count + 1):
+            fewer += term
+            term *= mean / k
+        return 1.0 - fewer
+    term = math.exp(count * math.log(mean) - mean - math.lgamma(count + 1.0))
+    total = 0.0
+    k = count
+    while term > total * 1e-12:
+        total += term
+        k += 1
+        term *= mean / k
+    return total

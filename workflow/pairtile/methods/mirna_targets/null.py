@@ -1,0 +1,441 @@
+"""The sites that chance gives: shuffled miRNAs, searched as the miRNAs are.
+
+Each miRNA has shuffles of its own that keep its dinucleotides and whose seeds are to be expected in
+these transcripts as often as its own (after Lewis et al. 2005, Cell 120:15, and Friedman et al.
+2009, Genome Res. 19:92): of many shuffles, those nearest in the expected number of canonical
+sites. What is to be expected comes from a Markov chain of second order, not from the number of
+matches, which is what is tested.
+
+Of the shuffles only counts are kept: their sites by class and score, and their pairs by pair score
+(``kernels.pair_scores``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairtile.gpu.device import choose
+from pairtile.methods.mirna_targets.config import AlignmentConfig
+from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
+from pairtile.methods.mirna_targets.kernels.pair_scores import (
+    CLASSES,
+    PAIR_BINS,
+    PAIR_STEP,
+    SCORE_BINS,
+    SCORE_STEP,
+    Background,
+    PairSites,
+    expected_words,
+    score_pairs,
+)
+from pairtile.methods.mirna_targets.kernels.shuffled_mirnas import (
+    MarkovChain,
+    Shuffles,
+    SiteWords,
+    log_canonical_probability,
+    shuffle_mirnas,
+)
+from pairtile.methods.mirna_targets.scoring import CODES, OTHER
+from pairtile.methods.mirna_targets.search import SequenceBatch, Sites, TargetSearch
+
+CANONICAL = slice(3, CLASSES)
+"""The seed classes 7mer-A1, 7mer-m8 and 8mer."""
+
+DRAWS_PER_SHUFFLE = 10
+"""So many shuffles are drawn for each that is kept."""
+
+LEAST_DISTINCT = 20
+"""A miRNA with fewer different shuffles has p-values of too few."""
+
+OWN_LETTERS = 200.0
+"""A transcript's composition counts as if so many letters of the average were in it, too."""
+
+SAMPLE_MIRNAS, SAMPLE_LETTERS = 200, 200_000
+"""Shuffles and letters of transcripts from which the rates of hits are measured."""
+
+_LETTERS = {"U": np.frombuffer(b"ACGUN", np.uint8), "T": np.frombuffer(b"ACGTN", np.uint8)}
+
+
+@dataclass(frozen=True)
+class PreparedNull:
+    """``state``: the arrays
+
+    | name | type, shape | meaning |
+    |---|---|---|
+    | null_text | uint8 (letters,) | shuffles of the first miRNA, of the second, ... |
+    | null_offsets | int64 (miRNAs * shuffles + 1,) | where each begins and ends |
+    | null_start, null_step | float64 (16,), (64,) | the Markov chain |
+    | null_log_ratio | float64 (transcripts, 4) | of ``Background``, rows as in the state |
+    | null_rates | float64 (CLASSES, SCORE_BINS) | hits for each expected word |
+    """
+
+    state: dict[str, NDArray[Any]]
+    notes: list[str]
+    warnings: list[str]
+
+
+def prepare_null(
+    state: Mapping[str, NDArray[Any]], settings: AlignmentConfig, shuffles: int, seed: int
+) -> PreparedNull:
+    """Draw the shuffles and measure what pair scores need; ``state``: of ``PreparedSequences``."""
+    mirnas = SequenceBatch(state["mirna_text"], state["mirna_offsets"])
+    transcripts = SequenceBatch(state["transcript_text"], state["transcript_offsets"])
+    chain, background = transcript_model(transcripts)
+    drawn, distinct, mismatch = matched_shuffles(mirnas, chain, shuffles, seed)
+    rates = hit_rates(drawn, transcripts, settings, SiteWords.of(*_coded(drawn), chain), background)
+    notes, warnings = [], []
+    if len(mirnas):
+        off = np.expm1(np.quantile(mismatch, 0.95))
+        notes.append(
+            f"Null: {shuffles} shuffles of each miRNA; for 95 % of miRNAs the number of canonical "
+            f"sites to be expected of them is within {off:.1%} of its own, on average."
+        )
+    few = int((distinct < LEAST_DISTINCT).sum())
+    if few:
+        warnings.append(
+            f"{few} of {len(mirnas)} miRNAs have fewer than {LEAST_DISTINCT} different shuffles "
+            "that keep their dinucleotides; their p-values rest on these alone."
+        )
+    return PreparedNull(
+        {
+            "null_text": drawn.text,
+            "null_offsets": drawn.offsets,
+            "null_start": chain.start,
+            "null_step": chain.step,
+            "null_log_ratio": background.log_ratio,
+            "null_rates": rates,
+        },
+        notes,
+        warnings,
+    )
+
+
+# --- what transcripts let expect ------------------------------------------------------------------
+
+
+def transcript_model(transcripts: SequenceBatch) -> tuple[MarkovChain, Background]:
+    """The Markov chain of all transcripts, and the composition of each."""
+    codes = CODES[transcripts.text]
+    threes = np.zeros(64, dtype=np.float64)
+    composition = np.zeros((len(transcripts), 4))
+    for row, (begin, end) in enumerate(
+        zip(transcripts.offsets[:-1], transcripts.offsets[1:], strict=True)
+    ):
+        letters = codes[begin:end].astype(np.int64)
+        composition[row] = np.bincount(letters, minlength=OTHER + 1)[:OTHER]
+        known = letters < OTHER
+        whole = known[:-2] & known[1:-1] & known[2:]
+        three = (letters[:-2] * 4 + letters[1:-1]) * 4 + letters[2:]
+        threes += np.bincount(three[whole], minlength=64)
+    threes = threes.reshape(16, 4) + 1.0
+    of_two = threes.sum(axis=1, keepdims=True)
+    chain = MarkovChain(np.log(of_two[:, 0] / of_two.sum()), np.log(threes / of_two).reshape(-1))
+    share = (composition.sum(axis=0) + 1.0) / (composition.sum() + 4.0)
+    own = composition + OWN_LETTERS * share
+    ratio = np.log(own / own.sum(axis=1, keepdims=True) / share)
+    return chain, Background(_places(transcripts), ratio)
+
+
+def _places(transcripts: SequenceBatch) -> NDArray[np.float64]:
+    """Where a site of seven letters may lie."""
+    return np.maximum(transcripts.lengths - 6, 1).astype(np.float64)
+
+
+def hit_rates(
+    shuffles: SequenceBatch,
+    transcripts: SequenceBatch,
+    settings: AlignmentConfig,
+    words: SiteWords,
+    background: Background,
+) -> NDArray[np.float64]:
+    """Hits of each seed class with a score of each step or higher, for each word to be expected.
+
+    Measured on some of the shuffles and transcripts: float64 (CLASSES, SCORE_BINS), above 0.
+    """
+    controls = _spread(len(shuffles), SAMPLE_MIRNAS)
+    rows = _spread(len(transcripts), max(len(transcripts), 1))
+    if len(transcripts) and transcripts.offsets[-1] > SAMPLE_LETTERS:
+        share = SAMPLE_LETTERS / int(transcripts.offsets[-1])
+        rows = _spread(len(transcripts), max(1, int(len(transcripts) * share)))
+    sample = transcripts.block(rows, SAMPLE_LETTERS)
+    untrimmed = settings.model_copy(update={"trim": None})
+    search = TargetSearch(shuffles.block(controls), sample, untrimmed, choose("cpu"))
+    sites = search.sites(0, len(controls), np.arange(len(rows)))
+    counts = np.zeros((CLASSES, SCORE_BINS), dtype=np.float64)
+    np.add.at(counts, (sites.seed_class, score_bins(sites.score, settings)), 1.0)
+    expected = np.zeros((len(controls) * len(rows), CLASSES))
+    pairs = np.repeat(controls, len(rows)), np.tile(np.arange(len(rows)), len(controls))
+    sampled = Background(_places(sample), background.log_ratio[rows])
+    expected_words(*pairs, words, sampled, expected)
+    at_least = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
+    # Half a hit where none was seen: a rate of 0 would make the first hit infinitely unlikely.
+    return np.maximum(at_least, 0.5) / np.maximum(expected.sum(axis=0), 0.5)[:, None]
+
+
+def _spread(count: int, most: int) -> NDArray[np.int64]:
+    """At most ``most`` of 0 .. count - 1, evenly spread."""
+    return np.unique(np.linspace(0, max(count - 1, 0), min(count, most)).astype(np.int64))
+
+
+def score_bins(score: NDArray[np.integer], settings: AlignmentConfig) -> NDArray[np.int8]:
+    """Number of the step of each alignment score."""
+    step = (score - settings.score) // SCORE_STEP
+    return np.clip(step, 0, SCORE_BINS - 1).astype(np.int8)
+
+
+# --- shuffles -------------------------------------------------------------------------------------
+
+
+def matched_shuffles(
+    mirnas: SequenceBatch, chain: MarkovChain, shuffles: int, seed: int
+) -> tuple[SequenceBatch, NDArray[np.int64], NDArray[np.float64]]:
+    """``shuffles`` of each miRNA, nearest to it in the expected number of canonical sites.
+
+    Draws are keyed on the seed and the miRNA's letters. None has the miRNA's own positions 2 to 8,
+    and all are different, where so many such shuffles were drawn; else they are repeated.
+
+    Returns
+    -------
+    The shuffles, those of the first miRNA, of the second, ...; int64 (miRNAs,), how many are
+    different; float64 (miRNAs,), |log| of the expected number, mean of the shuffles over the miRNA.
+    """
+    draws = DRAWS_PER_SHUFFLE * shuffles
+    parts, distinct, mismatch = [], [], []
+    for begin in range(0, len(mirnas), 256):
+        block = mirnas.block(np.arange(begin, min(begin + 256, len(mirnas))))
+        codes, offsets = _coded(block)
+        drawn = Shuffles(
+            codes=np.empty(draws * len(codes), dtype=np.uint8),
+            key=np.empty((len(block), draws), dtype=np.uint64),
+            expected=np.empty((len(block), draws)),
+            same_seed=np.empty((len(block), draws), dtype=np.bool_),
+        )
+        shuffle_mirnas(codes, offsets, _random_starts(block, seed), chain, drawn)
+        for k, n in enumerate(block.lengths.tolist()):
+            own = log_canonical_probability(codes[offsets[k] : offsets[k + 1]], chain)
+            gap = np.abs(drawn.expected[k] - own) + 1e6 * drawn.same_seed[k]
+            first = np.unique(drawn.key[k], return_index=True)[1]
+            first.sort()
+            nearest = first[np.argsort(gap[first], kind="stable")][:shuffles]
+            other = nearest[~drawn.same_seed[k, nearest]]
+            nearest = other if len(other) else nearest
+            chosen = np.resize(nearest, shuffles)
+            of_mirna = drawn.codes[draws * offsets[k] :][: draws * n].reshape(draws, n)
+            text = block.text[offsets[k] : offsets[k + 1]]
+            letters = _LETTERS["T" if np.isin(text, (ord("T"), ord("t"))).any() else "U"]
+            parts.append(letters[of_mirna[chosen]].reshape(-1))
+            distinct.append(len(nearest))
+            mismatch.append(abs(np.log(np.exp(drawn.expected[k, chosen] - own).mean())))
+    lengths = np.repeat(mirnas.lengths, shuffles)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    text = np.concatenate([np.empty(0, np.uint8), *parts])
+    return SequenceBatch(text, offsets), np.array(distinct, np.int64), np.array(mismatch)
+
+
+def _coded(sequences: SequenceBatch) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    return CODES[sequences.text], sequences.offsets
+
+
+def _random_starts(mirnas: SequenceBatch, seed: int) -> NDArray[np.uint64]:
+    starts = []
+    for begin, end in zip(mirnas.offsets[:-1], mirnas.offsets[1:], strict=True):
+        codes = CODES[mirnas.text[begin:end]].tobytes()
+        digest = hashlib.blake2b(codes, digest_size=8, key=f"shuffles {seed}".encode()).digest()
+        starts.append(int.from_bytes(digest, "little"))
+    return np.array(starts, dtype=np.uint64)
+
+
+# --- counts of tiles ------------------------------------------------------------------------------
+
+
+class NullCounts:
+    """Counts what miRNAs and their shuffles have in tiles; opened once on the state."""
+
+    def __init__(
+        self,
+        state: Mapping[str, NDArray[Any]],
+        settings: AlignmentConfig,
+        transcripts: SequenceBatch,
+        device: Any,
+    ) -> None:
+        self.settings = settings
+        self.n_mirnas = len(state["mirna_offsets"]) - 1
+        shuffled = SequenceBatch(np.asarray(state["null_text"]), np.asarray(state["null_offsets"]))
+        self.shuffles = len(shuffled) // max(self.n_mirnas, 1)
+        mirnas = SequenceBatch(np.asarray(state["mirna_text"]), np.asarray(state["mirna_offsets"]))
+        chain = MarkovChain(np.asarray(state["null_start"]), np.asarray(state["null_step"]))
+        self.background = Background(_places(transcripts), np.asarray(state["null_log_ratio"]))
+        self.rates = np.asarray(state["null_rates"])
+        self.words = SiteWords.of(*_coded(mirnas), chain)
+        self.shuffled_words = SiteWords.of(*_coded(shuffled), chain)
+        self.search = TargetSearch(mirnas, transcripts, settings, device)
+        self.shuffled_search = TargetSearch(shuffled, transcripts, settings, device)
+
+    def of_mirnas(
+        self, rows: range, columns: NDArray[np.int64], allowed: NDArray[np.bool_] | None
+    ) -> tuple[NDArray[np.float32], dict[str, NDArray[np.int64]]]:
+        """Pair scores of the miRNAs, float32 (rows, columns), 0 without a site; and summaries.
+
+        site_counts        (CLASSES, SCORE_BINS): their sites
+        mirna_sites        (miRNAs, CLASSES)
+        pair_score_counts  (miRNAs, PAIR_BINS): their pairs with a site
+        """
+        sites = self.search.sites(rows.start, rows.stop, columns, allowed)
+        found = self._pairs(sites, self.words)
+        scores = np.zeros((len(rows), len(columns)), dtype=np.float32)
+        scores[found.i - rows.start, found.j - columns[0]] = found.score
+        shape = (CLASSES, SCORE_BINS)
+        bins = score_bins(sites.score, self.settings)
+        return scores, {
+            "site_counts": _counted((sites.seed_class, bins), shape),
+            "mirna_sites": _counted((sites.i, sites.seed_class), (self.n_mirnas, CLASSES)),
+            "pair_score_counts": _counted(
+                (found.i, pair_score_bins(found.score)), (self.n_mirnas, PAIR_BINS)
+            ),
+        }
+
+    def of_shuffles(
+        self,
+        rows: range,
+        columns: NDArray[np.int64],
+        allowed: NDArray[np.bool_] | None,
+        at_once: int,
+    ) -> dict[str, NDArray[np.int64]]:
+        """Summaries of the shuffles of some miRNAs, ``at_once`` at a time.
+
+        null_site_counts        (shuffles, CLASSES, SCORE_BINS): sites of the first shuffles of all
+                                miRNAs, of the second, ...
+        null_mirna_sites        (miRNAs, CLASSES): of all shuffles of a miRNA
+        null_mirna_canonical    (miRNAs, shuffles): canonical sites
+        null_pair_score_counts  (miRNAs, PAIR_BINS): pairs with a site
+        """
+        k = self.shuffles
+        shapes = {
+            "null_site_counts": (k, CLASSES, SCORE_BINS),
+            "null_mirna_sites": (self.n_mirnas, CLASSES),
+            "null_mirna_canonical": (self.n_mirnas, k),
+            "null_pair_score_counts": (self.n_mirnas, PAIR_BINS),
+        }
+        total = {name: np.zeros(shape, dtype=np.int64) for name, shape in shapes.items()}
+        for begin in range(rows.start * k, rows.stop * k, at_once):
+            end = min(begin + at_once, rows.stop * k)
+            wanted = None
+            if allowed is not None:
+                wanted = allowed[np.arange(begin, end) // k - rows.start]
+            sites = self.shuffled_search.sites(begin, end, columns, wanted)
+            found = self._pairs(sites, self.shuffled_words)
+            mirna, shuffle = np.divmod(sites.i, k)
+            bins = score_bins(sites.score, self.settings)
+            canonical = sites.seed_class >= CANONICAL.start
+            places = {
+                "null_site_counts": (shuffle, sites.seed_class, bins),
+                "null_mirna_sites": (mirna, sites.seed_class),
+                "null_mirna_canonical": (mirna[canonical], shuffle[canonical]),
+                "null_pair_score_counts": (found.i // k, pair_score_bins(found.score)),
+            }
+            for name, place in places.items():
+                total[name] += _counted(place, shapes[name])
+        return total
+
+    def _pairs(self, sites: Sites, words: SiteWords) -> ScoredPairs:
+        pair = sites.i.astype(np.int64) << 32 | sites.j
+        first = np.flatnonzero(np.r_[True, np.diff(pair) != 0][: len(pair)])
+        i, j = sites.i[first], sites.j[first]
+        score = np.empty(len(first), dtype=np.float32)
+        score_pairs(
+            PairSites(
+                np.r_[first, len(pair)].astype(np.int64),
+                i.astype(np.int64),
+                j.astype(np.int64),
+                sites.seed_class,
+                score_bins(sites.score, self.settings),
+            ),
+            words,
+            self.background,
+            self.rates,
+            score,
+        )
+        return ScoredPairs(i, j, score)
+
+
+@dataclass(frozen=True)
+class ScoredPairs:
+    """Pairs with a site: rows i and j, int32, and pair score, float32."""
+
+    i: NDArray[np.int32]
+    j: NDArray[np.int32]
+    score: NDArray[np.float32]
+
+
+def pair_score_bins(score: NDArray[np.floating]) -> NDArray[np.int64]:
+    """Number of the step of each pair score."""
+    return np.minimum((score / np.float32(PAIR_STEP)).astype(np.int64), PAIR_BINS - 1)
+
+
+def _counted(places: tuple[NDArray[Any], ...], shape: tuple[int, ...]) -> NDArray[np.int64]:
+    flat = np.ravel_multi_index(tuple(place.astype(np.int64) for place in places), shape)
+    return np.bincount(flat, minlength=int(np.prod(shape))).reshape(shape).astype(np.int64)
+
+
+# --- tests ----------------------------------------------------------------------------------------
+
+
+def pair_p_values(
+    mirna: NDArray[np.integer],
+    score: NDArray[np.floating],
+    null_counts: NDArray[np.int64],
+    null_pairs: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """How often a pair of the miRNA's shuffles scores as high or higher.
+
+    (1 + their pairs in this step of scores or above) / (1 + their pairs); 1 in the first step,
+    where pairs without a site are.
+
+    mirna         int (pairs,): row of the miRNA
+    score         float (pairs,): pair score
+    null_counts   int64 (miRNAs, PAIR_BINS): of the shuffles' pairs with a site
+    null_pairs    int64 (miRNAs,): all pairs of the shuffles, with or without
+    """
+    at_least = np.cumsum(null_counts[:, ::-1], axis=1)[:, ::-1]
+    step = pair_score_bins(score)
+    p = (1.0 + at_least[mirna, step]) / (1.0 + null_pairs[mirna])
+    return np.where(step == 0, 1.0, p)
+
+
+def class_table(
+    observed: NDArray[np.int64], shuffled: NDArray[np.int64]
+) -> dict[str, NDArray[np.float64]]:
+    """Sites against those of the shuffles, by class and for all canonical ones and all together.
+
+    observed   int64 (CLASSES,)
+    shuffled   int64 (shuffles, CLASSES)
+
+    Returns arrays (CLASSES + 2,): classes in the order of ``SEED_CLASSES``, canonical, all;
+    ``sites``, ``expected`` (mean of the shuffles), ``ratio``, ``ratio_low``, ``ratio_high`` (to the
+    97.5 and 2.5 % quantiles of the shuffles), ``p_value`` (shuffles with as many or more).
+    """
+    groups = [*np.eye(CLASSES, dtype=np.int64), np.zeros(CLASSES, np.int64), np.ones(CLASSES, int)]
+    groups[CLASSES][CANONICAL] = 1
+    member = np.stack(groups)
+    real = (member @ observed).astype(np.float64)
+    drawn = (shuffled @ member.T).astype(np.float64)
+    expected = drawn.mean(axis=0)
+    low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = {
+            "ratio": real / expected,
+            "ratio_low": real / high,
+            "ratio_high": real / low,
+        }
+    p = (1.0 + (drawn >= real).sum(axis=0)) / (1.0 + len(drawn))
+    return {"sites": real, "expected": expected, **ratios, "p_value": p}
+
+
+CLASS_ROWS = (*SEED_CLASSES, "canonical", "all")
+"""Rows of ``class_table``."""
