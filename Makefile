@@ -12,6 +12,7 @@
 # make bench      benchmarks into benchmarks/results/
 # make validity   simulate every claim of error control; docs/validity.md
 # make quality    AUPR on public data sets (needs them beside the checkout); known networks
+# make compare-peers  other programs, installed beside, on the same input; docs/comparison.md
 # make docs       regenerate schema and config/README.md, build the documentation into site/
 # make rule-graphs  draw the rules of each method into docs/images/
 PYTHON ?= python3
@@ -20,7 +21,7 @@ BIN := $(VENV)/bin
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 
 .DELETE_ON_ERROR:
-.PHONY: demo setup test lint types unit workflow-lint test-slurm test-storage test-faults test-fuzz nightly lock audit gpu-test bench validity quality docs rule-graphs clean
+.PHONY: demo setup test lint types unit workflow-lint test-slurm test-storage test-faults test-fuzz nightly lock audit gpu-test bench validity quality compare-peers docs rule-graphs clean
 
 demo: setup
 	$(BIN)/snakemake --cores $(CORES)
@@ -119,6 +120,9 @@ quality: $(VENV)/.stamp
 	$(BIN)/python -m benchmarks.bench_planted_modes
 	$(BIN)/python -m benchmarks.bench_bins
 	$(BIN)/python -m benchmarks.bench_settings
+
+compare-peers: $(VENV)/.stamp
+	PYTHONPATH=workflow $(BIN)/python -m benchmarks.peers
 
 # NO_MKDOCS_2_WARNING: no advertisement of another generator.
 docs: $(VENV)/.stamp
