@@ -36,6 +36,10 @@ BEGIN, END = "<!-- table: make compare-peers -->", "<!-- end of table -->"
 ONE_CORE = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
 
 
+SAME = 1e-12
+"""Numbers that differ by no more are called the same."""
+
+
 class Peer(NamedTuple):
     """A function of ``programs.py`` and of ``ours.py``, and what has to be installed for it."""
 
@@ -125,25 +129,29 @@ def compared(name: str, folder: Path) -> dict[str, Any]:
     return entry | {"largest_difference": float(difference)}
 
 
+def shown(seconds: float) -> str:
+    """Two digits, or whole seconds."""
+    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.2g} s"
+
+
 def table(results: dict[str, dict[str, Any]]) -> str:
     """The results as Markdown."""
-    lines = ["| method | what | program | its time | pairtile's | agreement |"]
-    lines += ["| --- | --- | --- | --- | --- | --- |"]
+    lines = ["| what | program | its time | pairtile's | agreement |"]
+    lines += ["| --- | --- | --- | --- | --- |"]
     for found in results.values():
         if "aupr" in found:
-            agreement = f"AUPR {found['aupr']:.2f}, here {found['pairtile_aupr']:.2f}"
+            agreement = f"AUPR {found['aupr']:.2f}, pairtile {found['pairtile_aupr']:.2f}"
         elif "same_modes" in found:
             agreement = f"{found['same_modes']} of {found['pairs']} pairs the same"
-        elif found["largest_difference"] < 1e-12:
-            agreement = "the same to 12 decimals"
+        elif found["largest_difference"] <= SAME:
+            agreement = "the same"
         else:
             agreement = f"differs by {found['largest_difference']:.1e}"
         cells = (
-            f"`{found['method']}`",
-            found["what"],
+            f"`{found['method']}`: {found['what']}",
             f"`{found['program']}` {found['version']}",
-            f"{found['seconds']:.2g} s",
-            f"{found['pairtile_seconds']:.2g} s",
+            shown(found["seconds"]),
+            shown(found["pairtile_seconds"]),
             agreement,
         )
         lines.append(f"| {' | '.join(cells)} |")
