@@ -1,16 +1,14 @@
 """Which bins, order and transform for how many samples; how many edges? ``make quality`` answers.
 
-AUPR of ``target_z`` over subsamples of data sets with known edges: public ones in ../shared/data
-(docs/quality.md says where they come from) and simulated ones. The rule of ``estimator: auto`` was
+AUPR of ``target_z`` over subsamples of data sets with known edges: public ones
+(``benchmarks.fetch_data``) and simulated ones. The rule of ``estimator: auto`` was
 chosen on ``CHOSEN_ON`` and is checked on ``HELD_OUT``.
 """
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,9 +18,10 @@ from pairtile.methods.mutual_information.config import SplineEstimatorConfig
 from pairtile.methods.mutual_information.prepare import floor_share
 from pairtile.simulate import simulate_kinetic
 
+from benchmarks.fetch_data import SETS, data_folder, require
 from benchmarks.machine import write
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+DATA = data_folder()
 SAMPLES = (30, 50, 100, 200, 500, 1000)
 BINS = ((4, 3), (5, 3), (6, 4), (8, 4), (10, 3), (10, 4), (14, 4))
 """Bins and order."""
@@ -182,8 +181,7 @@ def shares_of_best(
 
 
 def main() -> None:
-    if not DATA.is_dir():
-        sys.exit(f"settings: found no data sets in {DATA}; see docs/quality.md")
+    require(SETS)
     rows, f1, floors = [], {}, {}
     warnings.simplefilter("ignore")
     for part, sets in (("chosen on", CHOSEN_ON), ("held out", HELD_OUT)):
