@@ -1,6 +1,9 @@
 # make demo       set up, run the demo, name the page to open
 # make test       set up, lint, types, the tests of every change
 # make test-complete  what they leave out: long tests, all examples, all architectures of CUDA
+# make test-oldest  the tests with the oldest dependencies that pyproject.toml allows
+# make wheel      build the packages into dist/, install the wheel into a new environment, try it
+# make container  build the image of Containerfile (CONTAINER=docker where there is no podman)
 # make gpu-test   tests of the CUDA kernels (needs a GPU and CuPy)
 # make test-slurm  runs through a Slurm of its own on this machine (Debian or Ubuntu, root)
 # make test-storage  runs from and to a pretend S3 (installs a storage plugin and moto)
@@ -11,7 +14,8 @@
 # make nightly    test-fuzz, and every claim of error control from fewer draws
 # make bench      benchmarks into benchmarks/results/
 # make validity   simulate every claim of error control; docs/validity.md
-# make quality    AUPR on public data sets (needs them beside the checkout); known networks
+# make quality    AUPR on public data sets, which it fetches; known networks
+# make compare-peers  other programs, installed beside, on the same input; docs/comparison.md
 # make docs       regenerate schema and config/README.md, build the documentation into site/
 # make rule-graphs  draw the rules of each method into docs/images/
 PYTHON ?= python3
@@ -20,7 +24,7 @@ BIN := $(VENV)/bin
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 
 .DELETE_ON_ERROR:
-.PHONY: demo setup test lint types unit workflow-lint test-slurm test-storage test-faults test-fuzz nightly lock audit gpu-test bench validity quality docs rule-graphs clean
+.PHONY: demo setup test lint types unit test-oldest wheel container test-slurm test-storage test-faults test-fuzz nightly lock audit gpu-test bench validity quality compare-peers docs rule-graphs clean
 
 demo: setup
 	$(BIN)/snakemake --cores $(CORES)
@@ -61,6 +65,35 @@ unit: $(VENV)/.stamp-test
 
 test-complete: $(VENV)/.stamp-test
 	HYPOTHESIS_PROFILE=complete $(BIN)/python -m pytest $(SHARED_OUT) -m "complete or property" tests
+
+# Oldest of what pairtile names itself; tools that only test are as new as they come.
+test-oldest: $(VENV)-oldest/.stamp
+	$(VENV)-oldest/bin/python -m pytest $(SHARED_OUT) tests workflow/pairtile
+
+$(VENV)-oldest/.stamp: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-oldest
+	$(VENV)-oldest/bin/python -m pip install --quiet uv
+	$(VENV)-oldest/bin/uv pip compile --quiet --resolution lowest-direct pyproject.toml \
+		--python $(VENV)-oldest/bin/python --output-file $(VENV)-oldest/oldest.txt
+	$(VENV)-oldest/bin/python -m pip install --quiet --editable '.[test]' \
+		--constraint $(VENV)-oldest/oldest.txt
+	@touch $@
+
+wheel: $(VENV)/.stamp
+	rm -rf dist build $(VENV)-wheel
+	$(BIN)/python -m pip install --quiet build
+	$(BIN)/python -m build --outdir dist
+	$(PYTHON) -m venv $(VENV)-wheel
+	$(VENV)-wheel/bin/python -m pip install --quiet dist/*.whl
+	$(VENV)-wheel/bin/pairtile init mutual_information --out $(VENV)-wheel/my.yaml
+	cd $(VENV)-wheel && bin/python -c \
+		'import pairtile; print(pairtile.__version__, pairtile.duplex_energy("ACGU", "ACGU"))'
+
+CONTAINER ?= podman
+
+container:
+	$(CONTAINER) build --tag pairtile --file Containerfile .
+	$(CONTAINER) run --rm pairtile --version
 
 # On a machine with a GPU, with whatever Python has CuPy (make gpu-test BIN=/usr/bin).
 gpu-test:
@@ -114,11 +147,16 @@ validity: $(VENV)/.stamp-test
 	PYTHONPATH=workflow $(BIN)/python -m benchmarks.validity
 
 quality: $(VENV)/.stamp
+	$(BIN)/python -m pip install --quiet rdata
+	$(BIN)/python -m benchmarks.fetch_data
 	$(BIN)/python -m benchmarks.bench_quality
 	$(BIN)/python -m benchmarks.bench_recovery
 	$(BIN)/python -m benchmarks.bench_planted_modes
 	$(BIN)/python -m benchmarks.bench_bins
 	$(BIN)/python -m benchmarks.bench_settings
+
+compare-peers: $(VENV)/.stamp
+	PYTHONPATH=workflow $(BIN)/python -m benchmarks.peers
 
 # NO_MKDOCS_2_WARNING: no advertisement of another generator.
 docs: $(VENV)/.stamp

@@ -7,7 +7,8 @@ the sound mode with 3 restarts and by the rules of KINC; ``none`` is without clu
 is simulated: 20 programs of genes that answer to 12 conditions, and noise; for ``none`` 200 and 60,
 where 4 pairs in 1,000 correlate. ``steps_per_pair`` are the EM steps of all K and restarts; on real
 data (B. subtilis, 188 samples) there are about as many. On a GPU a case is all pairs of the table,
-the copy of the kept modes to the host included; on the CPU it is part of them.
+the copy of the kept modes to the host included; on the CPU it is part of them, and the rate of a
+core goes by the processor's time, which other work on the machine changes less.
 """
 
 from __future__ import annotations
@@ -31,11 +32,12 @@ CASES: dict[str, tuple[int, int, dict[str, Any]]] = {
     "sound_188": (7050, 188, {}),
     "kinc_188": (7050, 188, {"compatibility": "kinc"}),
     "sound_60": (7050, 60, {}),
+    "kinc_60": (7050, 60, {"compatibility": "kinc"}),
     "none_1000": (20_000, 1000, {"clustering": "none"}),
 }
 """Genes, samples, and what differs from the settings above."""
 
-CPU_GENES = {"sound_188": 60, "kinc_188": 60, "sound_60": 100, "none_1000": 200}
+CPU_GENES = {"sound_188": 150, "kinc_188": 150, "sound_60": 200, "kinc_60": 200, "none_1000": 200}
 
 
 def run(backend: str, cases: list[str] | None = None, genes: int | None = None) -> dict[str, Any]:
@@ -83,9 +85,9 @@ def _case(name: str, device: Device, genes: int | None) -> dict[str, Any]:
     prepared = time.perf_counter() - start
     everything = np.arange(n_genes)
     engine.tile(everything[:40], everything[:40], upper=True)  # compiles
-    start = time.perf_counter()
+    start, start_cpu = time.perf_counter(), time.process_time()
     modes = engine.tile(everything, everything, upper=True)
-    seconds = time.perf_counter() - start
+    seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - start_cpu
     pairs = modes.counts["pairs"]
     fits = max(1, modes.counts["fits"])
     result = {
@@ -100,7 +102,8 @@ def _case(name: str, device: Device, genes: int | None) -> dict[str, Any]:
         "kept_modes": len(modes),
     }
     if device.backend == "cpu":
-        result["pairs_per_second_and_core"] = pairs / seconds / threads()
+        result["cpu_seconds"] = cpu_seconds
+        result["pairs_per_second_of_a_core"] = pairs / cpu_seconds
     return result
 
 

@@ -44,8 +44,8 @@ SCHEMA = pa.schema(list(COLUMNS.items()))
 
 
 def run() -> dict[str, Any]:
-    """All measurements."""
-    return {
+    """All measurements, and the slopes between them."""
+    found = {
         "plans": {str(genes): measure_plan(genes) for genes in GENES},
         "prepares": {
             f"{genes} genes x {samples} samples": in_folder(measure_prepare, genes, samples)
@@ -60,6 +60,30 @@ def run() -> dict[str, Any]:
         "networks": {
             f"all pairs of {genes} genes": in_folder(measure_network, genes) for genes in STORED
         },
+    }
+    return found | {"slopes": slopes(found)}
+
+
+def slopes(found: dict[str, Any]) -> dict[str, float]:
+    """What one more value, chunk or pair costs, from the two largest measurements of each kind."""
+    medium, large = list(found["prepares"].values())[-2:]
+    genes, samples = TABLES[-1]
+    values = genes * samples
+    smaller, larger = list(found["networks"].values())[-2:]
+    pairs = larger["stored_pairs"] - smaller["stored_pairs"]
+    grown = larger["network"]["peak_memory_bytes"] - smaller["network"]["peak_memory_bytes"]
+    chunks, rows = 1_000, 10_000
+    return {
+        "values_of_the_largest_table": values,
+        "text_bytes_a_value": large["table_bytes"] / values,
+        "state_bytes_a_value": large["state_bytes"] / values,
+        "prepare_bytes_a_value": (large["peak_bytes"] - medium["peak_bytes"])
+        / (values - TABLES[-2][0] * TABLES[-2][1]),
+        "plan_bytes_a_chunk": found["dry_runs"][str(CHUNKS[-1])]["plan_bytes"] / CHUNKS[-1],
+        "chunk_file_bytes_a_row": found["merges"][f"{chunks} chunks of {rows} rows"]["chunk_bytes"]
+        / (chunks * rows),
+        "network_bytes_a_pair": grown / pairs,
+        "network_microseconds_a_pair": 1e6 * larger["network"]["seconds"] / larger["stored_pairs"],
     }
 
 

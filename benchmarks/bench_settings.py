@@ -1,16 +1,14 @@
 """Which bins, order and transform for how many samples; how many edges? ``make quality`` answers.
 
-AUPR of ``target_z`` over subsamples of data sets with known edges: public ones in ../shared/data
-(docs/quality.md says where they come from) and simulated ones. The rule of ``estimator: auto`` was
+AUPR of ``target_z`` over subsamples of data sets with known edges: public ones
+(``benchmarks.fetch_data``) and simulated ones. The rule of ``estimator: auto`` was
 chosen on ``CHOSEN_ON`` and is checked on ``HELD_OUT``.
 """
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,9 +18,10 @@ from pairtile.methods.mutual_information.config import SplineEstimatorConfig
 from pairtile.methods.mutual_information.prepare import floor_share
 from pairtile.simulate import simulate_kinetic
 
+from benchmarks.fetch_data import SETS, data_folder, require
 from benchmarks.machine import write
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+DATA = data_folder()
 SAMPLES = (30, 50, 100, 200, 500, 1000)
 BINS = ((4, 3), (5, 3), (6, 4), (8, 4), (10, 3), (10, 4), (14, 4))
 """Bins and order."""
@@ -147,17 +146,53 @@ def measured(make: Callable[[], DataSet]) -> Iterator[dict[str, Any]]:
                 }
 
 
+ALWAYS = {
+    "rank, 10 bins, order 3": ("rank", 10, 3),
+    "values, 10 bins, order 3": ("none", 10, 3),
+    "rank, 6 bins, order 4": ("rank", 6, 4),
+}
+"""Estimators to hold the rule against."""
+
+
+def shares_of_best(
+    rows: list[dict[str, Any]], floors: dict[str, float]
+) -> dict[str, dict[str, dict[str, float]]]:
+    """Share of the best AUPR that any estimator reaches on a set and size, mean over sets.
+
+    By part (chosen on, held out), number of samples, and estimator; ``floors`` is ``floor_share``
+    of each set, which the rule asks for.
+    """
+    table = pd.DataFrame(rows)
+    how = ["data", "samples", "transform", "bins", "order"]
+    aupr = table.set_index(how)["aupr"]
+    best = table.groupby(["data", "samples"])["aupr"].max()
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for (part, samples), sets in table.groupby(["part", "samples"])["data"].unique().items():
+        shares: dict[str, list[float]] = {}
+        for data in sets:
+            rule = SplineEstimatorConfig().decided(samples, floors[data])
+            auto = (rule.transform, rule.n_bins, rule.spline_order)
+            for name, estimator in {"auto": auto, **ALWAYS}.items():
+                share = aupr[(data, samples, *estimator)] / best[data, samples]
+                shares.setdefault(name, []).append(float(share))
+        means = {name: float(np.mean(values)) for name, values in shares.items()}
+        found.setdefault(part, {})[f"{samples} samples"] = means
+    return found
+
+
 def main() -> None:
-    if not DATA.is_dir():
-        sys.exit(f"settings: found no data sets in {DATA}; see docs/quality.md")
-    rows, f1 = [], {}
+    require(SETS)
+    rows, f1, floors = [], {}, {}
     warnings.simplefilter("ignore")
     for part, sets in (("chosen on", CHOSEN_ON), ("held out", HELD_OUT)):
         for name, make in sets.items():
-            f1[name] = edges_per_gene(make())
+            data = make()
+            floors[name] = float(floor_share(data.expression.to_numpy()))
+            f1[name] = edges_per_gene(data)
             rows += [{"part": part, "data": name, **row} for row in measured(make)]
             print(name, f1[name], flush=True)
-    print(write("settings", "cpu", {"aupr": rows, "f1_by_edges_per_gene": f1}))
+    results = {"aupr": rows, "f1_by_edges_per_gene": f1, "floor_share": floors}
+    print(write("settings", "cpu", results | {"share_of_best": shares_of_best(rows, floors)}))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from gpu_rooms import failures_in_rooms
 from pairtile.engine import tiles
 from pairtile.gpu.device import Device
 from small_analyses import ANALYSES, SMALL_TILES
@@ -184,33 +185,4 @@ def test_a_lack_of_room_ends_a_job_with_one_message(tmp_path: Path, error: str, 
 def test_a_gpu_with_too_little_memory_ends_in_one_error_or_the_same_result(
     tmp_path: Path, name: str
 ) -> None:
-    import cupy
-    from pairtile.errors import PairtileError
-
-    write, section = ANALYSES[name]
-    write(tmp_path)
-    analysis = Analysis(tmp_path, section)
-    analysis.backend = "cuda"
-    analysis.pairs()
-    expected = (analysis.out / "pairs.parquet").read_bytes()
-    chunk = analysis.plan.chunks[0].name
-    target = analysis.out / "chunks" / f"{chunk}.parquet"
-    pool = cupy.get_default_memory_pool()
-    failures = 0
-    for room in (1 << 12, 1 << 16, 1 << 20, 1 << 24):
-        target.unlink()
-        pool.free_all_blocks()
-        pool.set_limit(size=pool.used_bytes() + room)
-        try:
-            analysis.compute("chunks", [chunk])
-        except (PairtileError, MemoryError):
-            failures += 1
-            assert not target.exists()
-            assert temporary_files(analysis.out) == []
-        finally:
-            pool.set_limit(size=0)
-        if not target.exists():
-            analysis.compute("chunks", [chunk])
-        analysis.merge()
-        assert (analysis.out / "pairs.parquet").read_bytes() == expected
-    assert failures > 0
+    assert failures_in_rooms(tmp_path, name, [1 << 12, 1 << 16, 1 << 20, 1 << 24]) > 0

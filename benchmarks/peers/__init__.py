@@ -1,0 +1,1 @@
+"""Other programs beside pairtile on simulated input: ``make compare-peers``."""

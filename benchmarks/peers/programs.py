@@ -1,0 +1,200 @@
+"""What other programs compute of the inputs; runs without pairtile, where the program is installed.
+
+    python programs.py NAME FOLDER
+
+prints JSON: the program, its version, seconds without imports and reading, and results.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Result = tuple[Callable[[], Any], str, str]
+"""What to time, the package, and the call that it makes."""
+
+
+def rows(folder: Path, name: str) -> tuple[list[str], Any]:
+    """Names and numbers of a table."""
+    lines = [line.split("\t") for line in (folder / name).read_text().splitlines()]
+    return [line[0] for line in lines], np.array([[float(v) for v in line[1:]] for line in lines])
+
+
+def fasta(folder: Path, name: str) -> list[str]:
+    """The sequences of a file with one line each."""
+    return (folder / name).read_text().splitlines()[1::2]
+
+
+def named_by_appearance(labels: Any) -> str:
+    """Labels of samples as letters, ``a`` for that of the first sample, and so on."""
+    letters: dict[Any, str] = {}
+    return "".join(letters.setdefault(label, chr(97 + len(letters))) for label in labels)
+
+
+def binned_mi(folder: Path) -> Result:
+    """Mutual information of ranks in six equal bins, bits; pairs (i, j), i < j, row by row."""
+    from scipy.stats import rankdata
+    from sklearn.metrics import mutual_info_score
+
+    _, values = rows(folder, "expression.tsv")
+    ranks = rankdata(values, axis=1) - 1
+    bins = np.minimum((6 * ranks / (values.shape[1] - 1)).astype(int), 5)
+
+    def work() -> list[float]:
+        pairs = combinations(range(len(bins)), 2)
+        return [mutual_info_score(bins[i], bins[j]) / np.log(2) for i, j in pairs]
+
+    return work, "scikit-learn", "sklearn.metrics.mutual_info_score(bins_i, bins_j) / log(2)"
+
+
+def conditional_entropy(folder: Path) -> Result:
+    """Least entropy of each gene's next level given two others' levels, bits; how many have it."""
+    from pyitlib import discrete_random_variable as drv
+
+    _, table = rows(folder, "levels.tsv")
+    levels = table.astype(int)
+    steps = np.array(
+        [line.split("\t") for line in (folder / "transitions.tsv").read_text().splitlines()], int
+    )
+    before, after = levels[:, steps[:, 0]], levels[:, steps[:, 1]]
+
+    def work() -> list[list[float]]:
+        found = []
+        for target in range(len(levels)):
+            others = [gene for gene in range(len(levels)) if gene != target]
+            bits = [
+                float(drv.entropy_conditional(after[target], 2 * before[i] + before[j]))
+                for i, j in combinations(others, 2)
+            ]
+            found.append([min(bits), sum(value < min(bits) + 1e-9 for value in bits)])
+        return found
+
+    return work, "pyitlib", "entropy_conditional(next, 2 * first + second, base=2)"
+
+
+def alignment(folder: Path) -> Result:
+    """Best local score of each miRNA, reversed, with each transcript: A-U and G-C 5, G-U 1, else
+    -3; without gaps. As in miRanda, a miRNA's first letter and its last two take no part."""
+    from Bio.Align import PairwiseAligner, substitution_matrices
+
+    matrix = substitution_matrices.Array("ACGU", 2)
+    for first in "ACGU":
+        for second in "ACGU":
+            pair = "".join(sorted(first + second))
+            matrix[first, second] = {"AU": 5, "CG": 5, "GU": 1}.get(pair, -3)
+    aligner = PairwiseAligner(mode="local", substitution_matrix=matrix)
+    aligner.open_gap_score = aligner.extend_gap_score = -1000
+    mirnas, transcripts = fasta(folder, "mirnas.fa"), fasta(folder, "transcripts.fa")
+
+    def work() -> list[list[float]]:
+        return [[aligner.score(m[::-1][2:-1], t) for t in transcripts] for m in mirnas]
+
+    return work, "biopython", "PairwiseAligner(mode='local').score(miRNA[::-1][2:-1], transcript)"
+
+
+def mixtures(folder: Path) -> Result:
+    """Modes of each pair of rows, one to five by BIC: their number, and each sample's."""
+    from sklearn.mixture import GaussianMixture
+
+    _, values = rows(folder, "modes.tsv")
+
+    def work() -> list[list[Any]]:
+        found = []
+        for pair in np.stack([values[::2], values[1::2]], axis=2):
+            points = (pair - pair.mean(axis=0)) / pair.std(axis=0)
+            fits = [GaussianMixture(k, n_init=5, random_state=1).fit(points) for k in range(1, 6)]
+            best = min(fits, key=lambda fit: fit.bic(points))
+            found.append([best.n_components, named_by_appearance(best.predict(points))])
+        return found
+
+    return work, "scikit-learn", "GaussianMixture(k, n_init=5, random_state=1), k = 1 to 5, bic"
+
+
+def nearest_neighbours(folder: Path) -> Result:
+    """Mutual information of every two atoms' positions by KSG's first estimator, k = 6, nats."""
+    from normi._estimators import kraskov_estimator
+
+    _, values = rows(folder, "positions.tsv")
+    moves = values.reshape(-1, 3, values.shape[1])
+    moves = moves / moves.std(axis=2, keepdims=True)
+    points = [np.ascontiguousarray(atom.T) for atom in moves]
+    kraskov_estimator(points[0], points[1], 6, "kraskov", 1)  # compiles
+
+    def work() -> list[float]:
+        pairs = combinations(points, 2)
+        return [float(kraskov_estimator(x, y, 6, "kraskov", 1)[0]) for x, y in pairs]
+
+    return (
+        work,
+        "normi",
+        "kraskov_estimator(x, y, 6, 'kraskov', 1), coordinates in units of their SD",
+    )
+
+
+def power(folder: Path) -> Result:
+    """Power of the test of a correlation: r 0.1 to 0.9, n 10 to 160."""
+    from pingouin import power_corr
+
+    def work() -> list[list[float]]:
+        return [
+            [float(power_corr(r=k / 10, n=n, alpha=0.001)) for n in (10, 20, 40, 80, 160)]
+            for k in range(1, 10)
+        ]
+
+    return work, "pingouin", "power_corr(r, n, alpha=0.001)"
+
+
+def _trees(folder: Path, kind: str) -> Result:
+    from arboreto import core
+
+    names, values = rows(folder, "expression.tsv")
+    regulators = (folder / "regulators.txt").read_text().split()
+    matrix = values[[names.index(name) for name in regulators]].T
+    settings = {"RF": core.RF_KWARGS | {"n_estimators": 300}, "GBM": core.SGBM_KWARGS}[kind]
+    stop = core.EARLY_STOP_WINDOW_LENGTH if kind == "GBM" else 0
+
+    def work() -> list[list[Any]]:
+        edges = []
+        for name, target in zip(names, values, strict=True):
+            found = core.infer_partial_network(
+                kind, settings, matrix, regulators, name, target, False, stop, 1
+            )
+            edges += found[["TF", "target", "importance"]].to_numpy().tolist()
+        return edges
+
+    return work, "arboreto", f"core.infer_partial_network({kind!r}, {settings}), seed 1"
+
+
+def genie3(folder: Path) -> Result:
+    """Edges by random forests (GENIE3), 300 trees a gene."""
+    return _trees(folder, "RF")
+
+
+def grnboost2(folder: Path) -> Result:
+    """Edges by boosted trees (GRNBoost2)."""
+    return _trees(folder, "GBM")
+
+
+PROGRAMS = {
+    function.__name__: function
+    for function in (
+        *(binned_mi, conditional_entropy, alignment, mixtures, nearest_neighbours, power),
+        *(genie3, grnboost2),
+    )
+}
+
+if __name__ == "__main__":
+    work, package, call = PROGRAMS[sys.argv[1]](Path(sys.argv[2]))
+    start = time.perf_counter()
+    results = work()
+    seconds = time.perf_counter() - start
+    found = {"program": package, "version": version(package), "call": call}
+    print(json.dumps(found | {"seconds": seconds, "results": results}))
