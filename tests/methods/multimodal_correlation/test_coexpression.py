@@ -127,6 +127,9 @@ def test_genes_that_follow_a_quantitative_condition_are_not_different() -> None:
     x, y = correlated(random, (600, 80), 0.7)
     p = compared(x + hours, y + hours, numbers(hours)).p_value[:, 0]
     assert (p <= 0.05).mean() <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 600)
+    hours[:3] *= 50
+    p = compared(x + hours, y + hours, numbers(hours)).p_value[:, 0]
+    assert (p <= 0.05).mean() <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 600), "far off numbers"
     step = random.choice([0.0, 1.0, 3.0, 6.0, 24.0], size=80)
     p = compared(x + 3 * (step > 0), y + 3 * (step > 0), numbers(step)).p_value[:, 0]
     assert (p <= 0.05).mean() <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 600)

@@ -18,11 +18,12 @@ from pairtile.methods.multimodal_correlation.null import (
     permuted_genes,
 )
 from scipy import stats
+from scipy.signal import lfilter
 
 CPU = Device("cpu", "", "")
 
 
-def table_state(values: NDArray[np.float64], **design: NDArray[np.int32]) -> dict[str, NDArray]:
+def table_state(values: NDArray[np.float64], **design: NDArray) -> dict[str, NDArray]:
     keys = np.random.default_rng(8).integers(1 << 60, size=len(values)).astype(np.uint64)
     return {"values": values, "keys": keys, **design}
 
@@ -67,6 +68,31 @@ def test_a_time_course_is_shifted_round() -> None:
             before, after = values[gene, course], copy[course]
             before, after = before[~np.isnan(before)], after[~np.isnan(after)]
             assert any(np.array_equal(np.roll(before, k), after) for k in range(before.size))
+
+
+def test_samples_that_follow_each_other_are_shifted_though_nothing_is_stated() -> None:
+    values = with_gaps(5, 30)
+    alike = table_state(values, order_autocorrelation=np.array([0.5, 0.1]))
+    genes, copies = permuted_genes(alike, 1, 10)
+    for gene, copy in zip(genes, copies, strict=True):
+        assert any(
+            np.array_equal(np.roll(values[gene], k), copy, equal_nan=True) for k in range(30)
+        )
+    # Series of one sample have no order: their values are exchanged.
+    single = table_state(values, sample_series=np.arange(30, dtype=np.int32))
+    genes, copies = permuted_genes(single, 1, 10)
+    assert not np.array_equal(copies, values[genes], equal_nan=True)
+
+
+def test_no_edges_among_unrelated_slow_genes() -> None:
+    random = np.random.default_rng(6)
+    values = lfilter([1.0], [1.0, -0.8], random.normal(size=(60, 300)), axis=1)[:, 200:]
+    with pytest.warns(UserWarning, match="Neighbouring samples are alike"):
+        found = multimodal_correlation(
+            values, clustering="none", min_correlation=0.3, preprocess={"log2": False}
+        )
+    with pytest.warns(UserWarning, match="The network is empty"):
+        assert found.network("fdr", power=False, modules=False).edges.empty
 
 
 def test_draws_depend_on_seed_and_names_not_on_the_order_of_genes() -> None:

@@ -26,7 +26,7 @@ from pairtile.methods.mutual_information.bootstrap import (
     unrelated_genes,
 )
 from pairtile.methods.mutual_information.config import MutualInformationConfig
-from pairtile.methods.mutual_information.null_design import NullDesign
+from pairtile.preprocess.null_design import NullDesign
 from pairtile.statistics.correction import benjamini_hochberg, bonferroni
 from scipy import stats
 

@@ -20,9 +20,9 @@ from pairtile.methods.mutual_information.null import Null
 from pairtile.methods.mutual_information.null_design import (
     entropy_classes,
     null_classes,
-    null_design,
     order_warnings,
 )
+from pairtile.preprocess.null_design import NullDesign, null_design
 
 
 def autoregressive(genes: int, samples: int, phi: Any, seed: int = 0) -> NDArray[np.float64]:
@@ -158,16 +158,17 @@ def test_auto_goes_by_what_is_stated_then_by_what_is_measured() -> None:
     values = np.zeros((3, 6))
     series, batch = np.array([0, 0, 0, 1, 1, 2], "i4"), np.array([0, 1, 0, 1, 0, 1], "i4")
     slow, free = np.array([0.5, 0.1]), np.array([0.05, 0.1])
-    both = null_design("auto", state(values, sample_series=series, sample_batch=batch))
+    both = null_design("auto", state(values, sample_series=series, sample_batch=batch), 6)
     assert both.kind == "circular_shift"
     assert both.groups.tolist() == [0, 0, 0, 1, 1, 2]
     assert both.shifted.tolist() == [True, True, False]  # one sample alone cannot be shifted
-    blocks = null_design("auto", state(values, sample_batch=batch, order_autocorrelation=slow))
+    known = state(values, sample_batch=batch, order_autocorrelation=slow)
+    blocks = null_design("auto", known, 6)
     assert (blocks.kind, blocks.shifted.tolist()) == ("blocks", [False, False])
-    assert null_design("auto", state(values, order_autocorrelation=slow)).kind == "circular_shift"
-    assert null_design("auto", state(values, order_autocorrelation=free)).kind == "permutation"
-    chosen = null_design("permutation", state(values, order_autocorrelation=slow))
-    assert chosen.kind == "permutation"
+    measured = [state(values, order_autocorrelation=each) for each in (slow, free)]
+    chosen = [null_design("auto", each, 6).kind for each in measured]
+    assert chosen == ["circular_shift", "permutation"]
+    assert null_design("permutation", measured[0], 6).kind == "permutation"
 
 
 def test_a_permutation_of_slow_samples_is_warned_of() -> None:
@@ -218,9 +219,7 @@ def test_entropy_classes_are_few_and_ordered() -> None:
 def test_several_criteria_make_two_classes_each() -> None:
     entropy, observed = np.tile([1.0, 3.0], 20), np.repeat([0.4, 1.0], 20)
     arrays = {"entropy_bits": entropy, "observed": observed}
-    found = null_classes(
-        state(np.zeros((40, 5)), **arrays), null_design("permutation", state(np.zeros((40, 5))))
-    )
+    found = null_classes(state(np.zeros((40, 5)), **arrays), NullDesign.permutation(5))
     assert sorted(np.bincount(found).tolist()) == [10, 10, 10, 10]
 
 

@@ -21,8 +21,8 @@ from pairtile.preprocess.logarithm import measure_scale
 from pairtile.preprocess.statistics import row_blocks
 from pairtile.statistics.dependence import Dependence
 
-NEAR_COPIES_SHARE = 0.1
-"""Of all samples; fewer are not worth a warning."""
+NEAR_COPIES_SHARE = 0.2
+"""Of all samples; fewer change p-values little."""
 
 
 @dataclass(frozen=True)
@@ -140,15 +140,27 @@ def read_arranged(config: TableAnalysis) -> tuple[Expression, SampleDesign]:
     return arrange_samples(expression, config.samples, config.preprocess.regress_out)
 
 
-def warn_of_near_copies(found: Dependence, config: TableAnalysis) -> list[str]:
-    """Samples have near copies, as technical replicates do, and nothing is stated of it."""
-    if found.near_copies <= NEAR_COPIES_SHARE * found.n_samples or config.samples.replicate:
-        return []
-    return [
-        f"{found.near_copies} of {found.n_samples} samples have near copies (few others that "
-        "are far closer to them than all the rest), as technical replicates have: counted as "
-        "independent samples they make p-values too small. samples.replicate averages them."
-    ]
+def dependence_warnings(found: Dependence, config: TableAnalysis) -> list[str]:
+    """Samples have near copies or fall into groups, and nothing is stated of it."""
+    stated, warnings = config.samples, []
+    # What is alike within a series stays so in nulls, which shift genes along each series.
+    kept = stated.replicate or stated.series
+    if found.near_copies > NEAR_COPIES_SHARE * found.n_samples and not kept:
+        warnings.append(
+            f"{found.near_copies} of {found.n_samples} samples have near copies (few others that "
+            "are far closer to them than all the rest), as technical replicates have: counted as "
+            "independent samples they make p-values too small. samples.replicate averages them."
+        )
+    if found.groups and not (stated.batch or stated.series or config.preprocess.regress_out):
+        sizes = f"{', '.join(map(str, found.groups[:-1]))} and {found.groups[-1]}"
+        slow = ", or slow change along the samples," if found.ordered else ""
+        warnings.append(
+            f"The first principal components split the samples into groups of {sizes}: a "
+            f"difference between batches or conditions{slow} makes genes agree that have nothing "
+            "else in common. samples.batch keeps it out of p-values, preprocess.regress_out "
+            "removes it."
+        )
+    return warnings
 
 
 def _column(table: AnnotationTable, name: str) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.engine.state import copy_rows, release
@@ -22,12 +23,16 @@ N_ORDERS = 999
 NEAR_CORRELATION = 0.5
 NEAR_GAP = 0.25
 MOST_COPIES = 10
+MOST_GROUPS = 5
 SPLIT_SHARE = 0.85
-"""Share of the first component's variance that lies between its two groups; for normal values
-0.64, for uniform ones 0.75."""
+"""Share of the components' variance that lies between groups of samples; of two groups of normal
+values 0.64, of uniform ones 0.75, and less for more groups on as many components but one."""
 
-FIRST_SHARE = 0.1
-"""Least share of all variance that the first component must hold to count."""
+COMPONENT_SHARE = 0.1
+"""Least share of all variance that these components must hold to count."""
+
+LEAST_OF_GROUP = 0.05
+"""Share of all samples, and three of them."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +43,10 @@ class Dependence:
         a constant gene.
     mean : of it over genes. chance : the largest mean of ``N_ORDERS`` random orders of the samples
         (all genes alike, so that their correlations stay): a larger one has p = 1 / 1,000.
-    near_copies : samples with a few others far closer to them than all the rest.
-    groups : sizes of the two groups into which the first component splits the samples; (0, 0)
-        where it does not.
+    near_copies : samples with a few others far closer to them than all the rest, differences
+        between batches or ``groups`` taken off.
+    groups : sizes of the groups into which the first components split the samples, ascending; none
+        where they do not.
     n_samples : how many were looked at.
     """
 
@@ -48,7 +54,7 @@ class Dependence:
     mean: float
     chance: float
     near_copies: int
-    groups: tuple[int, int]
+    groups: tuple[int, ...]
     n_samples: int
 
     @property
@@ -58,7 +64,10 @@ class Dependence:
 
 
 def measure_dependence(
-    values: NDArray[np.float64], series: NDArray[np.int32] | None = None, seed: int = 1
+    values: NDArray[np.float64],
+    series: NDArray[np.int32] | None = None,
+    batch: NDArray[np.int32] | None = None,
+    seed: int = 1,
 ) -> Dependence:
     """Measure how samples depend on each other.
 
@@ -68,6 +77,8 @@ def measure_dependence(
         float64 (genes, samples), NaN where missing.
     series
         int32 (samples,): neighbours are neighbours within a series; None: one series.
+    batch
+        int32 (samples,), of which batch each sample is known to be; None: not known.
     seed
         Of the random orders.
     """
@@ -83,9 +94,12 @@ def measure_dependence(
         (_mean_of_neighbours(gram, random.permutation(n_samples), step) for _ in range(N_ORDERS)),
         default=0.0,
     )
-    return Dependence(
-        autocorrelation, mean, chance, _near_copies(gram), _two_groups(gram), n_samples
-    )
+    if batch is not None:
+        gram = _within(gram, batch[:n_samples])
+    groups = _groups(gram)
+    near_copies = _near_copies(_within(gram, groups))
+    sizes = tuple(sorted(np.bincount(groups).tolist())) if groups.any() else ()
+    return Dependence(autocorrelation, mean, chance, near_copies, sizes, n_samples)
 
 
 def evenly_spaced(n: int, most: int) -> NDArray[np.int64]:
@@ -180,8 +194,9 @@ def _standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _similarity(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Products of samples, mean over genes: (samples, samples)."""
-    rows = _standardised(values)
+    """Products of samples, mean over genes: (samples, samples). Of ranks, so that no sample's few
+    extreme values decide."""
+    rows = _standardised(pd.DataFrame(values).rank(axis=1).to_numpy())
     return np.asarray(rows.T @ rows / max(1, len(rows)))
 
 
@@ -207,26 +222,44 @@ def _near_copies(gram: NDArray[np.float64]) -> int:
     return int(stands_apart.any(axis=1).sum())
 
 
-def _two_groups(gram: NDArray[np.float64]) -> tuple[int, int]:
-    """Sizes of the groups on the first component, where two groups are nearly all of it."""
+def _within(gram: NDArray[np.float64], group: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Products of samples after the mean of each group of samples is taken off every gene."""
+    member = (group == np.arange(group.max() + 1)[:, None]).astype(np.float64)
+    mean = member / member.sum(axis=1, keepdims=True)
+    rest = gram - member.T @ (mean @ gram)
+    return rest - (rest @ mean.T) @ member
+
+
+def _groups(gram: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The group of each sample, from 0, where two to five groups are nearly all of the first
+    components, one less than there are groups; all 0 where no number of groups is.
+
+    Groups by Ward's method; the number of groups with the largest share between them.
+    """
+    from scipy.cluster.hierarchy import fcluster, ward  # as slow to import as eigsh
+
     n = len(gram)
     total = float(np.trace(gram))
+    found, most = np.zeros(n, dtype=np.int64), SPLIT_SHARE
     if n < 8 or total <= 0.0:
-        return 0, 0
-    size, vectors = _leading(gram, 1)
-    if size[0] < FIRST_SHARE * total:
-        return 0, 0
-    scores = np.sort(vectors[:, 0])
-    scores -= scores.mean()
-    # Between-group sum of squares of every cut of the sorted scores: the best two means.
-    n_low = np.arange(1, n)
-    low = np.cumsum(scores)[:-1]
-    between = low**2 / n_low + low**2 / (n - n_low)
-    cut = int(between.argmax()) + 1
-    smaller = min(cut, n - cut)
-    if between.max() < SPLIT_SHARE * float(scores @ scores) or smaller < 0.1 * n:
-        return 0, 0
-    return smaller, n - smaller
+        return found
+    sizes, vectors = _leading(gram, min(MOST_GROUPS - 1, n - 1))
+    scores = vectors * np.sqrt(np.maximum(sizes, 0.0))
+    scores -= scores.mean(axis=0)
+    for number in range(2, scores.shape[1] + 2):
+        part = scores[:, : number - 1]
+        variance = float((part**2).sum())
+        if variance < COMPONENT_SHARE * total:
+            continue
+        group = fcluster(ward(part), number, "maxclust") - 1
+        count = np.bincount(group)
+        if count.min() < max(3, LEAST_OF_GROUP * n):
+            continue
+        means = np.stack([np.bincount(group, column) for column in part.T]) / count
+        between = float((count * means**2).sum()) / variance
+        if between >= most:
+            found, most = group.astype(np.int64), between
+    return found
 
 
 def _leading(

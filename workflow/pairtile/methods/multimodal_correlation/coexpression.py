@@ -2,9 +2,10 @@
 
 The samples of a pair fall into strata: the labels of a categorical condition; of an ordinal or
 quantitative one, runs of samples with neighbouring values. In each stratum both genes are centred
-and scaled by themselves, so that no shift of a gene between strata counts. Fisher's z of a label is
-held against the mean of the others, weighted by n - 3; of numbers, the trend of z is taken. How
-far that strays by chance is found by permuting samples among strata, where they are exchangeable.
+and scaled by themselves, so that no shift of a gene between strata counts; of numbers, what follows
+them in a straight line within a stratum is taken off first. Fisher's z of a label is held against
+the mean of the others, weighted by n - 3; of numbers, the trend of z is taken. How far that strays
+by chance is found by permuting samples among strata, where they are exchangeable.
 """
 
 from __future__ import annotations
@@ -132,7 +133,8 @@ def differential_coexpression(
     if not len(modes) or n_strata < 2:
         return DifferentialCoexpression(found.r_in, found.r_out, found.difference)
     permuted, units = exchangeable.permute(codes, draws)
-    strata = Strata(codes, permuted, level, n_strata, spearman)
+    numbers = np.asarray(condition.numbers, dtype=np.float64)
+    strata = Strata(codes, permuted, level, numbers, n_strata, spearman)
     values = np.ascontiguousarray(modes.values, dtype=np.float64)
     i, j = modes.i.astype(np.int64), modes.j.astype(np.int64)
     for block in modes.blocks():

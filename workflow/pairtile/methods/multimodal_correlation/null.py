@@ -23,6 +23,7 @@ from pairtile.engine.tiles import PairSpace
 from pairtile.gpu.device import Device
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
 from pairtile.methods.multimodal_correlation.scorer import pair_scorer
+from pairtile.preprocess.null_design import null_design
 from pairtile.runtime.record import Progress
 
 RESOLVED: Final = 10
@@ -179,11 +180,11 @@ def mode_null(
 def permuted_genes(
     state: State, seed: int, number: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Copies of genes with their samples permuted, each by itself.
+    """Copies of genes with their samples exchanged, each by itself, as ``null_design`` allows.
 
     Values are permuted among the samples in which the gene has one, within each batch where batches
-    are stated (``sample_batch``); where time courses are (``sample_series``), they are shifted
-    round within each course instead, which leaves it as smooth as it is.
+    are stated. In time courses, stated or seen, all values of a course are moved along it by one
+    random number, the end coming back in at the start, which leaves it as smooth as it is.
 
     Returns
     -------
@@ -195,20 +196,17 @@ def permuted_genes(
     random = _generator(seed, 0)
     rounds = -(-number // len(order))
     genes = np.concatenate([random.permutation(order) for _ in range(rounds)])[:number]
-    shift = "sample_series" in state
-    blocks = np.asarray(
-        state.get("sample_series", state.get("sample_batch", np.zeros(values.shape[1], np.int32)))
-    )
-    members = [np.flatnonzero(blocks == block) for block in np.unique(blocks)]
+    design = null_design("auto", state, values.shape[1])
+    groups = [np.flatnonzero(design.groups == group) for group in range(design.shifted.size)]
     permuted = values[genes]
     for copy, row in enumerate(permuted):
         random = _generator(seed, copy + 1)
-        for block in members:
-            there = block[~np.isnan(row[block])]
-            if shift and there.size:
-                row[there] = np.roll(row[there], random.integers(there.size))
-            else:
-                row[there] = row[there[random.permutation(there.size)]]
+        for group, shifted in zip(groups, design.shifted, strict=True):
+            if shifted:
+                row[group] = np.roll(row[group], random.integers(group.size))
+                continue
+            there = group[~np.isnan(row[group])]
+            row[there] = row[there[random.permutation(there.size)]]
     return genes, permuted
 
 

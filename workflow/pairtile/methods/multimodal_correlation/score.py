@@ -48,8 +48,13 @@ from pairtile.methods.multimodal_correlation.plain_correlation import PlainCorre
 from pairtile.methods.multimodal_correlation.scorer import pair_scorer
 from pairtile.methods.multimodal_correlation.tables import write_tables
 from pairtile.preprocess.expression import Prepared, prepare_expression
-from pairtile.preprocess.samples import SampleDesign, read_arranged, warn_of_near_copies
-from pairtile.statistics.dependence import measure_dependence
+from pairtile.preprocess.null_design import (
+    dependence_arrays,
+    drift_warnings,
+    neighbours_alike,
+    null_design,
+)
+from pairtile.preprocess.samples import SampleDesign, dependence_warnings, read_arranged
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -256,15 +261,25 @@ def state_of(
     regulators: NDArray[np.int32],
 ) -> tuple[dict[str, NDArray[Any]], list[str]]:
     """The state of prepared values, and what needs attention in their samples."""
-    dependence = measure_dependence(prepared.values, design.state.get("sample_series"))
+    found, measured = dependence_arrays(prepared.values, design.state)
     state = {
         "values": np.require(prepared.values, np.float64, "C"),
         "keys": name_keys(prepared.genes),
         "samples": np.array(prepared.samples, dtype=np.str_),
         "regulators": regulators,
     }
-    state |= design.state | prepared.quality.state(prepared.values)
-    return state, warn_of_near_copies(dependence, config)
+    state |= design.state | measured | prepared.quality.state(prepared.values)
+    warnings = dependence_warnings(found, config)
+    if null_design("auto", state, len(prepared.samples)).kind == "circular_shift":
+        if not design.state:
+            warnings.append(
+                f"{neighbours_alike(state)} A correlation's p-value, and thresholds that test "
+                "nothing (power_law, score), take them for independent: unrelated genes pass. "
+                "threshold: {method: fdr} shifts genes along the samples instead of permuting "
+                "them; state under samples what they are (series, time, batch or replicate)."
+            )
+        warnings += drift_warnings(state)
+    return state, warnings
 
 
 def name_keys(names: Sequence[str]) -> NDArray[np.uint64]:

@@ -20,7 +20,7 @@ from pairtile.engine.tiles import PairSpace
 from pairtile.gpu.device import Device, choose
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.null import Null
-from pairtile.methods.mutual_information.null_design import dependence_arrays
+from pairtile.methods.mutual_information.null_design import measured_samples
 from pairtile.methods.mutual_information.prepare import (
     estimator_arrays,
     floor_share,
@@ -466,7 +466,7 @@ def open_analysis(
     }
     if design is not None:
         state |= design.state
-    dependence, measured = dependence_arrays(z, state.get("sample_series"))
+    dependence, measured = measured_samples(z, state)
     for warning in sample_warnings(dependence, config, z.shape[1]):
         warnings.warn(warning, stacklevel=3)
     precision = MutualInformation.resolve_precision(config, device.backend)

@@ -27,7 +27,7 @@ from pairtile.methods.mutual_information.config import (
     MutualInformationConfig,
 )
 from pairtile.methods.mutual_information.kernels.permuted_rows import Exchange, permuted_rows
-from pairtile.methods.mutual_information.null_design import NullDesign
+from pairtile.preprocess.null_design import NullDesign
 from pairtile.statistics.correction import benjamini_hochberg, bonferroni
 
 DISTRIBUTIONS = ("poisson", "binomial")

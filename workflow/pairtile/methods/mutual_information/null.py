@@ -31,7 +31,7 @@ from pairtile.methods.mutual_information.kernels.permuted_rows import (
     Resampling,
     permuted_rows,
 )
-from pairtile.methods.mutual_information.null_design import NullDesign
+from pairtile.preprocess.null_design import NullDesign
 from pairtile.runtime.record import Progress
 from pairtile.splines.scorer import BsplineScorer
 

@@ -1,15 +1,7 @@
-"""Which samples a null distribution may exchange, and which genes share one.
-
-A permutation null is right where samples are independent. Where neighbours in a time course are
-alike, unrelated genes agree by chance more often than permuted ones; a circular shift of one gene
-against the other keeps each gene's course and breaks only what ties the two (as surrogates of time
-series: Quian Quiroga et al. 2002, Phys. Rev. E 65:041903). Where samples come in batches, genes are
-permuted within each batch (exchangeability blocks: Winkler et al. 2015, NeuroImage 123:253).
-"""
+"""Which genes share a null distribution; warnings where samples depend on each other."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,8 +10,15 @@ from numpy.typing import NDArray
 from pairtile.engine.estimator import State
 from pairtile.engine.state import release
 from pairtile.methods.mutual_information.config import MutualInformationConfig
+from pairtile.preprocess.null_design import (
+    NullDesign,
+    dependence_arrays,
+    drift_warnings,
+    neighbours_alike,
+    null_design,
+)
 from pairtile.preprocess.statistics import row_blocks
-from pairtile.statistics.dependence import Dependence, measure_dependence, trending_share
+from pairtile.statistics.dependence import Dependence
 
 ENTROPY_SPREAD_BITS = 0.1
 """Genes whose entropies (5th to 95th percentile) lie within this share one null."""
@@ -32,50 +31,17 @@ AUTOCORRELATION_SPREAD = 0.3
 
 MAX_CLASSES = 4
 
-DRIFTING = 0.4
-"""Share of drifting genes that is warned of. 5 % of fast ones drift by chance, 10 to 30 % of slow
-ones in a short course, half of all random walks, all that follow a trend."""
 
-
-@dataclass(frozen=True)
-class NullDesign:
-    """What a null does to the samples of a gene.
-
-    kind : ``permutation``, ``circular_shift`` or ``blocks``.
-    groups : int32 (samples,), the series or batch of each sample, from 0.
-    shifted : bool (groups,): samples of this group are shifted along in their order, a quarter of
-        it away at least; of the others they are permuted within the group.
-    reason : why, a sentence for the log.
-    """
-
-    kind: str
-    groups: NDArray[np.int32]
-    shifted: NDArray[np.bool_]
-    reason: str = ""
-
-    @classmethod
-    def permutation(cls, n_samples: int, reason: str = "") -> NullDesign:
-        """Every sample with every other."""
-        one = np.zeros(n_samples, dtype=np.int32)
-        return cls("permutation", one, np.zeros(1, dtype=bool), reason)
-
-
-def dependence_arrays(
-    z: NDArray[np.float64], series: NDArray[np.int32] | None = None
+def measured_samples(
+    z: NDArray[np.float64], stated: State
 ) -> tuple[Dependence, dict[str, NDArray[Any]]]:
-    """How samples depend on each other, and what a state keeps of it for ``null_design``.
+    """How samples depend on each other, and what a state keeps of it for nulls and classes.
 
-    ``autocorrelation``: float64 (genes,), at lag 1. ``order_autocorrelation``: its mean, and the
-    largest mean of 999 random orders. ``observed``: the share of samples in which each gene is
-    observed, where values are missing.
+    ``dependence_arrays``, and ``autocorrelation``: float64 (genes,), at lag 1; ``observed``: the
+    share of samples in which each gene is observed, where values are missing.
     """
-    found = measure_dependence(z, series)
-    one = np.zeros(z.shape[1], dtype=np.int32)
-    arrays: dict[str, NDArray[Any]] = {
-        "autocorrelation": found.autocorrelation,
-        "order_autocorrelation": np.array([found.mean, found.chance]),
-        "drifting": np.array([trending_share(z, one if series is None else series)]),
-    }
+    found, arrays = dependence_arrays(z, stated)
+    arrays["autocorrelation"] = found.autocorrelation
     observed = np.empty(len(z))
     for rows in row_blocks(z.shape):
         observed[rows] = 1.0 - np.isnan(z[rows]).mean(axis=1)
@@ -85,40 +51,9 @@ def dependence_arrays(
     return found, arrays
 
 
-def null_design(kind: str, state: State) -> NullDesign:
-    """The null that ``null.kind`` asks for; ``auto`` goes by the section ``samples``, else by
-    whether neighbours in the table are more alike than in 999 random orders.
-
-    ``state``: with ``z`` (genes, samples), and where they are known ``sample_series``,
-    ``sample_batch`` and what ``dependence_arrays`` gives.
-    """
-    n_samples = int(state["z"].shape[1])
-    series, batch = state.get("sample_series"), state.get("sample_batch")
-    mean, chance = state.get("order_autocorrelation", np.zeros(2))
-    measured = f"lag-1 autocorrelation {mean:.2f} on average, at most {chance:.2f} in random orders"
-    if kind == "auto":
-        if series is not None:
-            kind, reason = "circular_shift", "samples.series or samples.time states time courses"
-        elif batch is not None:
-            kind, reason = "blocks", "samples.batch states batches"
-        elif mean > chance:
-            kind = "circular_shift"
-            reason = f"neighbours in the table are alike ({measured})"
-        else:
-            kind, reason = "permutation", f"the order of samples carries nothing ({measured})"
-    else:
-        reason = "as set"
-    if kind == "permutation":
-        return NullDesign.permutation(n_samples, reason)
-    if kind == "blocks":
-        assert batch is not None  # the configuration asks for samples.batch
-        return NullDesign(kind, np.asarray(batch), np.zeros(int(batch.max()) + 1, bool), reason)
-    groups = np.zeros(n_samples, np.int32) if series is None else np.array(series, dtype=np.int32)
-    length = np.bincount(groups)
-    # Series of one sample cannot be shifted: they are independent samples, which are permuted.
-    groups[length[groups] == 1] = length.size
-    numbers, renumbered = np.unique(groups, return_inverse=True)
-    return NullDesign(kind, renumbered.astype(np.int32), numbers < length.size, reason)
+def chosen_null(config: MutualInformationConfig, state: State) -> NullDesign:
+    """The null that the section asks for."""
+    return null_design(config.null.kind, state, int(state["z"].shape[1]))
 
 
 def order_matters(config: MutualInformationConfig, state: State) -> bool:
@@ -133,15 +68,11 @@ def order_warnings(config: MutualInformationConfig, state: State, share: float) 
 
     ``share``: of pairs of unrelated genes that a permutation null gives p <= 0.05, by shifts.
     """
-    mean, chance = state.get("order_autocorrelation", np.zeros(2))
-    drifting = float(state.get("drifting", np.zeros(1))[0])
     warnings = []
     if order_matters(config, state):
         alike = (
-            f"Neighbouring samples are alike (lag-1 autocorrelation {mean:.2f} on average over "
-            f"genes, at most {chance:.2f} in 999 random orders). A permutation null takes them for "
-            f"independent: {share:.0%} of pairs of unrelated genes (genes shifted along the "
-            "samples) get p <= 0.05 by it. "
+            f"{neighbours_alike(state)} A permutation null takes them for independent: {share:.0%} "
+            "of pairs of unrelated genes (genes shifted along the samples) get p <= 0.05 by it. "
         )
         if config.null.kind == "permutation":
             warnings.append(f"{alike}null.kind: auto or circular_shift keeps their order.")
@@ -150,13 +81,8 @@ def order_warnings(config: MutualInformationConfig, state: State, share: float) 
                 f"{alike}So the null shifts genes along the samples instead; state under samples "
                 "what they are (series, time, batch or replicate)."
             )
-    if drifting > DRIFTING and null_design(config.null.kind, state).kind == "circular_shift":
-        warnings.append(
-            f"{drifting:.0%} of the genes drift along the samples (5 % would by chance). Shifts "
-            "keep ups and downs, not drifts: genes that only drift at the same time get p- and "
-            "q-values that are too small. preprocess.regress_out with a column of times removes "
-            "straight drifts."
-        )
+    if chosen_null(config, state).kind == "circular_shift":
+        warnings += drift_warnings(state)
     return warnings
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.config.preprocess import ExpressionAnalysis
 from pairtile.engine.estimator import PreparedInput
 from pairtile.engine.state import copy_rows, release
 from pairtile.io.regulators import find_regulators
@@ -16,9 +15,9 @@ from pairtile.methods.mutual_information.config import (
     MutualInformationConfig,
     SplineEstimatorConfig,
 )
-from pairtile.methods.mutual_information.null_design import dependence_arrays, entropy_classes
+from pairtile.methods.mutual_information.null_design import entropy_classes, measured_samples
 from pairtile.preprocess.expression import prepare_expression
-from pairtile.preprocess.samples import read_arranged, warn_of_near_copies
+from pairtile.preprocess.samples import dependence_warnings, read_arranged
 from pairtile.preprocess.statistics import row_blocks
 from pairtile.splines.scorer import SplineSettings
 from pairtile.splines.values import marginal_entropies, scaled
@@ -70,7 +69,7 @@ def spline_state(config: MutualInformationConfig, scratch: Path | None = None) -
         )
     state: dict[str, NDArray[Any]] = {"z": z, "entropy_bits": entropy, "regulators": regulators}
     state |= estimator_arrays(estimator) | design.state | quality
-    dependence, measured = dependence_arrays(z, design.state.get("sample_series"))
+    dependence, measured = measured_samples(z, design.state)
     state |= measured
     warnings += sample_warnings(dependence, config, z.shape[1])
     parameters = {"preprocess": prepared.parameters}
@@ -110,7 +109,7 @@ def sample_warnings(
     found: Dependence, config: MutualInformationConfig, n_samples: int
 ) -> list[str]:
     """Samples that depend on each other, with nothing stated of it; too few for the bins."""
-    warnings = [*warn_of_near_copies(found, config), *warn_of_groups(found, config)]
+    warnings = dependence_warnings(found, config)
     bins = config.estimator.n_bins
     if bins > FEW_BINS and n_samples < SAMPLES_PER_BIN * bins:
         warnings.append(
@@ -118,18 +117,6 @@ def sample_warnings(
             "and true ones stand out less. estimator.bins: auto takes fewer."
         )
     return warnings
-
-
-def warn_of_groups(found: Dependence, config: ExpressionAnalysis) -> list[str]:
-    """Samples fall into two groups, as batches do, and nothing is stated of it."""
-    if not found.groups[0] or config.samples.batch or config.preprocess.regress_out:
-        return []
-    return [
-        f"The first principal component splits the samples into groups of {found.groups[0]} "
-        f"and {found.groups[1]}: a difference between batches or conditions makes genes "
-        "agree that have nothing else in common. samples.batch keeps it out of p-values, "
-        "preprocess.regress_out removes it."
-    ]
 
 
 def spline_settings(config: MutualInformationConfig, precision: str) -> SplineSettings:

@@ -57,9 +57,8 @@ from pairtile.methods.mutual_information.null import (
     permutations_needed,
 )
 from pairtile.methods.mutual_information.null_design import (
-    NullDesign,
+    chosen_null,
     null_classes,
-    null_design,
     order_matters,
     order_warnings,
 )
@@ -72,6 +71,7 @@ from pairtile.methods.mutual_information.tiles import (
     score_listed,
     wanted_pairs,
 )
+from pairtile.preprocess.null_design import NullDesign, null_design
 from pairtile.splines.scorer import BsplineScorer, Weights, weights_bytes
 from pairtile.splines.values import marginal_entropies
 from pairtile.statistics.ranks import row_orders
@@ -105,7 +105,7 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         if state["regulators"].size:
             self.is_regulator = np.zeros(self.genes, dtype=bool)
             self.is_regulator[state["regulators"]] = True
-        self.null_design = null_design(config.null.kind, state)
+        self.null_design = chosen_null(config, state)
         self.classes = null_classes(state, self.null_design)
         # Of a bootstrap: the values it was drawn from, and how.
         self._original: NDArray[np.float64] | None = None
@@ -168,7 +168,7 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         genes, samples = (int(n) for n in state["z"].shape)
         pairs = max(1, cls.space(state).rows * cls.space(state).columns)
         draws = permutations_needed(config.null.permutations, config.keep, pairs)
-        classes = null_classes(state, null_design(config.null.kind, state))
+        classes = null_classes(state, chosen_null(config, state))
         nulls = len(class_pairs(int(classes.max(initial=0)) + 1))
         if backend == "cuda":
             blocks = super().tile_memory_bytes(config, state, backend, rows, columns)
@@ -239,7 +239,7 @@ class MutualInformation(Estimator[MutualInformationConfig]):
             Null.from_arrays(self._drawn(design, COMPARED_DRAWS, seed)).statistic
             for design in (
                 NullDesign.permutation(self.state["z"].shape[1]),
-                null_design("circular_shift", self.state),
+                null_design("circular_shift", self.state, self.state["z"].shape[1]),
             )
         )
         above = [

@@ -28,11 +28,12 @@ class Edges(NamedTuple):
 class Strata(NamedTuple):
     """``codes``: int32 (S,), -1 for a sample without one. ``permuted``: int32 (draws, S), the same
     permuted. ``level``: float64 (strata,), the number of each for a trend; empty: each stratum is
-    held against the others."""
+    held against the others. ``numbers``: float64 (S,), of the samples, for a trend."""
 
     codes: NDArray[np.int32]
     permuted: NDArray[np.int32]
     level: NDArray[np.float64]
+    numbers: NDArray[np.float64]
     n_strata: int
     spearman: bool
 
@@ -66,8 +67,8 @@ def _compare(edge, edges, strata, out):  # type: ignore[no-untyped-def]
     for stratum in range(strata.n_strata):
         members = np.flatnonzero(codes == stratum)
         there = members.size >= LEAST_OF_STRATUM
-        there = there and _standardise(x, members, strata.spearman, u)
-        if not (there and _standardise(y, members, strata.spearman, v)):
+        there = there and _standardise(x, members, strata, u)
+        if not (there and _standardise(y, members, strata, v)):
             codes[members] = -1
     kept = np.flatnonzero(codes >= 0)
     u, v = u[kept], v[kept]
@@ -90,10 +91,23 @@ def _compare(edge, edges, strata, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _standardise(values, members, spearman, out):  # type: ignore[no-untyped-def]
-    """Values (or average ranks) of members to mean 0 and variance 1; False where all are equal."""
+def _standardise(values, members, strata, out):  # type: ignore[no-untyped-def]
+    """Values (or average ranks) of members to mean 0 and variance 1; False where all are equal.
+
+    Of a trend, what follows the numbers in a straight line within the stratum is taken off first:
+    numbers far apart would correlate genes that follow them.
+    """
     here = values[members]
-    if spearman:
+    if strata.level.size:
+        number = strata.numbers[members] - strata.numbers[members].mean()
+        square = (number * number).sum()
+        if square > 0.0 and here.min() < here.max():
+            spread = here - here.mean()
+            left = spread - number * ((number * spread).sum() / square)
+            # What the line explains wholly is constant, not the rounding that is left of it.
+            kept = (left * left).sum() > 1e-18 * (spread * spread).sum()
+            here = left if kept else np.zeros(here.size)
+    if strata.spearman:
         order = np.argsort(here)
         ranks = np.empty(here.size)
         begin = 0

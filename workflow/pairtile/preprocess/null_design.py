@@ -1,0 +1,125 @@
+"""Which samples a null distribution may exchange.
+
+A permutation null is right where samples are independent. Where neighbours in a time course are
+alike, unrelated genes agree by chance more often than permuted ones; a circular shift of one gene
+against the other keeps each gene's course and breaks only what ties the two (as surrogates of time
+series: Quian Quiroga et al. 2002, Phys. Rev. E 65:041903). Where samples come in batches, genes are
+permuted within each batch (exchangeability blocks: Winkler et al. 2015, NeuroImage 123:253).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairtile.statistics.dependence import Dependence, measure_dependence, trending_share
+
+State = Mapping[str, NDArray[Any]]
+
+DRIFTING = 0.3
+"""Share of drifting genes that is warned of. 5 % of fast ones drift by chance, 10 to 25 % of slow
+ones in a short course, 35 to 60 % of random walks, all that follow a trend."""
+
+
+@dataclass(frozen=True)
+class NullDesign:
+    """What a null does to the samples of a gene.
+
+    kind : ``permutation``, ``circular_shift`` or ``blocks``.
+    groups : int32 (samples,), the series or batch of each sample, from 0.
+    shifted : bool (groups,): samples of this group are shifted along in their order; of the others
+        they are permuted within the group.
+    reason : why, a sentence for the log.
+    """
+
+    kind: str
+    groups: NDArray[np.int32]
+    shifted: NDArray[np.bool_]
+    reason: str = ""
+
+    @classmethod
+    def permutation(cls, n_samples: int, reason: str = "") -> NullDesign:
+        """Every sample with every other."""
+        one = np.zeros(n_samples, dtype=np.int32)
+        return cls("permutation", one, np.zeros(1, dtype=bool), reason)
+
+
+def dependence_arrays(
+    values: NDArray[np.float64], stated: State
+) -> tuple[Dependence, dict[str, NDArray[Any]]]:
+    """How samples depend on each other, and what a state keeps of it for ``null_design``.
+
+    ``order_autocorrelation``: the mean over genes at lag 1, and the largest mean of 999 random
+    orders. ``drifting``: the share of genes that drift along the samples.
+
+    values : float64 (genes, samples), NaN where missing. stated : ``SampleDesign.state``.
+    """
+    series = stated.get("sample_series")
+    found = measure_dependence(values, series, stated.get("sample_batch"))
+    if series is None:
+        series = np.zeros(values.shape[1], dtype=np.int32)
+    return found, {
+        "order_autocorrelation": np.array([found.mean, found.chance]),
+        "drifting": np.array([trending_share(values, series)]),
+    }
+
+
+def null_design(kind: str, state: State, n_samples: int) -> NullDesign:
+    """The null that ``kind`` asks for; ``auto`` goes by the section ``samples``, else by whether
+    neighbours in the table are more alike than in 999 random orders.
+
+    ``state``: with ``sample_series``, ``sample_batch`` and what ``dependence_arrays`` gives, where
+    they are known.
+    """
+    series, batch = state.get("sample_series"), state.get("sample_batch")
+    mean, chance = state.get("order_autocorrelation", np.zeros(2))
+    measured = f"lag-1 autocorrelation {mean:.2f} on average, at most {chance:.2f} in random orders"
+    if kind == "auto":
+        if series is not None:
+            kind, reason = "circular_shift", "samples.series or samples.time states time courses"
+        elif batch is not None:
+            kind, reason = "blocks", "samples.batch states batches"
+        elif mean > chance:
+            kind = "circular_shift"
+            reason = f"neighbours in the table are alike ({measured})"
+        else:
+            kind, reason = "permutation", f"the order of samples carries nothing ({measured})"
+    else:
+        reason = "as set"
+    if kind == "permutation":
+        return NullDesign.permutation(n_samples, reason)
+    if kind == "blocks":
+        assert batch is not None  # the configuration asks for samples.batch
+        return NullDesign(kind, np.asarray(batch), np.zeros(int(batch.max()) + 1, bool), reason)
+    groups = np.zeros(n_samples, np.int32) if series is None else np.array(series, dtype=np.int32)
+    length = np.bincount(groups)
+    # Series of one sample cannot be shifted: they are independent samples, which are permuted.
+    groups[length[groups] == 1] = length.size
+    numbers, renumbered = np.unique(groups, return_inverse=True)
+    return NullDesign(kind, renumbered.astype(np.int32), numbers < length.size, reason)
+
+
+def neighbours_alike(state: State) -> str:
+    """That they are, with the numbers: how a warning begins."""
+    mean, chance = state["order_autocorrelation"]
+    return (
+        f"Neighbouring samples are alike (lag-1 autocorrelation {mean:.2f} on average over genes, "
+        f"at most {chance:.2f} in 999 random orders)."
+    )
+
+
+def drift_warnings(state: State) -> list[str]:
+    """Drifts, which shifts do not keep."""
+    drifting = float(state.get("drifting", np.zeros(1))[0])
+    if drifting <= DRIFTING:
+        return []
+    return [
+        f"{drifting:.0%} of the genes drift along the samples (5 % would by chance). Shifts keep "
+        "ups and downs, not drifts: genes that only drift at the same time get p- and q-values "
+        "that are too small. preprocess.regress_out with a column of times removes straight "
+        "drifts."
+    ]
