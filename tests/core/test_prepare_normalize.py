@@ -69,25 +69,28 @@ GAPPY = st.one_of(CELLS, st.just(np.nan))
 SHAPES = hnp.array_shapes(min_dims=2, max_dims=2, min_side=2, max_side=9)
 
 
+def quantile(values: np.ndarray) -> np.ndarray:
+    """``quantile_normalize`` of a copy."""
+    normalized = values.copy()
+    quantile_normalize(normalized)
+    return normalized
+
+
 @given(hnp.arrays(np.float64, SHAPES, elements=GAPPY))
 def test_quantile_agrees_with_the_naive_reference(values: np.ndarray) -> None:
-    kept = values.copy()
-    np.testing.assert_allclose(
-        quantile_normalize(values), naive_quantile(values), rtol=0, atol=1e-11
-    )
-    np.testing.assert_array_equal(values, kept)
+    np.testing.assert_allclose(quantile(values), naive_quantile(values), rtol=0, atol=1e-11)
 
 
 def test_quantile_gives_the_published_example_with_ties() -> None:
     # The worked example of the encyclopaedia's page on quantile normalisation, ties averaged.
     values = np.array([[5, 4, 3], [2, 1, 4], [3, 4, 6], [4, 2, 8.0]])
     expected = [[5.67, 5.17, 2.0], [2.0, 2.0, 3.0], [3.0, 5.17, 4.67], [4.67, 3.0, 5.67]]
-    np.testing.assert_allclose(quantile_normalize(values), expected, atol=0.005)
+    np.testing.assert_allclose(quantile(values), expected, atol=0.005)
 
 
 @given(hnp.arrays(np.float64, SHAPES, elements=CELLS, unique=True))
 def test_quantile_gives_complete_samples_the_same_sorted_values(values: np.ndarray) -> None:
-    ordered = np.sort(quantile_normalize(values), axis=0)
+    ordered = np.sort(quantile(values), axis=0)
     np.testing.assert_array_equal(ordered, np.repeat(ordered[:, :1], values.shape[1], axis=1))
     np.testing.assert_allclose(ordered[:, 0], np.sort(values, axis=0).mean(axis=1), atol=1e-12)
 
@@ -268,7 +271,7 @@ def test_normalisations_of_raw_values_refuse_negative_ones(
 def test_quantile_and_zscore_come_after_the_logarithm() -> None:
     rng = np.random.default_rng(3)
     raw = rng.lognormal(6, 2, (40, 25))
-    for normalize, function in (("quantile", quantile_normalize), ("zscore", zscore)):
+    for normalize, function in (("quantile", quantile), ("zscore", zscore)):
         prepared = prepare_expression(table(raw), {"normalize": normalize})
         np.testing.assert_array_equal(prepared.values, function(np.log2(raw)))
         np.testing.assert_allclose(prepared.items["mean"], prepared.values.mean(axis=1), atol=1e-9)

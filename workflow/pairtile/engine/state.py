@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import mmap
 import os
 import shutil
@@ -45,8 +46,8 @@ def write_state(
 ) -> str:
     """Write the arrays and a manifest of their digests; returns the digest of it all.
 
-    An array that is mapped from a ``.npy`` in ``scratch`` is not copied: its file is moved. The
-    manifest is written last: a folder without one is not a state.
+    An array that is mapped from a ``.npy`` in ``scratch``, all of it or its first rows, is not
+    copied: its file is moved. The manifest is written last: a folder without one is not a state.
     """
     with writing(folder):
         return _write_state(Path(folder), arrays, scratch)
@@ -64,6 +65,7 @@ def _write_state(top: Path, arrays: Mapping[str, NDArray[Any]], scratch: Path | 
             np.save(path, array, allow_pickle=False)
         else:
             os.replace(source, path)
+            _shorten(path, array)
         digests[name] = file_digest(path)
     write_json(top / MANIFEST, {"arrays": digests})
     return json_digest(digests)
@@ -99,35 +101,74 @@ def _wait_for(path: Path) -> None:
 
 
 def _own_file(array: NDArray[Any], scratch: Path | None) -> Path | None:
-    """The ``.npy`` below ``scratch`` that holds this array and nothing else; None where it is not
+    """The ``.npy`` below ``scratch`` whose first rows, or all, are this array; None where it is not
     mapped from such a file."""
     name = getattr(array, "filename", None) if isinstance(array, np.memmap) else None
-    if scratch is None or name is None or Path(name).suffix != ".npy":
+    if scratch is None or name is None or Path(name).suffix != ".npy" or not array.ndim:
         return None
     path = Path(name)
     if scratch.resolve() not in path.resolve().parents or not path.exists():
         return None
     whole = np.load(path, mmap_mode="r")
-    same = (whole.shape, whole.dtype, whole.strides) == (array.shape, array.dtype, array.strides)
-    return path if same else None
+    same_rows = (whole.shape[1:], whole.dtype, whole.strides) == (
+        array.shape[1:],
+        array.dtype,
+        array.strides,
+    )
+    begin = np.frombuffer(_mapping(array), dtype=np.uint8).ctypes.data
+    first = array.ctypes.data - begin == whole.offset
+    return path if same_rows and first and len(array) <= len(whole) else None
 
 
-def release(array: NDArray[Any]) -> None:
-    """Let what was read or written of an array that is mapped from a file go from memory: it stays
-    in the file. Without this, a job that has worked through a mapped array has it in memory."""
-    held: Any = array
+def _mapping(array: Any) -> Any:
+    """What holds the memory of an array, a ``mmap`` where it is mapped from a file."""
+    held = array
     while isinstance(held, np.ndarray):
         held = held.base
+    return held
+
+
+def _shorten(path: Path, array: NDArray[Any]) -> None:
+    """Let a ``.npy`` end with the rows of ``array``, its first ones."""
+    header = file_header(array.shape, array.dtype)
+    length = len(header) + array.nbytes
+    if path.stat().st_size > length:
+        with path.open("r+b") as file:
+            file.write(header)
+            file.truncate(length)
+
+
+def file_header(shape: tuple[int, ...], dtype: Any) -> bytes:
+    """What a ``.npy`` begins with, in C order: as long for any number of rows."""
+    file = io.BytesIO()
+    fields = {"shape": shape, "fortran_order": False, "descr": np.dtype(dtype).str}
+    np.lib.format.write_array_header_1_0(file, fields)
+    return file.getvalue()
+
+
+def release(array: Any) -> None:
+    """Let what was read or written of an array that is mapped from a file go from memory: it stays
+    in the file. Without this, a job that has worked through a mapped array has it in memory.
+    Nothing is done to what is not mapped."""
+    held = _mapping(array)
     if isinstance(held, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
         held.madvise(mmap.MADV_DONTNEED)
 
 
-def copy_rows(array: NDArray[Any], rows: Sequence[int] | NDArray[np.int64]) -> NDArray[Any]:
-    """``array[rows]``; of an array that is mapped from a file nothing else stays in memory, where
-    each row would bring its neighbours along."""
-    found = np.empty((len(rows), *array.shape[1:]), dtype=array.dtype)
+def copy_rows(
+    array: Any, rows: Sequence[int] | NDArray[np.int64], columns: NDArray[np.int64] | None = None
+) -> NDArray[Any]:
+    """``array[rows]``, or ``array[rows][:, columns]``; of an array that is mapped from a file
+    nothing else stays in memory, where each row would bring its neighbours along."""
+    if not isinstance(_mapping(array), mmap.mmap):
+        found = np.asarray(array[np.asarray(rows)])
+        return found if columns is None else found[:, columns]
+    if columns is None:
+        found = np.empty((len(rows), *array.shape[1:]), dtype=array.dtype)
+    else:  # in the order in which NumPy lays out columns, so that sums are the same
+        found = np.empty((len(columns), len(rows)), dtype=array.dtype).T
     for k, row in enumerate(rows):
-        found[k] = array[row]
+        found[k] = array[row] if columns is None else array[row][columns]
         release(array)
     return found
 

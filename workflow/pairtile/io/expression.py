@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.engine.room import in_row_order, take_rows
 from pairtile.errors import ConfigError, InputError
 from pairtile.io.binary_table import read_h5ad, read_parquet
 from pairtile.io.gct import read_gct
@@ -92,20 +93,25 @@ def read_sparsely(
     orientation: str = "genes_in_rows",
     layer: str | None = None,
     duplicates: str = "error",
+    scratch: Path | None = None,
 ) -> Expression:
-    """``read_expression`` without making a sparse matrix dense: its values are ``SparseRows``."""
+    """``read_expression`` without making a sparse matrix dense: its values are ``SparseRows``.
+    Those of a large dense table are mapped from a file in ``scratch``."""
     if orientation not in ORIENTATIONS:
         raise ConfigError.at("orientation", "", repr(orientation), " or ".join(ORIENTATIONS))
     if duplicates not in DUPLICATES:
         raise ConfigError.at("duplicates", "", repr(duplicates), " or ".join(DUPLICATES))
     repeated = duplicates != "error"
     kinds = Kinds.of(orientation, "gene" if repeated else "")
-    table, genes_in_rows = _read(Path(path), orientation, layer, kinds)
-    if genes_in_rows:
+    table, genes_in_rows = _read(Path(path), orientation, layer, kinds, scratch)
+    values: Values
+    if isinstance(table.values, SparseRows):  # whose readers turn them themselves
         values, genes, samples = table.values, table.rows, table.columns
+    elif genes_in_rows:
+        values = in_row_order(table.values, scratch)
+        genes, samples = table.rows, table.columns
     else:
-        assert isinstance(table.values, np.ndarray)  # readers of sparse files turn them themselves
-        values = np.ascontiguousarray(table.values.T)
+        values = in_row_order(table.values.T, scratch)
         genes, samples = table.columns, table.rows
     if not genes:
         raise InputError.at(path, "", "no genes", "a table of genes and samples")
@@ -115,7 +121,7 @@ def read_sparsely(
     check_finite(path, values, genes, samples)
     notes = list(table.notes)
     if len(set(genes)) < len(genes):
-        merged = _merged(values, genes, duplicates)
+        merged = _merged(values, genes, duplicates, scratch)
         notes.append(
             f"{len(genes):,} rows have {len(merged[1]):,} names: of genes with the same name the "
             f"{'mean' if duplicates == 'mean' else 'row ' + _KEPT[duplicates]} was taken "
@@ -125,7 +131,9 @@ def read_sparsely(
     return Expression(values, list(genes), list(samples), str(path), notes)
 
 
-def _merged(values: Values, genes: Sequence[str], how: str) -> tuple[Values, list[str]]:
+def _merged(
+    values: Values, genes: Sequence[str], how: str, scratch: Path | None
+) -> tuple[Values, list[str]]:
     """One row for each name, in the order in which names are first there."""
     codes, names = pd.factorize(np.array(genes, dtype=object))
     if how == "mean":
@@ -134,7 +142,7 @@ def _merged(values: Values, genes: Sequence[str], how: str) -> tuple[Values, lis
         means = [_mean(values[np.flatnonzero(codes == k)], axis=0) for k in repeated]
         if isinstance(values, SparseRows):
             return values.take(first).replaced(repeated, means), list(names)
-        merged = values[first]
+        merged = take_rows(values, first, scratch)
         merged[repeated] = means
         return merged, list(names)
     size = np.zeros(len(genes))
@@ -143,7 +151,9 @@ def _merged(values: Values, genes: Sequence[str], how: str) -> tuple[Values, lis
         size[np.isnan(size)] = -np.inf
     order = np.lexsort((np.arange(len(genes)), -size, codes))
     best = order[np.r_[True, np.diff(codes[order]) > 0]]
-    return values.take(best) if isinstance(values, SparseRows) else values[best], list(names)
+    if isinstance(values, SparseRows):
+        return values.take(best), list(names)
+    return take_rows(values, best, scratch), list(names)
 
 
 def _mean(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
@@ -153,7 +163,9 @@ def _mean(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
         return np.asarray(np.where(known, values, 0.0).sum(axis=axis) / known.sum(axis=axis))
 
 
-def _read(path: Path, orientation: str, layer: str | None, kinds: Kinds) -> tuple[Table, bool]:
+def _read(
+    path: Path, orientation: str, layer: str | None, kinds: Kinds, scratch: Path | None
+) -> tuple[Table, bool]:
     """The table, and whether its rows are the genes."""
     genes_in_rows = orientation == "genes_in_rows"
     if not path.exists():
@@ -164,13 +176,13 @@ def _read(path: Path, orientation: str, layer: str | None, kinds: Kinds) -> tupl
     if path.is_dir():
         return read_mtx_folder(path, orientation), True
     if suffix == ".h5ad":
-        return read_h5ad(path, layer), True
+        return read_h5ad(path, layer, scratch), True
     if suffix in (".parquet", ".pq"):
-        return read_parquet(path, kinds), genes_in_rows
+        return read_parquet(path, kinds, scratch), genes_in_rows
     if suffix in (".gct", ".gct.gz"):
-        return read_gct(path, kinds), genes_in_rows
+        return read_gct(path, kinds, scratch), genes_in_rows
     if suffix.removesuffix(".gz") in (".tsv", ".tab", ".csv", ".txt"):
-        return read_text_table(path, kinds), genes_in_rows
+        return read_text_table(path, kinds, scratch), genes_in_rows
     hint = " (give the folder of the matrix)" if suffix.removesuffix(".gz") == ".mtx" else ""
     raise InputError.at(path, "", f"the suffix {suffix or 'none'!r}{hint}", FORMATS)
 

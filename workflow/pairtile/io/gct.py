@@ -9,6 +9,7 @@ Source: GenePattern file formats guide; GCT 1.3 as in the Connectivity Map's cma
 from __future__ import annotations
 
 from os import PathLike
+from pathlib import Path
 
 from pairtile.errors import InputError
 from pairtile.io.table import Kinds, Table, listed
@@ -21,14 +22,15 @@ MAX_DIGITS = 18
 _SIZES = {"#1.2": 2, "#1.3": 4}
 
 
-def read_gct(path: str | PathLike[str], kinds: Kinds) -> Table:
-    """Read a GCT table, plain or gzip; the names are the first column's.
+def read_gct(path: str | PathLike[str], kinds: Kinds, scratch: Path | None = None) -> Table:
+    """Read a GCT table, plain or gzip; the names are the first column's. A large table is mapped
+    from a file in ``scratch``.
 
     Raises InputError for another version, sizes that do not fit the table, and all that text
     tables are refused for.
     """
     layout, n_rows = _find_layout(path, kinds)
-    table = read_rows(path, layout)
+    table = read_rows(path, layout, scratch)
     if len(table.rows) != n_rows:
         raise InputError.at(
             path, "line 2", f"{n_rows} rows stated", f"the {len(table.rows)} that the file holds"

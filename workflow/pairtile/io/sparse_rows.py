@@ -6,7 +6,27 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
+
+
+@njit(cache=True, nogil=True)
+def put_by_gene(genes, data, starts, begin, cell, free, cells, values):  # type: ignore[no-untyped-def]
+    """Put entries that lie cell after cell behind those that each gene has already.
+
+    genes, data   gene and value of the entries from number ``begin`` on
+    starts        int (cells + 1,): number of each cell's first entry
+    cell          that of the first of these entries
+    free          int64 (genes,): where each gene's next entry goes; moved on
+    cells, values entries by gene, filled in place
+    """
+    for k in range(genes.size):
+        while starts[cell + 1] <= begin + k:
+            cell += 1
+        place = free[genes[k]]
+        cells[place] = cell
+        values[place] = data[k]
+        free[genes[k]] = place + 1
 
 
 class SparseRows:

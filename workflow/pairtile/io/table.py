@@ -8,6 +8,7 @@ from os import PathLike
 
 import numpy as np
 
+from pairtile.engine.room import count
 from pairtile.errors import InputError
 from pairtile.io.sparse_rows import Values, stored_values
 
@@ -109,7 +110,7 @@ def check_finite(
     file: str | PathLike[str], values: Values, genes: Sequence[str], samples: Sequence[str]
 ) -> None:
     """Refuse infinite values, naming the first; ``values`` is (genes, samples), NaN allowed."""
-    n_infinite = int(np.isinf(stored_values(values)).sum())
+    n_infinite = count(np.isinf, stored_values(values))
     if n_infinite:
         rows = (values[k : k + 1][0] for k in range(len(genes)))
         row, found = next((k, row) for k, row in enumerate(rows) if np.isinf(row).any())

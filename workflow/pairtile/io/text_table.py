@@ -10,17 +10,20 @@ import re
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
+import pyarrow.compute as pc
 
+from pairtile.engine.room import GrowingTable, count
 from pairtile.errors import InputError
 from pairtile.io.table import Kinds, Table, check_names, has_name_fault, listed
 from pairtile.io.text_file import check_file, is_gzip, open_lines, open_rows, open_unpacked
+from pairtile.runtime.threads import in_threads
 
 # Spellings of a missing value; anything else that is no number is an error.
 MISSING = frozenset(["", "NA", "na", "N/A", "n/a", "#N/A", "NaN", "nan", "NAN", "-nan", "-NaN"]) | {
@@ -149,110 +152,107 @@ def _is_number(text: str) -> bool:
     return True
 
 
-# The fast way through a text table: Arrow's multithreaded parser, for tables without fault.
+# The fast way through a text table: by Arrow's kernels and all cores, for tables without fault.
 
-# A block should hold many rows even of a wide table: Arrow makes one array per column and block.
-_ROWS_PER_BLOCK = 128
-_MIN_BLOCK = 1 << 20
-_MAX_BLOCK = 1 << 26
-
-_ROWS_TURNED = 64
-_PIECE = 1 << 26
-"""Bytes of text that are parsed together: what parsing takes beside the values stays so small."""
-
+_PIECE = 1 << 23
+"""Bytes of text that are parsed together, by one thread."""
 
 _NOT_BLANK = re.compile(rb"[^\r\n]")
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+_MISSING = pa.array(sorted(MISSING))
+_IN_QUOTES = {"pattern": '^"([^"]*)"$', "replacement": r"\1"}
+_Rows = tuple[list[str], np.ndarray]
 
 
-def read_fast(path: str | PathLike[str], layout: Layout) -> tuple[list[str], np.ndarray] | None:
-    """Row names and values (rows, columns), float64, NaN where missing.
+def read_fast(
+    path: str | PathLike[str], layout: Layout, scratch: Path | None = None
+) -> _Rows | None:
+    """Row names and values (rows, columns), float64, NaN where missing; a large table is mapped
+    from a file in ``scratch``.
 
     None when anything is odd (ragged rows, text, infinite values, empty or repeated names, damaged
     gzip): ``read_careful`` then finds the place, or reads what is only unusual.
     """
     names: list[str] = []
-    parts: list[np.ndarray] = []
+    table = GrowingTable(len(layout.columns), scratch)
     try:
         with open_unpacked(path) if is_gzip(path) else Path(path).open("rb") as stream:
-            for k, piece in enumerate(_pieces(stream, layout)):
-                table = _parse(piece, layout, skip_lines=0 if k else layout.skip_lines)
-                part = _values(table, layout)
-                if part is None:
+            for found in in_threads(partial(_parse, layout), _pieces(stream, layout)):
+                if found is None:
                     return None
-                names += [name.strip() for name in table.column(0).to_pylist()]
-                parts.append(part)
-    except (pa.ArrowException, OSError, EOFError, zlib.error):
+                names += found[0]
+                table.append(found[1])
+    except (pa.ArrowException, OSError, EOFError, zlib.error, UnicodeDecodeError, OverflowError):
         return None
     finally:
         pa.default_memory_pool().release_unused()
     if not names or has_name_fault(names, layout.kinds.row == layout.kinds.repeated):
         return None
-    return names, _joined(parts)
+    return names, table.values()
 
 
-def _pieces(stream: BinaryIO, layout: Layout) -> Iterator[pa.Buffer]:
-    """The file's bytes in pieces of whole lines."""
-    size = max(_PIECE, (layout.skip_lines + 8) * layout.row_bytes)
+def _pieces(stream: BinaryIO, layout: Layout) -> Iterator[bytes]:
+    """The file's bytes below the header, in pieces of whole lines."""
+    size = max(_PIECE, 8 * layout.row_bytes)
+    to_skip = layout.skip_lines
     rest = b""
     while block := stream.read(size):
         text = rest + block if rest else block
-        end = text.rfind(b"\n") + 1
-        if _NOT_BLANK.search(text, 0, end):
-            yield pa.py_buffer(memoryview(text)[:end])
-            rest = text[end:]
-        else:
-            rest = text
+        begin, end = 0, (text.rfind(b"\n") + 1 or text.rfind(b"\r", 0, -1) + 1)
+        while to_skip and (line_end := _LINE_END.search(text, begin, end)):
+            begin = line_end.end()
+            to_skip -= 1
+        if _NOT_BLANK.search(text, begin, end):
+            yield text[begin:end]
+        rest = text[max(begin, end) :]
     if _NOT_BLANK.search(rest):
-        yield pa.py_buffer(rest)
+        yield rest
 
 
-def _parse(piece: pa.Buffer, layout: Layout, skip_lines: int) -> pa.Table:
-    keys = [f"f{k}" for k in range(layout.width)]
-    numbers = keys[layout.labels :]
-    block = min(max(_MIN_BLOCK, _ROWS_PER_BLOCK * layout.row_bytes), _MAX_BLOCK)
-    return pa.csv.read_csv(
-        pa.BufferReader(piece),
-        read_options=pa.csv.ReadOptions(column_names=keys, skip_rows=skip_lines, block_size=block),
-        parse_options=pa.csv.ParseOptions(delimiter=layout.delimiter),
-        convert_options=pa.csv.ConvertOptions(
-            column_types={keys[0]: pa.string(), **dict.fromkeys(numbers, pa.float64())},
-            include_columns=[keys[0], *numbers],
-            null_values=sorted(MISSING),
-            strings_can_be_null=False,
-        ),
+def _parse(layout: Layout, text: bytes) -> _Rows | None:
+    """Row names and values of whole lines; None where there is anything odd.
+
+    Cells are split and turned to numbers as one long column, row after row: a column of Arrow for
+    each of the table's would cost more than its cells where rows are few and wide.
+    """
+    if b"\r" in text:
+        text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    whole = pa.StringArray.from_buffers(
+        1, pa.py_buffer(np.array([0, len(text)], dtype=np.int32)), pa.py_buffer(text)
     )
-
-
-def _values(table: pa.Table, layout: Layout) -> np.ndarray | None:
-    """The numbers of a parsed piece, rows x columns; None where there is an odd one."""
-    # Columns are contiguous in Arrow: fill the transpose row by row, and turn it over by blocks
-    # that stay in the cache.
-    turned = np.empty((len(layout.columns), table.num_rows))
-    n_null = 0
-    for k in range(len(layout.columns)):
-        column = table.column(k + 1)
-        n_null += column.null_count
-        turned[k] = column.to_numpy()
-    # Every allowed spelling of missing is a null by now; another NaN came from odd text.
-    if np.count_nonzero(np.isfinite(turned)) + n_null != turned.size:
+    whole.validate(full=True)  # UTF-8
+    lines = pc.split_pattern(whole, "\n").flatten()
+    lines = lines.filter(pc.not_equal(lines, ""))
+    parts = pc.split_pattern(lines, layout.delimiter, max_splits=layout.labels)
+    names, rest = pc.list_element(parts, 0), pc.list_element(parts, layout.labels)
+    split = pc.split_pattern(rest, layout.delimiter)
+    cells = split.flatten()
+    if b'"' in text:
+        names, cells = (pc.replace_substring_regex(found, **_IN_QUOTES) for found in (names, cells))
+        if pc.any(pc.match_substring(names, '"')).as_py():
+            return None
+    offsets = split.offsets.to_numpy()
+    if (np.diff(offsets) != len(layout.columns)).any():
         return None
-    values = np.empty(turned.shape[::-1])
-    for begin in range(0, len(values), _ROWS_TURNED):
-        values[begin : begin + _ROWS_TURNED] = turned[:, begin : begin + _ROWS_TURNED].T
-    return values
+    values = _numbers_of(cells)
+    if values is None:
+        return None
+    return [name.strip() for name in names.to_pylist()], values.reshape(len(lines), -1)
 
 
-def _joined(parts: list[np.ndarray]) -> np.ndarray:
-    """All parts below each other; each goes as soon as it is copied."""
-    if len(parts) == 1:
-        return parts[0]
-    values = np.empty((sum(map(len, parts)), parts[0].shape[1]))
-    end = len(values)
-    while parts:
-        part = parts.pop()
-        values[end - len(part) : end] = part
-        end -= len(part)
-    return values
+def _numbers_of(cells: pa.StringArray) -> np.ndarray | None:
+    """The numbers in cells, NaN where one is missing; None where one is anything else."""
+    try:
+        values = pc.cast(cells, pa.float64()).to_numpy()
+        if np.isfinite(values).all():
+            return np.asarray(values)
+    except pa.ArrowInvalid:
+        pass  # a cell that is missing, or has blanks around it
+    cells = pc.ascii_trim_whitespace(cells)
+    missing = pc.is_in(cells, _MISSING)
+    values = pc.cast(pc.if_else(missing, None, cells), pa.float64()).to_numpy(zero_copy_only=False)
+    odd = ~np.isfinite(values) & ~missing.to_numpy(zero_copy_only=False)
+    return None if odd.any() else values
 
 
 # The careful way through a text table: line by line, so that a fault's place can be named.
@@ -336,12 +336,13 @@ def _found(text: str, value: float | None) -> str:
 # The whole table.
 
 
-def read_text_table(path: str | PathLike[str], kinds: Kinds) -> Table:
-    """Read a TSV or CSV table, plain or gzip, header with or without a row-name field.
+def read_text_table(path: str | PathLike[str], kinds: Kinds, scratch: Path | None = None) -> Table:
+    """Read a TSV or CSV table, plain or gzip, header with or without a row-name field. A large one
+    is mapped from a file in ``scratch``.
 
     Raises InputError: see ``find_layout`` and ``read_careful``.
     """
-    table = read_rows(path, find_layout(path, kinds))
+    table = read_rows(path, find_layout(path, kinds), scratch)
     if all(_is_fraction(name) for name in table.rows):
         raise InputError.at(
             path,
@@ -352,11 +353,11 @@ def read_text_table(path: str | PathLike[str], kinds: Kinds) -> Table:
     return table
 
 
-def read_rows(path: str | PathLike[str], layout: Layout) -> Table:
+def read_rows(path: str | PathLike[str], layout: Layout, scratch: Path | None = None) -> Table:
     """Read the rows that ``layout`` describes: the fast way, or carefully where that fails."""
-    names, values = read_fast(path, layout) or read_careful(path, layout)
+    names, values = read_fast(path, layout, scratch) or read_careful(path, layout)
     notes = list(layout.notes)
-    n_missing = int(np.isnan(values).sum())
+    n_missing = count(np.isnan, values)
     if n_missing:
         notes.append(f"{n_missing} of {values.size} cells were read as missing.")
     return Table(values=values, rows=names, columns=layout.columns, notes=notes)

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.config.preprocess import Preprocess
+from pairtile.engine.room import room
 from pairtile.engine.state import release
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
@@ -39,11 +40,13 @@ from pairtile.preprocess.quality import SampleQuality
 from pairtile.preprocess.samples import SampleDesign, remove_effects
 from pairtile.preprocess.statistics import (
     RawCounts,
+    RowStatistics,
     blocks_of,
     count_values,
     row_blocks,
     row_statistics,
 )
+from pairtile.runtime.threads import in_threads
 
 MIN_GENES = 2
 UNEQUAL_TOTALS = 1.5
@@ -104,8 +107,7 @@ def prepare_expression(
     The input is not changed, unless the caller needs its values no more and allows to
     ``overwrite`` them: a copy of a large table is then never made. Genes are prepared in blocks, so
     that a sparse table (``io.sparse_rows``) is never made dense: with a folder ``scratch``, the
-    values of its kept genes are mapped from a file there (but for ``quantile``, which needs them
-    all at once).
+    values of its kept genes are mapped from a file there where they are many (``engine.room``).
 
     In this order: ``cpm`` and what else normalises the raw values of all genes; log2, with
     zeros to missing unless a pseudocount is added; genes observed in fewer than ``min_samples``
@@ -154,9 +156,15 @@ def prepare_expression(
             return block, 0
         return block, take_log2(block, expression, float(chosen.pseudocount), rows)
 
-    for rows in blocks_of(np.arange(n_genes), n_samples):
-        block, account.n_zeros[rows] = cleaned(rows)
-        account.record(rows, row_statistics(block))
+    def measured(rows: NDArray[np.int64]) -> tuple[NDArray[np.int32] | int, RowStatistics]:
+        block, n_zeros = cleaned(rows)
+        return n_zeros, row_statistics(block)
+
+    blocks = blocks_of(np.arange(n_genes), n_samples)
+    for rows, (n_zeros, statistics) in zip(blocks, in_threads(measured, blocks), strict=True):
+        account.n_zeros[rows] = n_zeros
+        account.record(rows, statistics)
+        release(values)
     if log2:
         _note_log2(chosen, account, n_samples)
     elif asked.pseudocount not in ("auto", 0):
@@ -169,14 +177,13 @@ def prepare_expression(
     if chosen.drop_constant:
         account.drop_constant()
     kept = _left(expression, chosen, account)
-    if isinstance(values, np.ndarray):
-        out = values[: kept.size] if overwrite else np.empty((kept.size, n_samples))
-    else:
-        out = _room((kept.size, n_samples), scratch)
+    in_place = overwrite and isinstance(values, np.ndarray)
+    out = values[: kept.size] if in_place else room((kept.size, n_samples), scratch)
     begin = 0
-    for rows in blocks_of(kept, n_samples):  # never written beyond what is read
-        out[begin : begin + rows.size] = cleaned(rows)[0]
-        begin += rows.size
+    for block, _ in in_threads(cleaned, blocks_of(kept, n_samples)):
+        out[begin : begin + len(block)] = block  # never beyond what is read
+        begin += len(block)
+        release(values)
         release(out)
     out = _normalize_log(out, kept, chosen, account)
     if design is not None and design.covariates.size:
@@ -201,13 +208,6 @@ def prepare_expression(
         parameters={**chosen.model_dump(mode="json"), "log2": log2, "log2_requested": asked.log2},
         quality=quality,
     )
-
-
-def _room(shape: tuple[int, int], scratch: Path | None) -> NDArray[np.float64]:
-    """Room for values: in memory, or mapped from a file in ``scratch``."""
-    if scratch is None:
-        return np.empty(shape)
-    return np.lib.format.open_memmap(scratch / "values.npy", "w+", np.float64, shape=shape)
 
 
 def _rarely_expressed(
@@ -412,7 +412,7 @@ def _normalize_log(
     if chosen.normalize not in ("quantile", "zscore"):
         return values
     if chosen.normalize == "quantile":
-        values = quantile_normalize(values)
+        quantile_normalize(values)
         account.notes.append("Samples were given the same distribution (quantile).")
     else:
         for rows in row_blocks(values.shape):
@@ -422,8 +422,12 @@ def _normalize_log(
     account.record(kept, row_statistics(values))
     if chosen.drop_constant:
         account.drop_constant()
-    still = account.reason[kept] == ""
-    return values if still.all() else values[still]
+    still = np.flatnonzero(account.reason[kept] == "")
+    if still.size < len(values):
+        for begin, row in enumerate(still):  # each moves up
+            values[begin] = values[row]
+            release(values)
+    return values[: still.size]
 
 
 def _left(expression: Expression, chosen: Preprocess, account: Account) -> NDArray[np.int64]:
@@ -444,8 +448,12 @@ def _left(expression: Expression, chosen: Preprocess, account: Account) -> NDArr
 
 def _warn_of_samples(values: np.ndarray, expression: Expression, account: Account) -> None:
     missing = np.ones(values.shape[1], dtype=bool)
-    for rows in row_blocks(values.shape):
-        missing &= np.isnan(values[rows]).all(axis=0)
+
+    def all_missing(rows: slice) -> NDArray[np.bool_]:
+        return np.isnan(values[rows]).all(axis=0)
+
+    for found in in_threads(all_missing, row_blocks(values.shape)):
+        missing &= found
         release(values)
     empty = np.flatnonzero(missing)
     if empty.size:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.engine.state import release
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
+from pairtile.runtime.threads import in_threads
 
 _HIGH_QUANTILE = 100.0
 _WIDE_RANGE = 50.0
@@ -74,14 +77,14 @@ def measure_scale(values: np.ndarray) -> Scale:
     random = np.random.default_rng(0)
     drawn = []
     flat = values.reshape(-1)
-    for begin in range(0, flat.size, _BLOCK):
-        part = flat[begin : begin + _BLOCK]
-        seen = part[~np.isnan(part) & (part != 0)].astype(np.float64, copy=False)
+    parts = [flat[begin : begin + _BLOCK] for begin in range(0, flat.size, _BLOCK)]
+    for seen, part in in_threads(_measure_part, parts):
+        release(values)
         if not seen.size:
             continue
-        low, top = min(low, float(seen.min())), max(top, float(seen.max()))
-        n_negative += int((seen < 0).sum())
-        whole = whole and bool((seen == np.rint(seen)).all())
+        low, top = min(low, part.minimum), max(top, part.maximum)
+        n_negative += part.n_negative
+        whole = whole and part.whole_numbers
         if flat.size > MOST_VALUES:
             seen = random.choice(seen, -(-seen.size * MOST_VALUES // flat.size))
         drawn.append(seen)
@@ -89,6 +92,16 @@ def measure_scale(values: np.ndarray) -> Scale:
         return Scale(math.nan, math.nan, math.nan, math.nan, whole_numbers=True, n_negative=0)
     quartile, high = np.quantile(np.concatenate(drawn), [0.25, 0.99], overwrite_input=True)
     return Scale(low, top, float(quartile), float(high), whole, n_negative)
+
+
+def _measure_part(part: NDArray[Any]) -> tuple[NDArray[np.float64], Scale]:
+    """The observed values other than zero, and what they say but for quantiles."""
+    seen = part[~np.isnan(part) & (part != 0)].astype(np.float64, copy=False)
+    if not seen.size:
+        return seen, Scale(math.nan, math.nan, math.nan, math.nan, True, 0)
+    n_negative, whole = int((seen < 0).sum()), bool((seen == np.rint(seen)).all())
+    low, top = float(seen.min()), float(seen.max())
+    return seen, Scale(low, top, math.nan, math.nan, whole, n_negative)
 
 
 def take_log2(

@@ -7,14 +7,16 @@ table first and is then applied to some genes at a time.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from pairtile.engine.state import release
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
-from pairtile.io.sparse_rows import columns_of
+from pairtile.io.sparse_rows import SparseRows, columns_of
 from pairtile.preprocess.statistics import RawCounts, blocks_of, row_blocks, row_statistics
+from pairtile.runtime.threads import in_threads
 from pairtile.statistics.ranks import average_ranks
 
 _SHOWN = 5
@@ -105,11 +107,11 @@ class DepthRanks:
         return drawn
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def _score_ranks(counts, draws, scores, out):  # type: ignore[no-untyped-def]
     """counts, draws, out (genes, groups, samples of a group); scores (n observed, rank): those of
     each group in ``out``, ordered by count and draw. What is missing is left as it is."""
-    for row in prange(counts.shape[0]):
+    for row in range(counts.shape[0]):
         order = np.empty(counts.shape[2], dtype=np.int64)
         for group in range(counts.shape[1]):
             count, draw = counts[row, group], draws[row, group]
@@ -149,9 +151,26 @@ def median_ratio_factors(
             "no gene that is positive in every sample",
             "at least one under preprocess.normalize: median_ratio or vst (cpm needs none)",
         )
-    logs = np.log(expression.values[complete])
-    logs -= logs.mean(axis=1, keepdims=True)
-    return np.exp(np.median(logs, axis=0)), int(complete.size)
+    values, n_samples = expression.values, len(expression.samples)
+
+    def mean_logs(rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.asarray(np.log(values[rows]).mean(axis=1))
+
+    blocks = blocks_of(complete, n_samples)
+    means = np.concatenate(list(in_threads(mean_logs, blocks)))
+    release(values)
+    if isinstance(values, SparseRows):  # few genes: columns of a sparse table take long
+        values, complete = values[complete], np.arange(complete.size)
+
+    def medians(columns: NDArray[np.int64]) -> NDArray[np.float64]:
+        logs = np.log(np.ascontiguousarray(values[:, columns[0] : columns[-1] + 1][complete]))
+        return np.asarray(np.median(logs - means[:, None], axis=0))
+
+    found = []
+    for part in in_threads(medians, blocks_of(np.arange(n_samples), complete.size)):
+        found.append(part)
+        release(values)
+    return np.exp(np.concatenate(found)), int(complete.size)
 
 
 def tmm_factors(expression: Expression, counted: RawCounts) -> NDArray[np.float64]:
@@ -242,8 +261,9 @@ def stabilise_variance(counts: NDArray[np.float64], a0: float, a1: float) -> NDA
     return np.asarray(np.log2((1.0 + a1 + 2.0 * a0 * counts + 2.0 * root) / (4.0 * a0)))
 
 
-def quantile_normalize(values: np.ndarray) -> np.ndarray:
-    """Give every sample the same distribution: the mean of the samples' quantile functions.
+def quantile_normalize(values: np.ndarray) -> None:
+    """Give every sample, in place, the same distribution: the mean of the samples' quantile
+    functions.
 
     Bolstad et al. 2003 (Bioinformatics 19:185). A sample with missing values takes part with the
     quantile function of what it has, read at as many evenly spaced points as there are genes;
@@ -251,18 +271,34 @@ def quantile_normalize(values: np.ndarray) -> np.ndarray:
     """
     n_genes = len(values)
     points = np.linspace(0.0, 1.0, n_genes)
-    columns = np.ascontiguousarray(values.T)
+    blocks = row_blocks((values.shape[1], n_genes))  # of samples
+
+    def quantiles(samples: slice) -> list[NDArray[np.float64]]:
+        found = []
+        for column in np.ascontiguousarray(values[:, samples].T):
+            seen = np.sort(column[~np.isnan(column)])
+            if seen.size:
+                whole = seen.size == n_genes
+                found.append(seen if whole else np.interp(points, _grid(seen.size), seen))
+        return found
+
     total = np.zeros(n_genes)
     n_used = 0
-    for column in columns:
-        seen = np.sort(column[~np.isnan(column)])
-        if seen.size:
-            total += seen if seen.size == n_genes else np.interp(points, _grid(seen.size), seen)
-            n_used += 1
+    for found in in_threads(quantiles, blocks):
+        for of_sample in found:
+            total += of_sample
+        n_used += len(found)
+        release(values)
     target = total / max(n_used, 1)
-    for column in columns:
-        _map_to_target(column, points, target)
-    return np.ascontiguousarray(columns.T)
+
+    def map_samples(samples: slice) -> None:
+        columns = np.ascontiguousarray(values[:, samples].T)
+        for column in columns:
+            _map_to_target(column, points, target)
+        values[:, samples] = columns.T
+
+    for _ in in_threads(map_samples, blocks):
+        release(values)
 
 
 def zscore(values: np.ndarray) -> np.ndarray:

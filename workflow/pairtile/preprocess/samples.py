@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,13 @@ from numpy.typing import NDArray
 
 from pairtile.config.preprocess import TableAnalysis
 from pairtile.config.samples import SamplesConfig
+from pairtile.engine.room import room, take_columns
 from pairtile.engine.state import release
 from pairtile.errors import InputError
 from pairtile.io.annotations import AnnotationTable, quoted, read_annotation_table
 from pairtile.io.binary_table import read_obs
 from pairtile.io.expression import Expression, read_sparsely
-from pairtile.io.sparse_rows import SparseRows, stored_values
+from pairtile.io.sparse_rows import SparseRows, Values, stored_values
 from pairtile.preprocess.logarithm import measure_scale
 from pairtile.preprocess.statistics import row_blocks
 from pairtile.statistics.dependence import Dependence
@@ -58,7 +60,10 @@ class SampleDesign:
 
 
 def arrange_samples(
-    expression: Expression, config: SamplesConfig, regress_out: tuple[str, ...] = ()
+    expression: Expression,
+    config: SamplesConfig,
+    regress_out: tuple[str, ...] = (),
+    scratch: Path | None = None,
 ) -> tuple[Expression, SampleDesign]:
     """Make one of replicates and put samples in the order of time, as ``config`` states.
 
@@ -74,6 +79,8 @@ def arrange_samples(
         The section ``samples``.
     regress_out
         Columns whose additive effects are to be removed later (``preprocess.regress_out``).
+    scratch
+        Where a large table that has to be made anew is mapped from a file.
 
     Raises
     ------
@@ -95,7 +102,7 @@ def arrange_samples(
     how = config.combine
     if how == "auto":
         how = "sum" if measure_scale(stored_values(expression.values)).counted else "mean"
-    expression, first = _combine_replicates(expression, table, config, cells, how)
+    expression, first = _combine_replicates(expression, table, config, cells, how, scratch)
     design = replace(SampleDesign.unknown(), notes=list(table.notes))
     if first.size < n_samples:
         done = "summed" if how == "sum" else "averaged"
@@ -115,8 +122,10 @@ def arrange_samples(
         series, batch = series[order], batch[order] if batch.size else batch
         names = [expression.samples[k] for k in order]
         values = expression.values
-        sparse = isinstance(values, SparseRows)
-        ordered = values.take_columns(order) if sparse else np.ascontiguousarray(values[:, order])
+        if isinstance(values, SparseRows):
+            ordered: Values = values.take_columns(order)
+        else:
+            ordered = take_columns(values, order, scratch)
         expression = replace(expression, values=ordered, samples=names)
     for key, codes in (("series", series), ("batch", batch)):
         if codes.size:
@@ -132,12 +141,15 @@ def arrange_samples(
     )
 
 
-def read_arranged(config: TableAnalysis) -> tuple[Expression, SampleDesign]:
-    """The expression table of an analysis, its samples arranged as its configuration states."""
+def read_arranged(
+    config: TableAnalysis, scratch: Path | None = None
+) -> tuple[Expression, SampleDesign]:
+    """The expression table of an analysis, its samples arranged as its configuration states; a
+    large one is mapped from a file in ``scratch``."""
     expression = read_sparsely(
-        config.table_path() or "", config.orientation, config.layer, config.duplicates
+        config.table_path() or "", config.orientation, config.layer, config.duplicates, scratch
     )
-    return arrange_samples(expression, config.samples, config.preprocess.regress_out)
+    return arrange_samples(expression, config.samples, config.preprocess.regress_out, scratch)
 
 
 def dependence_warnings(found: Dependence, config: TableAnalysis) -> list[str]:
@@ -192,6 +204,7 @@ def _combine_replicates(
     config: SamplesConfig,
     cells: dict[str, list[str]],
     how: str,
+    scratch: Path | None,
 ) -> tuple[Expression, NDArray[np.int64]]:
     """The table with a column for each specimen, and the first sample of each."""
     n_samples = len(expression.samples)
@@ -218,7 +231,7 @@ def _combine_replicates(
         return expression, first
     order = np.argsort(specimen, kind="stable")
     begins = np.searchsorted(specimen[order], np.arange(len(found)))
-    values = np.empty((len(expression.genes), len(found)))
+    values = room((len(expression.genes), len(found)), scratch)
     for rows in row_blocks(expression.values.shape):
         block = expression.values[rows][:, order]
         observed = ~np.isnan(block)
@@ -227,6 +240,8 @@ def _combine_replicates(
         divisor = n_observed > 0 if how == "sum" else n_observed
         with np.errstate(invalid="ignore"):
             values[rows] = sums / divisor  # NaN where nothing is observed
+        release(expression.values)
+        release(values)
     names = [expression.samples[k] for k in first]
     return replace(expression, values=values, samples=names), first
 

@@ -5,12 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numba import njit, prange
 from numpy.typing import NDArray
 
+from pairtile.engine.state import release
 from pairtile.io.sparse_rows import Values
+from pairtile.runtime.threads import in_threads
 
 # Rows at a time: a block and its temporaries stay small beside the table.
 _BLOCK_VALUES = 1 << 20
+
+_SAMPLES_TOGETHER = 64
+"""Of which one thread adds up the values."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +40,8 @@ def row_statistics(values: np.ndarray) -> RowStatistics:
     mean = np.full(n_genes, np.nan)
     sd = np.full(n_genes, np.nan)
     constant = np.zeros(n_genes, dtype=bool)
-    for rows in row_blocks(values.shape):
+
+    def of_block(rows: slice) -> None:
         block = values[rows]
         observed = ~np.isnan(block)
         n = observed.sum(axis=1)
@@ -49,6 +56,10 @@ def row_statistics(values: np.ndarray) -> RowStatistics:
             sd[rows] = np.sqrt(np.einsum("ij,ij->i", spread, spread) / n)
         n_observed[rows] = n
         constant[rows] = (n > 0) & (low == high)
+
+    blocks = row_blocks(values.shape)
+    for _ in in_threads(of_block, blocks) if len(blocks) > 1 else map(of_block, blocks):
+        release(values)
     return RowStatistics(n_observed, mean, sd, constant)
 
 
@@ -68,26 +79,53 @@ class RawCounts:
 
 def count_values(values: Values) -> RawCounts:
     """Count the ``values`` (genes, samples) of each gene, NaN where missing."""
-    n_missing, n_zero, n_positive = np.zeros((3, values.shape[0]), dtype=np.int64)
-    sample_missing, sample_zero = np.zeros((2, values.shape[1]), dtype=np.int64)
+    of_genes = np.zeros((values.shape[0], 3), dtype=np.int64)
+    of_samples = np.zeros((values.shape[1], 2), dtype=np.int64)
     totals = np.zeros(values.shape[1])
-    for rows in row_blocks(values.shape):
-        block = values[rows]
-        missing = np.isnan(block)
-        n_missing[rows] = missing.sum(axis=1)
-        zero = block == 0
-        n_zero[rows] = zero.sum(axis=1)
-        sample_missing += missing.sum(axis=0)
-        sample_zero += zero.sum(axis=0)
-        n_positive[rows] = (block > 0).sum(axis=1)
-        # Gene after gene, so that the sums are the same for any blocks.
-        totals = np.vstack([totals, np.where(missing, 0.0, block)]).sum(axis=0)
+    blocks = row_blocks(values.shape)
+    for rows, block in zip(blocks, in_threads(values.__getitem__, blocks), strict=True):
+        _count_genes(block, of_genes[rows])
+        _count_samples(block, of_samples, totals)
+        release(values)
+    n_missing, n_zero, n_positive = np.ascontiguousarray(of_genes.T)
+    sample_missing, sample_zero = np.ascontiguousarray(of_samples.T)
     return RawCounts(n_missing, n_zero, n_positive, totals, sample_missing, sample_zero)
 
 
-def row_blocks(shape: tuple[int, ...]) -> list[slice]:
-    """Slices of consecutive rows, each of about a million values."""
-    step = max(1, _BLOCK_VALUES // max(1, shape[1]))
+@njit(cache=True, parallel=True)
+def _count_genes(values, counts):  # type: ignore[no-untyped-def]
+    """counts (genes, 3): how many values of each gene are missing, zero and above zero."""
+    for gene in prange(values.shape[0]):
+        missing, zero, positive = 0, 0, 0
+        for value in values[gene]:
+            missing += np.isnan(value)
+            zero += value == 0.0
+            positive += value > 0.0
+        counts[gene, 0] = missing
+        counts[gene, 1] = zero
+        counts[gene, 2] = positive
+
+
+@njit(cache=True, parallel=True)
+def _count_samples(values, counts, totals):  # type: ignore[no-untyped-def]
+    """Add to counts (samples, 2) how many values of each sample are missing and zero, and to its
+    total its values, gene after gene, so that totals are the same for any blocks."""
+    n_genes, n_samples = values.shape
+    for part in prange((n_samples + _SAMPLES_TOGETHER - 1) // _SAMPLES_TOGETHER):
+        end = min((part + 1) * _SAMPLES_TOGETHER, n_samples)
+        for gene in range(n_genes):
+            for sample in range(part * _SAMPLES_TOGETHER, end):
+                value = values[gene, sample]
+                if np.isnan(value):
+                    counts[sample, 0] += 1
+                else:
+                    totals[sample] += value
+                    counts[sample, 1] += value == 0.0
+
+
+def row_blocks(shape: tuple[int, ...], n_values: int | None = None) -> list[slice]:
+    """Slices of consecutive rows, each of about ``n_values``: a million unless given."""
+    step = max(1, (n_values or _BLOCK_VALUES) // max(1, shape[1]))
     return [slice(start, min(start + step, shape[0])) for start in range(0, shape[0], step)]
 
 

@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.engine.state import copy_rows, release
+from pairtile.runtime.threads import in_threads
 
 MOST_GENES = 1000
 MOST_SAMPLES = 4000
@@ -33,6 +34,9 @@ COMPONENT_SHARE = 0.1
 
 LEAST_OF_GROUP = 0.05
 """Share of all samples, and three of them."""
+
+_ROWS = 1000
+"""Rows that are looked at together."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,7 @@ def principal_components(values: NDArray[np.float64], number: int = 2) -> Compon
     values : float64 (genes, samples), NaN where missing; more samples than ``number``.
     """
     samples = evenly_spaced(values.shape[1], MOST_SAMPLES)
-    rows = copy_rows(values, evenly_spaced(len(values), MOST_GENES))[:, samples]
+    rows = copy_rows(values, evenly_spaced(len(values), MOST_GENES), samples)
     gram = _similarity(rows)
     total = float(np.trace(gram))
     if total <= 0.0:
@@ -143,10 +147,14 @@ def lag_one(values: NDArray[np.float64], series: NDArray[np.int32]) -> NDArray[n
     """Lag-1 autocorrelation of each row, within series, missing values taken for the mean."""
     found = np.empty(len(values))
     step = np.flatnonzero(series[1:] == series[:-1])
-    for begin in range(0, len(values), 1000):
-        rows = _standardised(values[begin : begin + 1000])
+
+    def of_rows(begin: int) -> None:
+        here = slice(begin, begin + _ROWS)
+        rows = _standardised(values[here])
         products = np.einsum("ij,ij->i", rows[:, step], rows[:, step + 1])
-        found[begin : begin + 1000] = products / max(1, step.size)
+        found[here] = products / max(1, step.size)
+
+    for _ in in_threads(of_rows, range(0, len(values), _ROWS)):
         release(values)
     return found
 

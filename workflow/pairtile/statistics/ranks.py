@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
 
 from pairtile.engine.state import release
+from pairtile.runtime.threads import in_threads
 
 _BLOCK_VALUES = 1 << 22
 """Values that are worked on together."""
+
+_ORDERED_VALUES = 1 << 18
+"""Values that a thread puts in order together."""
 
 
 def spearman(
@@ -70,8 +72,11 @@ def row_orders(values: NDArray[np.float64]) -> NDArray[np.int32]:
     values : float64 (rows, columns). Equal values come in any order.
     """
     result = np.empty(values.shape, dtype=np.int32)
-    for begin, order in _orders(values):
-        result[begin : begin + len(order)] = order
+
+    def order(rows: slice) -> None:
+        result[rows] = np.argsort(values[rows], axis=1)  # NumPy's is vectorised
+
+    list(in_threads(order, _blocks(values)))
     return result
 
 
@@ -81,23 +86,23 @@ def average_ranks(values: NDArray[np.float64], out: NDArray[np.float64]) -> None
     values : float64 (rows, columns), C-contiguous, NaN where missing, as ``out`` then is, which may
     be the same array.
     """
-    for begin, order in _orders(values):
-        here = slice(begin, begin + len(order))
-        _average_ranks(values[here], order, out[here])
+
+    def rank(rows: slice) -> None:
+        _average_ranks(values[rows], np.argsort(values[rows], axis=1), out[rows])
+
+    list(in_threads(rank, _blocks(values)))
 
 
-def _orders(values: NDArray[np.float64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """``row_orders`` in blocks: the number of the first row, and the order of some."""
-    step = max(1, _BLOCK_VALUES // max(1, values.shape[1]))
-    for begin in range(0, len(values), step):
-        # NumPy's is vectorised.
-        yield begin, np.argsort(values[begin : begin + step], axis=1)
+def _blocks(values: NDArray[np.float64]) -> list[slice]:
+    """Rows that a thread orders together."""
+    step = max(1, _ORDERED_VALUES // max(1, values.shape[1]))
+    return [slice(begin, begin + step) for begin in range(0, len(values), step)]
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def _average_ranks(values, order, ranks):  # type: ignore[no-untyped-def]
     """Ranks from 1, as floats; equal values share the mean of theirs."""
-    for row in prange(values.shape[0]):
+    for row in range(values.shape[0]):
         ordered = values[row][order[row]]
         begin = 0
         while begin < ordered.size:

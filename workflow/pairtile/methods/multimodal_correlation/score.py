@@ -92,7 +92,7 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
     def prepare(
         cls, config: MultimodalCorrelationConfig, seed: int, scratch: Path | None = None
     ) -> PreparedInput:
-        expression, design = read_arranged(config)
+        expression, design = read_arranged(config, scratch)
         prepared = prepare_expression(expression, config.preprocess, True, design, scratch)
         regulators, counts, absent = find_regulators(
             config.regulators, prepared.genes, config.ignore_case

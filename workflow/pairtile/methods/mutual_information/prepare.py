@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.engine.estimator import PreparedInput
-from pairtile.engine.state import copy_rows, release
+from pairtile.engine.state import release
 from pairtile.io.regulators import find_regulators
 from pairtile.methods.mutual_information.config import (
     MutualInformationConfig,
@@ -19,6 +19,7 @@ from pairtile.methods.mutual_information.null_design import entropy_classes, mea
 from pairtile.preprocess.expression import prepare_expression
 from pairtile.preprocess.samples import dependence_warnings, read_arranged
 from pairtile.preprocess.statistics import row_blocks
+from pairtile.runtime.threads import in_threads
 from pairtile.splines.scorer import SplineSettings
 from pairtile.splines.values import marginal_entropies, scaled
 from pairtile.statistics.dependence import Dependence
@@ -26,6 +27,9 @@ from pairtile.statistics.dependence import Dependence
 SAMPLES_PER_BIN = 10
 FEW_BINS = 6
 """Fewer samples for each of more bins are warned of (docs/quality.md compares bins)."""
+
+_BLOCK_VALUES = 1 << 24
+"""Values that are ranked and scaled together, by all cores."""
 
 MOST_GENES = 1000
 """Genes of which the most common value is counted."""
@@ -38,7 +42,7 @@ def spline_state(config: MutualInformationConfig, scratch: Path | None = None) -
     from a file in ``scratch``. Raises InputError as
     ``read_expression``, ``prepare_expression`` and ``read_regulators`` do.
     """
-    expression, design = read_arranged(config)
+    expression, design = read_arranged(config, scratch)
     prepared = prepare_expression(expression, config.preprocess, True, design, scratch)
     notes = list(prepared.notes)
     items = prepared.items
@@ -55,7 +59,7 @@ def spline_state(config: MutualInformationConfig, scratch: Path | None = None) -
     quality = prepared.quality.state(prepared.values)
     z = np.require(prepared.values, np.float64, "C")  # what is mapped from a file stays so
     entropy = np.empty(len(z))
-    for rows in row_blocks(z.shape):
+    for rows in row_blocks(z.shape, _BLOCK_VALUES):
         scaled(z[rows], settings, estimator.transform, overwrite=True)
         entropy[rows] = marginal_entropies(z[rows], settings)
         release(z)
@@ -81,11 +85,18 @@ def floor_share(values: NDArray[np.float64]) -> float:
 
     values : float64 (genes, samples), NaN where missing; of many genes some are looked at.
     """
-    shares = []
-    for row in copy_rows(values, range(0, len(values), max(1, len(values) // MOST_GENES))):
-        known = row[~np.isnan(row)]
-        if known.size:
-            shares.append(np.unique(known, return_counts=True)[1].max() / known.size)
+    shares: list[float] = []
+
+    def share(gene: int) -> float:
+        known = values[gene][~np.isnan(values[gene])]
+        if not known.size:
+            return np.nan
+        return float(np.unique(known, return_counts=True)[1].max() / known.size)
+
+    for found in in_threads(share, range(0, len(values), max(1, len(values) // MOST_GENES))):
+        if not np.isnan(found):
+            shares.append(found)
+        release(values)
     return float(np.median(shares)) if shares else 0.0
 
 

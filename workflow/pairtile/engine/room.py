@@ -1,0 +1,133 @@
+"""Room for large tables: in memory, or mapped from a file on the disk of the state."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairtile.engine.state import file_header, release
+from pairtile.runtime.threads import in_threads
+
+IN_MEMORY_BYTES = 1 << 28
+"""Of a table; a larger one is mapped from a file where there is a folder for it."""
+
+_PART_BYTES = 1 << 23
+"""Of a table that is gone through: a part and what is made of it stay in a core's caches."""
+
+_BLOCK_BYTES = 1 << 26
+"""Of a table that is turned over: each block reads and writes long runs of its files."""
+
+
+def room(shape: tuple[int, int], scratch: Path | None) -> NDArray[np.float64]:
+    """Uninitialised values of this shape: in memory, or mapped from a new file in ``scratch``."""
+    if scratch is None or 8 * shape[0] * shape[1] <= IN_MEMORY_BYTES:
+        return np.empty(shape)
+    return np.lib.format.open_memmap(_new_file(scratch), "w+", np.float64, shape=shape)
+
+
+def _new_file(scratch: Path) -> Path:
+    return Path(tempfile.mkdtemp(dir=scratch)) / "values.npy"
+
+
+class GrowingTable:
+    """Rows of float64 that come one block after the other, their number unknown.
+
+    In memory while they are few or ``scratch`` is None, else in a file there.
+    """
+
+    def __init__(self, columns: int, scratch: Path | None) -> None:
+        self._columns, self._scratch = columns, scratch
+        self._blocks: list[NDArray[np.float64]] = []
+        self._rows = 0
+        self._file: Path | None = None
+
+    def append(self, block: NDArray[np.float64]) -> None:
+        """Add rows (rows, columns), C-contiguous."""
+        self._blocks.append(block)
+        self._rows += len(block)
+        if self._scratch is not None and 8 * self._rows * self._columns > IN_MEMORY_BYTES:
+            if self._file is None:
+                self._file = _new_file(self._scratch)
+                self._file.write_bytes(file_header((0, self._columns), np.float64))
+            with self._file.open("ab") as file:
+                for held in self._blocks:
+                    held.tofile(file)
+            self._blocks.clear()
+
+    def values(self) -> NDArray[np.float64]:
+        """All rows, (rows, columns); the table can grow no more."""
+        shape = (self._rows, self._columns)
+        if self._file is not None:
+            with self._file.open("r+b") as file:
+                file.write(file_header(shape, np.float64))
+            return np.load(self._file, mmap_mode="r+")
+        values = np.empty(shape)
+        ends = np.cumsum([len(block) for block in self._blocks])
+
+        def copy(k: int) -> None:
+            values[ends[k] - len(self._blocks[k]) : ends[k]] = self._blocks[k]
+            self._blocks[k] = values[:0]  # each block goes as soon as it is copied
+
+        list(in_threads(copy, range(len(self._blocks))))
+        return values
+
+
+def row_blocks(values: NDArray[Any]) -> list[slice]:
+    """Slices of consecutive rows, each of about 8 MB."""
+    step = max(1, _PART_BYTES // max(1, values[:1].nbytes))
+    return [slice(begin, begin + step) for begin in range(0, len(values), step)]
+
+
+def count(found: Callable[[NDArray[Any]], NDArray[np.bool_]], values: NDArray[Any]) -> int:
+    """In how many of the ``values`` is true what is to be ``found``."""
+
+    def in_part(rows: slice) -> int:
+        return int(np.count_nonzero(found(values[rows])))
+
+    total = 0
+    for number in in_threads(in_part, row_blocks(values)):
+        total += number
+        release(values)
+    return total
+
+
+def take_rows(
+    values: NDArray[np.float64], rows: NDArray[np.int64], scratch: Path | None
+) -> NDArray[np.float64]:
+    """``values[rows]``, part by part."""
+    taken = room((rows.size, values.shape[1]), scratch)
+    for part in row_blocks(taken):
+        taken[part] = values[rows[part]]
+        release(values)
+        release(taken)
+    return taken
+
+
+def take_columns(
+    values: NDArray[np.float64], columns: NDArray[np.int64], scratch: Path | None
+) -> NDArray[np.float64]:
+    """``values[:, columns]``, part by part."""
+    taken = room((len(values), columns.size), scratch)
+    for part in row_blocks(taken):
+        taken[part] = values[part][:, columns]
+        release(values)
+        release(taken)
+    return taken
+
+
+def in_row_order(values: NDArray[np.float64], scratch: Path | None) -> NDArray[np.float64]:
+    """The values in C order; a table that lies the other way is turned over block by block."""
+    if values.flags.c_contiguous:
+        return values
+    turned = room((values.shape[0], values.shape[1]), scratch)
+    step = max(1, _BLOCK_BYTES // (8 * max(1, values.shape[0])))
+    for begin in range(0, values.shape[1], step):
+        turned[:, begin : begin + step] = values[:, begin : begin + step]
+        release(values)
+        release(turned)
+    return turned

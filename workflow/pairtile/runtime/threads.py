@@ -1,0 +1,38 @@
+"""Work on the parts of something by all threads of a job."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+
+def in_threads(work: Callable[[P], R], parts: Iterable[P]) -> Iterator[R]:
+    """``work`` of each part, in the order of ``parts``, by as many threads as the job has.
+
+    No more parts are taken than threads are free, and one that waits, so that what parts and
+    results take in memory is bounded. For work that lets go of Python's lock (NumPy, Arrow, numba
+    with ``nogil``), not for numba's ``parallel`` functions, which one thread at a time may call.
+    """
+    from numba import get_num_threads
+
+    threads = get_num_threads()
+    if threads == 1:
+        yield from map(work, parts)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: deque[Future[R]] = deque()
+        try:
+            for part in parts:
+                waiting.append(pool.submit(work, part))
+                if len(waiting) > threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
