@@ -61,7 +61,7 @@ def _analysis(
     check_later_inputs(analysis, state, items)
     plan(analysis, backend, seed, state, folder / "plan.json", records / "plan.json")
     planned, prepared = read_json(folder / "plan.json"), read_json(records / "prepare.json")
-    decided = [note for note in read_json(records / "plan.json")["notes"] if "(auto)" in note]
+    decided = [note for note in read_json(records / "plan.json")["notes"] if "(auto" in note]
     yield f"\n{name} ({analysis.method})"
     more = read_json(record)["counts"] if analysis.needs_network_data else {}
     for key, number in {**prepared["counts"], **more}.items():

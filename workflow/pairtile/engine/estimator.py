@@ -158,6 +158,11 @@ class Estimator(ABC, Generic[A]):
         return config
 
     @classmethod
+    def decision_notes(cls, config: A, state: State) -> list[str]:
+        """Sentences on what ``auto`` became, for choices that ``decided`` does not show."""
+        return []
+
+    @classmethod
     def check_later_inputs(cls, config: A, state: State, items: pd.DataFrame) -> None:
         """Read what only a later step needs, to find its faults early; ``items``: the items table.
         (The gold standard is looked at for every method.)

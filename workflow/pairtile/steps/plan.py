@@ -131,6 +131,8 @@ def plan(
         step.details["parameters"] = decided
         for key in (key for key in decided if given[key] == "auto"):
             step.note(f"{key}: {_in_yaml(decided[key])} (auto).")
+        for note in method.decision_notes(config, state):
+            step.note(note)
         method.check_settings(config, state)
         space = method.space(state)
         edges = method.tile_edges(config, state)

@@ -52,8 +52,9 @@ def spline_state(config: MutualInformationConfig, scratch: Path | None = None) -
     counts = {**prepared.counts, **counts}
     warnings = [*prepared.warnings, *warnings]
     items.loc[regulators, "is_regulator"] = True
-    estimator = config.estimator.decided(prepared.values.shape[1], floor_share(prepared.values))
-    notes += estimator_notes(config.estimator, estimator)
+    n_samples, floor = prepared.values.shape[1], floor_share(prepared.values)
+    estimator = config.estimator.decided(n_samples, floor)
+    notes += estimator_notes(config.estimator, estimator, n_samples, floor)
     config = config.model_copy(update={"estimator": estimator})
     settings = spline_settings(config, "float64")
     quality = prepared.quality.state(prepared.values)
@@ -108,12 +109,17 @@ def estimator_arrays(estimator: SplineEstimatorConfig) -> dict[str, NDArray[Any]
     }
 
 
-def estimator_notes(asked: SplineEstimatorConfig, decided: SplineEstimatorConfig) -> list[str]:
-    """What ``auto`` became."""
+def estimator_notes(
+    asked: SplineEstimatorConfig, decided: SplineEstimatorConfig, n_samples: int, floor: float
+) -> list[str]:
+    """What ``auto`` became, and what of."""
     if asked == decided:
         return []
     what = "ranks" if decided.transform == "rank" else "values as they are"
-    return [f"Estimator: {decided.bins} bins, order {decided.order}, {what} (auto)."]
+    return [
+        f"Estimator: {decided.bins} bins, order {decided.order}, {what} (auto: {n_samples:,} "
+        f"samples, {floor:.0%} of them at the most common value of the median gene)."
+    ]
 
 
 def sample_warnings(

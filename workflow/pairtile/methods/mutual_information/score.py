@@ -133,6 +133,13 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         return config.model_copy(update=decided)
 
     @classmethod
+    def decision_notes(cls, config: MutualInformationConfig, state: State) -> list[str]:
+        with_regulators = state["regulators"].size > 0
+        if config.score != ("target_z" if with_regulators else "clr"):
+            return []
+        return [f"score: {config.score} (auto: with{'' if with_regulators else 'out'} regulators)."]
+
+    @classmethod
     def space(cls, state: State) -> PairSpace:
         genes = int(state["z"].shape[0])
         if state["regulators"].size:
