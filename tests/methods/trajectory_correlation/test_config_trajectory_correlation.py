@@ -231,7 +231,6 @@ BAD: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
     ({"estimator": {"neighbors": 3}}, ("estimator", "neighbors"), ""),
     ({"variables": "dihedrals"}, (), "beside estimator.kind: auto"),
     ({"variables": "columns"}, (), "beside estimator.kind: auto"),
-    ({"variables": "positions", "estimator": {"kind": "bspline"}}, (), "kind: bspline"),
     ({"variables": "positions", "estimator": {"kind": "dihedral"}}, (), "kind: dihedral"),
     ({"variables": "distances"}, (), "at least one NAME: [selection, selection]"),
     ({"distances": {"a": ["x"]}}, ("distances",), "a mapping of NAME: [selection, selection]"),
@@ -280,8 +279,8 @@ def test_what_is_not_allowed_is_refused(
         ({"estimator": {"kind": "dihedral"}}, "angles: radians or degrees"),
         ({"table": {"angles": "degrees"}}, "angles: none beside estimator.kind: auto"),
         (
-            {"estimator": {"kind": "bspline"}, "table": {"dimensions": 3}},
-            "dimensions: 1 beside estimator.kind: bspline",
+            {"estimator": {"kind": "dihedral"}, "table": {"dimensions": 3, "angles": "degrees"}},
+            "dimensions: 1 beside estimator.kind: dihedral",
         ),
         ({"variables": "positions"}, "auto or columns beside time_series"),
         ({"contacts": {}}, "none beside time_series"),

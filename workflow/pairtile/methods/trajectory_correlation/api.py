@@ -102,7 +102,8 @@ def trajectory_correlation(
         Of the variables of an array.
     kind : {"auto", "ksg", "gaussian", "dcc", "bspline", "dihedral"}
         The estimator: nearest neighbours; linear (Gaussian) mutual information; dynamical
-        cross-correlation; B-splines of scalars; cyclic B-splines of angles. ``"auto"``:
+        cross-correlation; B-splines of scalars (of positions, the sum over pairs of coordinates;
+        NaN is a missing value); cyclic B-splines of angles. ``"auto"``:
         ``"gaussian"`` below 50 effective frames, else ``"ksg"``.
     preset : {"none", "mdigest", "normi", "dynetan", "netsci"}
         Of ``ksg``: the numbers of another tool; decides the next five.
@@ -297,10 +298,10 @@ def _config_of_arrays(
     arrays: SeriesArrays, common: Mapping[str, Any]
 ) -> TrajectoryCorrelationConfig:
     angles = common["estimator"]["kind"] == "dihedral"
-    if common["estimator"]["kind"] in ("bspline", "dihedral") and arrays.dimensions != 1:
+    if angles and arrays.dimensions != 1:
         raise ValueError(
             f"trajectory: found {arrays.dimensions} dimensions; expected scalars, (frames, "
-            f"variables), beside kind {common['estimator']['kind']}"
+            "variables), beside kind dihedral"
         )
     return analysis_config(
         TrajectoryCorrelationConfig,
@@ -593,8 +594,9 @@ def prepare_arrays(
         Too few frames or variables, or values that are no finite numbers.
     """
     for n, part in enumerate(arrays.replicas):
-        if not np.isfinite(part).all():
-            frame, variable, axis = np.argwhere(~np.isfinite(part))[0]
+        wrong = np.isinf(part) if config.estimator.allows_missing else ~np.isfinite(part)
+        if wrong.any():
+            frame, variable, axis = np.argwhere(wrong)[0]
             raise InputError.at(
                 name_of(n),
                 f"frame {frame}, variable {variable}, coordinate {axis}",

@@ -31,9 +31,9 @@ from pairtile.methods.trajectory_correlation.config_sections import (
 _AUTO_VARIABLES = {"bspline": "displacements", "dihedral": "dihedrals"}
 _ALLOWED_VARIABLES = {
     "dihedral": ("dihedrals",),
-    "bspline": ("displacements", "distances"),
+    "bspline": ("displacements", "coordinates", "positions", "distances"),
 }
-_ALLOWED_ELSE = ("positions", "displacements", "distances")
+_ALLOWED_ELSE = ("positions", "coordinates", "displacements", "distances")
 
 
 class TrajectoryCorrelationConfig(Analysis):
@@ -106,11 +106,21 @@ class TrajectoryCorrelationConfig(Analysis):
         default=MotionEstimatorConfig(), description="How correlation is estimated."
     )
     variables: Annotated[
-        Literal["auto", "positions", "displacements", "dihedrals", "distances", "columns"], Choice()
+        Literal[
+            "auto",
+            "positions",
+            "coordinates",
+            "displacements",
+            "dihedrals",
+            "distances",
+            "columns",
+        ],
+        Choice(),
     ] = Field(
         default="auto",
         description=(
-            "What is paired. `positions`: x, y, z of each. `displacements`: the distance of each "
+            "What is paired. `positions`: x, y, z of each, together. `coordinates`: x, y and z of "
+            "each as three variables of their own. `displacements`: the distance of each "
             "from its mean position (a scalar: most of the direction is lost). `dihedrals`: "
             "backbone and side-chain angles of the selected residues, see `dihedrals`. "
             "`distances`: those listed under `distances`. `columns`: of `time_series`. `auto`: "
@@ -367,7 +377,7 @@ class TrajectoryCorrelationConfig(Analysis):
         if (self.table.angles != "none") != (kind == "dihedral"):
             wanted = "angles: radians or degrees" if kind == "dihedral" else "angles: none"
             raise refusal(f"{wanted} beside estimator.kind: {kind}", key="table")
-        if kind in ("bspline", "dihedral") and self.table.dimensions != 1:
+        if kind == "dihedral" and self.table.dimensions != 1:
             raise refusal(f"dimensions: 1 beside estimator.kind: {kind}", key="table")
 
     @model_validator(mode="after")

@@ -254,8 +254,9 @@ class MotionEstimatorConfig(ConfigModel):
             "dependence. `auto`: `gaussian` where the median variable has fewer than 50 effective "
             "frames in a trajectory, else `ksg`; `ksg` wherever a key of it is not at its default. "
             "`dcc`: cosine (Pearson) correlation of displacements; blind to motions at right "
-            "angles. `bspline`: B-spline mutual information, of scalars only. `dihedral`: the same "
-            "of angles, with splines that close at 360 degrees."
+            "angles. `bspline`: B-spline mutual information, of scalars; of positions the sum over "
+            "the nine pairs of coordinates. Frames may be missing, in some variables or all. "
+            "`dihedral`: the same of angles, with splines that close at 360 degrees."
         ),
     )
     neighbours: Annotated[int, Integer(1, 64)] = Field(
@@ -344,6 +345,11 @@ class MotionEstimatorConfig(ConfigModel):
         """``bins``, which validation has decided."""
         assert self.bins != "auto"
         return self.bins
+
+    @property
+    def allows_missing(self) -> bool:
+        """Whether values may be missing (NaN): joint tables count the frames that both have."""
+        return self.kind == "bspline"
 
     @property
     def single(self) -> bool:

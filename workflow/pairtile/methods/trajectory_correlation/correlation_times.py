@@ -20,7 +20,8 @@ def correlation_time(series: NDArray[np.floating], *, cyclic: bool = False) -> N
     T where the autocorrelation falls as exp(-lag / T), and half the number of frames for a variable
     that does not move.
 
-    series : (variables, d, frames). cyclic : angles in radians, taken as points on a circle.
+    series : (variables, d, frames), NaN where missing: a lag is then the mean over the frames that
+    are there. cyclic : angles in radians, taken as points on a circle.
     """
     n = series.shape[2]
     tau = np.empty(series.shape[0])
@@ -51,9 +52,14 @@ def theiler_window(tau: NDArray[np.float64], n_frames: int) -> int:
 
 def _integrated(values: NDArray[np.float64]) -> NDArray[np.float64]:
     n = values.shape[2]
+    missing = np.isnan(values)
+    if missing.any():
+        values = np.where(missing, np.nanmean(values, axis=2, keepdims=True), values)
     moves = values - values.mean(axis=2, keepdims=True)
-    power = np.abs(np.fft.rfft(moves, 2 * n, axis=2)) ** 2
-    covariance = np.fft.irfft(power, 2 * n, axis=2)[:, :, :n].sum(axis=1)
+    covariance = _lagged_products(moves)
+    if missing.any():
+        known = np.maximum(_lagged_products((~missing).astype(np.float64)).round(), 1.0)
+        covariance *= values.shape[1] * (n - np.arange(n)) / known
     still = (values == values[:, :, :1]).all(axis=(1, 2)) | (covariance[:, 0] <= 0.0)
     covariance[still, 0] = 1.0
     tau = 0.5 + np.cumsum(covariance / covariance[:, :1], axis=1) - 1.0
@@ -62,3 +68,10 @@ def _integrated(values: NDArray[np.float64]) -> NDArray[np.float64]:
     chosen = tau[np.arange(len(tau)), enough.argmax(axis=1)]
     # Series that swing to and fro give a mean more precisely than white noise: not counted on.
     return np.where(still, n / 2.0, np.clip(chosen, 0.5, n / 2.0))
+
+
+def _lagged_products(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sums over frames and coordinates of values(t) values(t + lag): (variables, lags)."""
+    n = values.shape[2]
+    power = np.abs(np.fft.rfft(values, 2 * n, axis=2)) ** 2
+    return np.asarray(np.fft.irfft(power, 2 * n, axis=2)[:, :, :n].sum(axis=1))

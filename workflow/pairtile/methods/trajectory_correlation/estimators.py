@@ -44,11 +44,12 @@ class MotionPairs:
         Parameters
         ----------
         series : float64 or float32, shape (variables, d, frames)
-            Positions or values, finite; may be memory-mapped. Angles in radians.
+            Positions or values, finite; may be memory-mapped. Angles in radians. NaN, a missing
+            value, only for ``kind: bspline``.
 
         Raises ``ValueError`` where the shape, the number of frames or a value does not do.
         """
-        _check(series, settings)
+        self.has_missing = _check(series, settings)
         self.series = series
         self.settings = settings
         self.device = device
@@ -89,9 +90,24 @@ class MotionPairs:
         dcc: NDArray[np.float64] = self._dcc.block(rows, columns, shift % self.n_frames)
         return dcc
 
+    def frames_block(self, rows: slice, columns: slice) -> NDArray[np.int64]:
+        """Frames in which both variables have all coordinates: int64 (rows, columns)."""
+        shape = (rows.stop - rows.start, columns.stop - columns.start)
+        if not self.has_missing:
+            return np.full(shape, self.n_frames, dtype=np.int64)
+
+        def there(block: slice) -> NDArray[np.float64]:
+            return np.asarray((~np.isnan(self.series[block])).all(axis=1), dtype=np.float64)
+
+        return (there(rows) @ there(columns).T).astype(np.int64)
+
     def _estimator(self, settings: MotionEstimatorConfig) -> Any:
-        kinds = {"ksg": KsgPairs, "gaussian": GaussianPairs, "dcc": DccPairs}
-        return kinds.get(settings.kind, SplinePairs)(self.series, settings, self.device)
+        if settings.kind == "dcc":
+            return DccPairs(self.series, settings, self.device, self.has_missing)
+        if settings.kind in ("bspline", "dihedral"):
+            return SplinePairs(self.series, settings, self.device, complete=not self.has_missing)
+        kinds = {"ksg": KsgPairs, "gaussian": GaussianPairs}
+        return kinds[settings.kind](self.series, settings, self.device)
 
 
 def generalized_correlation(mi_nats: Any, d: int) -> NDArray[np.float64]:
@@ -103,7 +119,8 @@ def generalized_correlation(mi_nats: Any, d: int) -> NDArray[np.float64]:
     return np.asarray(np.sqrt(-np.expm1(-2.0 * mi / d)))
 
 
-def _check(series: NDArray[np.floating], settings: MotionEstimatorConfig) -> None:
+def _check(series: NDArray[np.floating], settings: MotionEstimatorConfig) -> bool:
+    """Raises ``ValueError``; says whether values are missing."""
     if series.ndim != 3:
         raise ValueError(
             f"series: found shape {series.shape}; expected (variables, coordinates, frames)"
@@ -125,13 +142,20 @@ def _check(series: NDArray[np.floating], settings: MotionEstimatorConfig) -> Non
             f"series: found {frames} frames; expected at least {needed} for kind "
             f"{settings.kind}" + (f" with theiler {window}" if window else "")
         )
+    has_missing = False
     for variable in range(variables):
-        if not np.isfinite(series[variable]).all():
-            axis, frame = np.argwhere(~np.isfinite(series[variable]))[0]
+        values = np.asarray(series[variable])
+        if np.isfinite(values).all():
+            continue
+        wrong = np.isinf(values) if settings.allows_missing else ~np.isfinite(values)
+        has_missing = True
+        if wrong.any():
+            axis, frame = np.argwhere(wrong)[0]
             raise ValueError(
                 f"series: variable {variable}, coordinate {axis}, frame {frame}: found "
                 f"{series[variable, axis, frame]}; expected a finite number"
             )
+    return has_missing
 
 
 # --- nearest neighbours ---------------------------------------------------------------------------
@@ -374,11 +398,16 @@ class GaussianPairs:
 
 
 class DccPairs:
-    """<dr_i . dr_j> / sqrt(<dr_i^2> <dr_j^2>)."""
+    """<dr_i . dr_j> / sqrt(<dr_i^2> <dr_j^2>); of the frames that both have."""
 
     def __init__(
-        self, series: NDArray[np.floating], settings: MotionEstimatorConfig, device: Device
+        self,
+        series: NDArray[np.floating],
+        settings: MotionEstimatorConfig,
+        device: Device,
+        has_missing: bool = False,
     ) -> None:
+        self.has_missing = has_missing
         self.settings = settings
         self.device = device
         self._series = series
@@ -389,6 +418,9 @@ class DccPairs:
         (x,) = self._prepared.get(rows)
         (y,) = self._prepared.get(columns)
         y = shifted(self.device.xp, y, shift)
+        if self.has_missing:
+            correlation = np.asarray(self.device.to_host(self._of_common_frames(x, y)))
+            return mirrored(correlation) if shift == 0 and rows == columns else correlation
         product = x.reshape(len(x), -1) @ y.reshape(len(y), -1).T
         correlation = np.asarray(self.device.to_host(product))
         return mirrored(correlation) if shift == 0 and rows == columns else correlation
@@ -398,8 +430,23 @@ class DccPairs:
         moves = coordinates(
             self._series, block, self.device, single=self.settings.single, centred=True
         )
-        length = xp.sqrt((moves * moves).sum(axis=(1, 2), keepdims=True))
+        length = xp.sqrt(xp.nansum(moves * moves, axis=(1, 2), keepdims=True))
         return (moves / xp.where(length > 0.0, length, 1.0),)
+
+    def _of_common_frames(self, x: Any, y: Any) -> Any:
+        """Means and variances are of the frames in which both have all coordinates."""
+        xp = self.device.xp
+        x_known, y_known = (1.0 - xp.isnan(v).any(axis=1) for v in (x, y))
+        x, y = (xp.nan_to_num(v) * k[:, None] for v, k in ((x, x_known), (y, y_known)))
+        n = xp.maximum(x_known @ y_known.T, 1.0)
+        of_x = [x[:, axis] @ y_known.T for axis in range(x.shape[1])]
+        of_y = [x_known @ y[:, axis].T for axis in range(x.shape[1])]
+        product = x.reshape(len(x), -1) @ y.reshape(len(y), -1).T
+        product -= sum(a * b for a, b in zip(of_x, of_y, strict=True)) / n
+        x_squares = (x * x).sum(axis=1) @ y_known.T - sum(a * a for a in of_x) / n
+        y_squares = x_known @ (y * y).sum(axis=1).T - sum(b * b for b in of_y) / n
+        length = xp.sqrt(xp.maximum(x_squares * y_squares, 0.0))
+        return xp.where(length > 0.0, product / xp.where(length > 0.0, length, 1.0), 0.0)
 
 
 def finite_sample_bias(d: int, n_frames: int) -> NDArray[np.float64]:
@@ -433,14 +480,19 @@ class SplinePairs:
     """Mutual information from joint tables of B-spline weights (Daub et al. 2004)."""
 
     def __init__(
-        self, series: NDArray[np.floating], settings: MotionEstimatorConfig, device: Device
+        self,
+        series: NDArray[np.floating],
+        settings: MotionEstimatorConfig,
+        device: Device,
+        complete: bool = True,
     ) -> None:
+        """``complete``: no value of the replica is missing."""
         self.settings = settings
         self.device = device
         self.d = series.shape[1]
         self._series = series
         self._spline = SplineSettings(settings.n_bins, settings.order, "clamped", "float64")
-        self._scorer = BsplineScorer(self._spline, device, complete=True)
+        self._scorer = BsplineScorer(self._spline, device, complete=complete)
         self._last: dict[tuple[int, int, int], Any] = {}
 
     def block(self, rows: slice, columns: slice, shift: int) -> NDArray[np.float64]:
@@ -542,7 +594,8 @@ def coordinates(
     made = device.xp.ascontiguousarray(device.xp.asarray(values), dtype=np.float64)
     if not centred:
         return made
-    centred_values = made - made.mean(axis=2, keepdims=True)
+    mean = device.xp.nanmean if device.xp.isnan(made).any() else device.xp.mean
+    centred_values = made - mean(made, axis=2, keepdims=True)
     # The mean of equal numbers may miss them by rounding: what does not move is exactly 0.
     still = (made == made[:, :, :1]).all(axis=2)
     centred_values[still] = 0.0

@@ -85,6 +85,31 @@ def correlation_matrix(pairs: Pairs, items: pd.DataFrame, column: str) -> Matrix
     return result
 
 
+def coordinate_sums(matrix: Matrix) -> dict[str, Matrix]:
+    """Sums of the mutual information of coordinates, for each two positions.
+
+    Parameters
+    ----------
+    matrix
+        Shape (3 n, 3 n), of x, y, z of the first position, of the second, ...; NaN on the diagonal.
+
+    Returns
+    -------
+    dict
+        ``mi_block_sum``, over all nine pairs of coordinates, as the first GPU programs added them
+        up; ``mi_axis_sum``, over x with x, y with y, z with z. Each (n, n), NaN on the diagonal.
+    """
+    n = len(matrix) // 3
+    blocks = matrix.reshape(n, 3, n, 3)
+    sums = {
+        "mi_block_sum": blocks.sum(axis=(1, 3)),
+        "mi_axis_sum": np.asarray(np.einsum("iaja->ij", blocks)),
+    }
+    for values in sums.values():
+        np.fill_diagonal(values, np.nan)
+    return sums
+
+
 def write_matrices(
     path: Path,
     pairs: Pairs,
@@ -105,6 +130,8 @@ def write_matrices(
     | correlation_half_1, correlation_half_2 | the same of two halves of the data |
     | dcc | dynamical cross-correlation, -1 to 1 |
     | mi_sd, correlation_sd, dcc_sd | spread over replicas |
+    | mi_block_sum, mi_axis_sum | ``coordinate_sums``, with ``variables: coordinates`` |
+    | block_labels | names of their rows and columns |
     | labels | names of rows and columns, as in ``items.parquet`` |
     | chain, resid, icode, resname, atom, domain, secondary_structure | of each row |
 
@@ -122,7 +149,7 @@ def write_matrices(
             del matrix
         for name, make in (also or {}).items():
             made = make()
-            _add(archive, name, made, small=made.dtype == bool)
+            _add(archive, name, made, small=made.dtype.kind != "f")
             del made
         for name, values in matrix_labels(items).items():
             _add(archive, name, values, small=True)

@@ -133,6 +133,10 @@ class MotionScores:
                 ) from error
         return self._in_halves(rows, columns, wanted)
 
+    def n_frames(self, rows: slice, columns: slice) -> NDArray[np.int64]:
+        """Frames that both variables have, in all replicas: int64 (rows, columns)."""
+        return np.sum([pairs.frames_block(rows, columns) for pairs in self._pairs()], axis=0)
+
     def correlation(self, values: Any) -> Floats:
         """Mutual information in nats as generalized correlation; a DCC as it is."""
         return np.asarray(values) if self.signed else generalized_correlation(values, self.d)

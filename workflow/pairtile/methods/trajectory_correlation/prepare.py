@@ -34,6 +34,7 @@ from pairtile.methods.trajectory_correlation.time_series import (
 )
 from pairtile.methods.trajectory_correlation.variables import (
     Variables,
+    coordinate_variables,
     dihedral_variables,
     distance_variables,
     position_variables,
@@ -146,9 +147,10 @@ class _Preparation:
             return residues, dihedral_variables(residues, names, self.first, source.topology)
         masses = np.asarray(getattr(source.universe.atoms, "masses", np.zeros(source.n_atoms)))
         masses = np.nan_to_num(masses.astype(np.float64))
-        return residues, position_variables(
+        positions = position_variables(
             residues, selected, config.positions, masses, source.topology
         )
+        return residues, coordinate_variables(positions) if kind == "coordinates" else positions
 
     def _fit_atoms(self) -> NDArray[np.int64]:
         none = np.empty(0, dtype=np.int64)
@@ -239,7 +241,7 @@ class _Preparation:
         frame = self._superposed(self.first[None, drawn], drawn)
         of_residues = np.searchsorted(drawn, np.concatenate(residues.atoms))
         prepared.state["structure"] = residues.structure(frame[0, of_residues])
-        if not self.variables.turns:
+        if self.variables.dimensions == 1:
             own = np.searchsorted(drawn, self.variables.atoms)
             prepared.state["mean_positions"] = self.variables.centres(frame[:, own])[0]
         prepared.state["frame_interval_ps"] = np.array([run.interval_ps for run in runs])

@@ -31,17 +31,19 @@ class SeriesTable:
     dimensions: int
     n_frames: int
     used: range
-    _blocks: Callable[[int], Iterator[NDArray[np.float64]]] = field(repr=False)
+    _blocks: Callable[[int, bool], Iterator[NDArray[np.float64]]] = field(repr=False)
 
-    def blocks(self, n_frames: int) -> Iterator[NDArray[np.float64]]:
+    def blocks(self, n_frames: int, missing: bool = False) -> Iterator[NDArray[np.float64]]:
         """The used frames in order, at most ``n_frames`` at a time.
+
+        ``missing``: whether values may be missing (empty, NA, NaN, ...); they become NaN.
 
         Raises
         ------
         InputError
             For fields that are no finite numbers, naming line and column.
         """
-        return self._blocks(n_frames)
+        return self._blocks(n_frames, missing)
 
 
 def open_series_table(
@@ -77,8 +79,8 @@ def open_series_table(
         )
     shape = (len(names), d)
 
-    def blocks(n: int) -> Iterator[NDArray[np.float64]]:
-        for block in opened.blocks(used, n):
+    def blocks(n: int, missing: bool) -> Iterator[NDArray[np.float64]]:
+        for block in opened.blocks(used, n, missing):
             yield block.reshape(len(block), *shape)
 
     return SeriesTable(path, names, d, opened.n_frames, used, blocks)
@@ -116,11 +118,11 @@ class _Array:
         self.n_frames = values.shape[0]
         self.columns = [f"variable_{k + 1}" for k in range(values.shape[1])]
 
-    def blocks(self, used: range, n: int) -> Iterator[NDArray[np.float64]]:
+    def blocks(self, used: range, n: int, missing: bool) -> Iterator[NDArray[np.float64]]:
         for first in range(0, len(used), n):
             part = used[first : first + n]
             block = self._opened()[part.start : part.stop : part.step].astype(np.float64)
-            bad = np.argwhere(~np.isfinite(block))
+            bad = np.argwhere(np.isinf(block) if missing else ~np.isfinite(block))
             if bad.size:
                 frame, column = part[int(bad[0][0])], int(bad[0][1])
                 place, value = f"frame {frame}, column {column}", float(block[tuple(bad[0])])
@@ -174,7 +176,7 @@ class _Text:
         self.columns = [n for k, n in enumerate(all_names) if k != self.time_column]
         self._all_names = all_names
 
-    def blocks(self, used: range, n: int) -> Iterator[NDArray[np.float64]]:
+    def blocks(self, used: range, n: int, missing: bool) -> Iterator[NDArray[np.float64]]:
         wanted = len(self.columns)
         block, filled, frame = np.empty((n, wanted)), 0, -1
         with open_lines(self.path) as lines:
@@ -185,7 +187,7 @@ class _Text:
                 frame += 1
                 if frame not in used:
                     continue
-                block[filled] = self._values(number, line)
+                block[filled] = self._values(number, line, missing)
                 filled += 1
                 if filled == n:
                     yield block
@@ -197,23 +199,26 @@ class _Text:
         fields = line.strip().split() if self.delimiter is None else line.split(self.delimiter)
         return [text.strip().strip('"') for text in fields]
 
-    def _values(self, number: int, line: str) -> list[float]:
+    def _values(self, number: int, line: str, missing: bool) -> list[float]:
         fields = self.split(line)
         if len(fields) != self.n_fields:
             found = f"{len(fields)} field{'s' if len(fields) != 1 else ''}"
             raise InputError.at(self.path, f"line {number}", found, f"{self.n_fields}, as above")
         if self.time_column is not None:
             del fields[self.time_column]
+        if missing:
+            fields = ["nan" if text.lower() in _MISSING else text for text in fields]
         try:
             values = [float(text) for text in fields]
-            if all(map(math.isfinite, values)):
+            if not any(map(math.isinf if missing else _not_finite, values)):
                 return values
         except ValueError:
             pass
-        bad = next(k for k, text in enumerate(fields) if not _is_finite(text))
+        bad = next(k for k, text in enumerate(fields) if not _is_value(text, missing))
         found = "a missing value" if fields[bad].lower() in _MISSING else repr(fields[bad])
         place = f"line {number}, column {self.columns[bad]!r}"
-        raise InputError.at(self.path, place, found, "a finite number in every frame")
+        expected = "a finite number in every frame (kind: bspline also goes without some)"
+        raise InputError.at(self.path, place, found, expected)
 
     def _find_time(self, time: str | None, names: list[str]) -> int | None:
         if time == "auto":
@@ -236,5 +241,11 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _is_finite(text: str) -> bool:
-    return _is_number(text) and math.isfinite(float(text))
+def _not_finite(value: float) -> bool:
+    return not math.isfinite(value)
+
+
+def _is_value(text: str, missing: bool) -> bool:
+    if not _is_number(text):
+        return False
+    return math.isfinite(float(text)) or (missing and math.isnan(float(text)))

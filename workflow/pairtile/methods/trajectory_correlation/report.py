@@ -404,6 +404,7 @@ def community_grouping(results: Results, names: pd.Index[Any]) -> Grouping | Non
 
 
 ITEMS = {
+    "coordinates": ("coordinate", "coordinates"),
     "dihedrals": ("angle", "angles"),
     "distances": ("distance", "distances"),
     "columns": ("variable", "variables"),

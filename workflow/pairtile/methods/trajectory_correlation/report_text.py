@@ -450,6 +450,13 @@ def _blind(results: Results, settings: dict[str, Any]) -> str:
             "Displacements are distances from the mean position: the direction of motion, and most "
             "of the correlation with it, is lost. kind: ksg or gaussian use all three coordinates."
         )
+    if kind == "bspline" and results.parameters.get("variables") == "positions":
+        return (
+            "The mutual information of two positions is added up over the nine pairs of their "
+            "coordinates, as the first GPU programs did: it changes with the orientation of the "
+            "molecule and misses what coordinates share only jointly. kind: ksg or gaussian use "
+            "all three at once."
+        )
     return ""
 
 
@@ -484,7 +491,7 @@ def _length(results: Results, settings: dict[str, Any]) -> str:
 
 def _not_superposed(results: Results, settings: dict[str, Any]) -> str:
     parameters = results.parameters
-    if parameters.get("variables") not in ("positions", "displacements"):
+    if parameters.get("variables") not in ("positions", "coordinates", "displacements"):
         return ""
     if parameters.get("fit") is not False:
         return ""
@@ -506,6 +513,7 @@ PRESET_TOOLS = {
 }
 WHAT = {
     "positions": "positions",
+    "coordinates": "x, y and z of positions, each by itself",
     "displacements": "distances from their mean positions",
     "dihedrals": "dihedral angles",
     "distances": "distances",

@@ -74,7 +74,6 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
     ) -> None:
         super().__init__(config, state, device, precision)
         self.n_replicas = len(state["replica_offsets"]) - 1
-        self.n_frames = int(state["replica_offsets"][-1])
         self.n_surrogates = config.estimator.surrogates
         self._scores: MotionScores | None = None
         self._half_scores: MotionScores | None = None
@@ -253,7 +252,7 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
         n_pairs = int(wanted.sum())
         at_row, at_column = np.nonzero(wanted)
         found: dict[str, NDArray[Any]] = {"i": row[at_row], "j": column[at_column]}
-        found["n_frames"] = np.full(n_pairs, self.n_frames, dtype=np.int32)
+        found["n_frames"] = self.scores.n_frames(rows, columns)[wanted].astype(np.int32)
         for name in self.schema().names:
             if name not in found:
                 block = blocks.get(name)

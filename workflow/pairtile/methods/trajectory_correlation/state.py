@@ -360,7 +360,8 @@ def duplicate_frames(series: NDArray[np.floating], near: float = NEAR) -> Duplic
     random = np.random.default_rng(0)
     size = max(1, BLOCK_VALUES // (n * series.shape[1]))
     for begin in range(0, series.shape[0], size):
-        values = np.asarray(series[begin : begin + size], dtype=np.float64).reshape(-1, n)
+        values = np.nan_to_num(np.asarray(series[begin : begin + size], dtype=np.float64))
+        values = values.reshape(-1, n)
         moves = values - values[:, :1]
         # Sums along the frames' own axis treat equal frames equally, to the last bit.
         for direction, row in zip(random.normal(size=len(moves)), moves, strict=True):
@@ -389,7 +390,8 @@ def duplicate_frames(series: NDArray[np.floating], near: float = NEAR) -> Duplic
 
 
 def _distance(series: NDArray[np.floating], first: int, second: int) -> float:
-    difference = np.asarray(series[:, :, first], dtype=np.float64) - series[:, :, second]
+    one, other = (np.asarray(series[:, :, t], dtype=np.float64) for t in (first, second))
+    difference = np.nan_to_num(one) - np.nan_to_num(other)
     return float(np.sqrt((difference * difference).sum()))
 
 

@@ -53,14 +53,18 @@ def half_shifts(
         if cyclic:
             values = np.concatenate([np.cos(values), np.sin(values)], axis=1)
         halves = values.reshape(*values.shape[:2], 2, n // 2)
-        means = halves.mean(axis=3)
-        inside = (halves - means[..., None]).reshape(values.shape)
+        known = ~np.isnan(halves)
+        means = np.nansum(halves, axis=3) / np.maximum(known.sum(axis=3), 1)
+        inside = np.nan_to_num(halves - means[..., None]).reshape(values.shape)
+        share = known.mean(axis=(1, 2, 3))
         found = correlation_time(inside)
         with np.errstate(divide="ignore"):
             tau = np.where(20.0 * found < n, found / (1.0 - 20.0 * found / n), np.inf)
         for k in range(len(values)):
             moved = means[k, :, 1] - means[k, :, 0]
-            shift[begin + k], p_value[begin + k] = _test(moved, inside[k], n / (4.0 * tau[k]))
+            shift[begin + k], p_value[begin + k] = _test(
+                moved, inside[k], share[k] * n / (4.0 * tau[k])
+            )
     return shift, p_value
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pairtile.engine.estimator import Merged, Written
 from pairtile.methods.trajectory_correlation.matrices import (
     StreamedPairs,
+    coordinate_sums,
     correlation_matrix,
     write_difference,
     write_g_correlation_text,
@@ -163,6 +164,15 @@ def _write_matrices(
         also["q_value"] = q_values
     if contacts:
         also["contact"] = contact
+    if opened.config.variables == "coordinates" and not opened.scores.signed:
+        also |= {
+            name: lambda name=name: coordinate_sums(correlation_matrix(pairs, items, "mi_nats"))[
+                name
+            ]
+            for name in ("mi_block_sum", "mi_axis_sum")
+        }
+        names = items.loc[items["kept"].to_numpy(dtype=bool), "name"].iloc[::3]
+        also["block_labels"] = lambda: names.str.removesuffix(":x").to_numpy(dtype=np.str_)
     write_matrices(folder / "matrices.npz", pairs, items, also=also)
 
 

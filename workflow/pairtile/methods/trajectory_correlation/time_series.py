@@ -57,6 +57,9 @@ from pairtile.methods.trajectory_correlation.read_tables import SeriesTable, ope
 
 _SHOWN = 5
 
+LEAST_OBSERVED = 3
+"""Frames in which a variable must have a value, in each replica."""
+
 
 class SeriesWriter:
     """Takes the frames of all replicas in order, writes the series and says what is in them.
@@ -83,6 +86,7 @@ class SeriesWriter:
         self.cyclic = cyclic
         if shape[0] < 2:
             raise InputError.at(replicas[0][0], "", "one variable", "two or more, to make pairs")
+        self.names = [name for name, _ in replicas]
         for name, n_frames in replicas:
             _check_frames(config, name, n_frames, shape[1])
         self.offsets = np.cumsum([0, *(n for _, n in replicas)])
@@ -106,6 +110,7 @@ class SeriesWriter:
     ) -> PreparedInput:
         """``table``: name, atom, residue of each variable; ``dropped``: the same and a reason."""
         assert self.n_written == self.offsets[-1]
+        self._check_observed(table["name"].tolist())
         constant = np.all([part.constant for part in self.moments], axis=0)
         frozen = np.any([part.constant for part in self.moments], axis=0) & ~constant
         mean, sd = pooled(self.moments, self.cyclic)
@@ -115,9 +120,10 @@ class SeriesWriter:
             mean, sd = self._to_displacements()
             d = 1
         items = _items(table, dropped)
-        items["n_observed"] = np.where(items["kept"], n_frames, 0).astype(np.int32)
-        means = mean[:, 0] if d == 1 else np.full(n_variables, np.nan)
         gap = len(items) - n_variables
+        n_observed = sum(part.n.min(axis=1) for part in self.moments)
+        items["n_observed"] = np.concatenate([n_observed, np.zeros(gap)]).astype(np.int32)
+        means = mean[:, 0] if d == 1 else np.full(n_variables, np.nan)
         items["mean"] = np.concatenate([means, np.full(gap, np.nan)])
         items["sd"] = np.concatenate([sd, np.full(gap, np.nan)])
         items["constant"] = np.concatenate([constant, np.zeros(gap, dtype=bool)])
@@ -137,6 +143,13 @@ class SeriesWriter:
         prepared.counts["variables_constant"] = int(constant.sum())
         self._tell(prepared, table["name"].tolist(), constant, frozen)
         return prepared
+
+    def _check_observed(self, names: Sequence[str]) -> None:
+        for part, name in zip(self.moments, self.names, strict=True):
+            few = np.flatnonzero(part.n.min(axis=1) < LEAST_OBSERVED)
+            if few.size:
+                found = f"{int(part.n[few[0]].min())} values"
+                raise InputError.at(name, names[few[0]], found, f"at least {LEAST_OBSERVED}")
 
     def _to_displacements(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Series of |r - mean of the replica|, from the positions; mean and spread of those."""
@@ -165,6 +178,7 @@ class SeriesWriter:
         frozen: NDArray[np.bool_],
     ) -> None:
         lengths = np.diff(self.offsets)
+        n_frames = int(self.offsets[-1])
         if len(lengths) > 1:
             prepared.notes.append(
                 f"{len(lengths)} replicas of {', '.join(str(n) for n in lengths[:_SHOWN])}"
@@ -172,6 +186,13 @@ class SeriesWriter:
             )
         if self.dtype == np.float32:
             prepared.notes.append("The series are kept as float32, for their size.")
+        missing = int(n_frames * len(names) - prepared.items["n_observed"].sum())
+        if missing:
+            prepared.counts["values_missing"] = missing
+            prepared.notes.append(
+                f"{missing} of {n_frames * len(names)} values are missing: each pair is estimated "
+                "from the frames that both have (n_frames)."
+            )
         for rows, text in ((constant, "never move"), (frozen, "do not move in some replica")):
             if rows.any():
                 found = [names[k] for k in np.flatnonzero(rows)[:_SHOWN]]
@@ -209,7 +230,8 @@ def prepare_tables(
         replicas = [(table.path, len(table.used)) for table in tables]
         writer = SeriesWriter(config, folder, replicas, shape, cyclic=angles)
         for table in tables:
-            for block in table.blocks(frames_in_block(2 * shape[0] * shape[1])):
+            size = frames_in_block(2 * shape[0] * shape[1])
+            for block in table.blocks(size, config.estimator.allows_missing):
                 values = np.radians(block) if how.angles == "degrees" else block
                 writer.write(wrapped(values) if angles else values)
         names = pd.DataFrame(
@@ -274,10 +296,11 @@ Floats = NDArray[np.float64]
 
 class Moments:
     """Of one replica: mean and sum of squared deviations, by block (Chan et al. 1979), so that no
-    digits are lost however far from the origin values lie."""
+    digits are lost however far from the origin values lie. NaN is a value that is missing; ``n``
+    counts the others."""
 
     def __init__(self, n_variables: int, dimensions: int) -> None:
-        self.n = 0
+        self.n = np.zeros((n_variables, dimensions), dtype=np.int64)
         self.mean = np.zeros((n_variables, dimensions))
         self.squares = np.zeros((n_variables, dimensions))
         self.low = np.full((n_variables, dimensions), np.inf)
@@ -285,13 +308,15 @@ class Moments:
 
     def add(self, block: Floats) -> None:
         """``block``: (frames, variables, dimensions)."""
-        n, mean = len(block), block.mean(axis=0)
+        n = (~np.isnan(block)).sum(axis=0)
+        mean = np.nansum(block, axis=0) / np.maximum(n, 1)
         shift, total = mean - self.mean, self.n + n
-        self.squares += ((block - mean) ** 2).sum(axis=0) + shift**2 * (self.n * n / total)
-        self.mean += shift * (n / total)
+        share = n / np.maximum(total, 1)
+        self.squares += np.nansum((block - mean) ** 2, axis=0) + shift**2 * self.n * share
+        self.mean += shift * share
         self.n = total
-        np.minimum(self.low, block.min(axis=0), out=self.low)
-        np.maximum(self.high, block.max(axis=0), out=self.high)
+        np.fmin(self.low, np.fmin.reduce(block, axis=0), out=self.low)
+        np.fmax(self.high, np.fmax.reduce(block, axis=0), out=self.high)
 
     @property
     def constant(self) -> NDArray[np.bool_]:
@@ -320,13 +345,13 @@ class CyclicMoments(Moments):
 def pooled(replicas: list[Moments], cyclic: bool) -> tuple[Floats, Floats]:
     """Over all replicas: mean (variables, dimensions), and the root mean square deviation of each
     replica about its own mean, over all dimensions, (variables,)."""
-    n = np.array([part.n for part in replicas], dtype=float)
+    n = np.stack([part.n for part in replicas]).astype(float)
     means = np.stack([part.mean for part in replicas])
     if cyclic:
-        mean = np.angle((np.exp(1j * means) * n[:, None, None]).sum(axis=0))
+        mean = np.angle((np.exp(1j * means) * n).sum(axis=0))
     else:
-        mean = (means * n[:, None, None]).sum(axis=0) / n.sum()
-    spread = np.sqrt(sum(part.squares for part in replicas).sum(axis=1) / n.sum())  # type: ignore[union-attr]
+        mean = (means * n).sum(axis=0) / n.sum(axis=0)
+    spread = np.sqrt((sum(part.squares for part in replicas) / n.sum(axis=0)).sum(axis=1))
     return mean, spread
 
 

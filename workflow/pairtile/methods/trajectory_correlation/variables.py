@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -17,6 +17,7 @@ from pairtile.methods.trajectory_correlation.residues import Residues, unique_na
 
 Floats = NDArray[np.float64]
 Place = NDArray[np.int64]
+AXES = ("x", "y", "z")
 _CALCIUM = ("CA", "CAL", "CA2+")
 
 
@@ -176,6 +177,22 @@ def distance_variables(ends: Mapping[str, tuple[Place, Place]]) -> Variables:
         {"name": list(ends), "atom": ["distance"] * n, "residue": np.full(n, -1, dtype=np.int32)}
     )
     return Variables(table, atoms, 1, values, middles)
+
+
+def coordinate_variables(positions: Variables) -> Variables:
+    """x, y and z of each position as variables of their own, in this order: ``A:LYS13:x``."""
+    table = positions.table.loc[positions.table.index.repeat(len(AXES))].reset_index(drop=True)
+    axis = np.tile(AXES, len(positions))
+    for column in ("name", "atom"):
+        table[column] = [f"{text}:{end}" for text, end in zip(table[column], axis, strict=True)]
+
+    def values(of_atoms: Floats) -> Floats:
+        return positions.values(of_atoms).reshape(len(of_atoms), len(table), 1)
+
+    def centres(of_atoms: Floats) -> Floats:
+        return np.repeat(positions.centres(of_atoms), len(AXES), axis=1)
+
+    return replace(positions, table=table, dimensions=1, values=values, centres=centres)
 
 
 def _joined(residue: Mapping[str, int], after: Mapping[str, int], positions: Floats) -> bool:
