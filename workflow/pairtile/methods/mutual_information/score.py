@@ -163,7 +163,7 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         draws = permutations_needed(config.null.permutations, config.keep, pairs)
         if order_matters(config, state):
             draws += 2 * COMPARED_DRAWS
-        classes = null_classes(state, null_design(config.null.kind, state))
+        classes = null_classes(state, chosen_null(config, state))
         return draws * len(class_pairs(int(classes.max(initial=0)) + 1))
 
     @classmethod
