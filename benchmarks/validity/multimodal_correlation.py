@@ -21,6 +21,7 @@ from pairtile.methods.multimodal_correlation.coexpression import (
     differential_coexpression,
 )
 from pairtile.methods.multimodal_correlation.modes import ModeSamples
+from scipy.signal import lfilter
 from scipy.stats import binomtest
 
 Floats = NDArray[np.float64]
@@ -30,6 +31,7 @@ LEVEL = 0.05
 CALLED, FALSE = 0.07, 0.08
 """Bars at ``LEVEL``: of tests with p that small, and of edges that are false."""
 
+NONE = np.empty(0, np.int32)
 RAW = {"preprocess": {"log2": False}, "backend": "cpu"}
 
 
@@ -41,9 +43,11 @@ def run(quick: bool) -> list[dict[str, Any]]:
         tables = 6 if quick else 40
         return [
             *conditions(tables),
+            far_off_numbers(600 if quick else 3000),
             replicates(600 if quick else 3000),
             *false_edges(1 if quick else 6),
             noise(60 if quick else 400),
+            *slow_samples(3 if quick else 20),
             *small_modular_tables(3 if quick else 20),
         ]
 
@@ -90,6 +94,27 @@ def conditions(tables: int) -> list[dict[str, Any]]:
     return [*rows, _rate("the same: edges in a condition network as unique", flags, 0.05, FALSE)]
 
 
+def far_off_numbers(pairs: int) -> dict[str, Any]:
+    """Genes follow a number that is far larger in three samples than in the others."""
+    random = np.random.default_rng(6)
+    hours = random.normal(size=150)
+    hours[:3] *= 50
+    values = _pairs(random, pairs, 150, 0.6) + hours
+    condition = Condition("hours", "quantitative", (), np.zeros(150, np.int32), hours)
+    p = _differential(values, condition, Exchangeable(NONE, NONE))
+    scenario = "genes follow a quantitative condition with three far-off values"
+    return _rate(scenario, p <= LEVEL, LEVEL, CALLED, "of pairs, p <= 0.05")
+
+
+def _differential(values: Floats, condition: Condition, exchangeable: Exchangeable) -> Floats:
+    """p-values of gene 2 k with gene 2 k + 1, all samples: float64 (pairs,)."""
+    first = np.arange(0, len(values), 2)
+    masks = np.zeros((first.size, -(-values.shape[1] // 8)), np.uint8)
+    modes = ModeSamples(first, first + 1, masks, values)
+    found = differential_coexpression(modes, condition, exchangeable, spearman=True)
+    return found.p_value[:, 0]
+
+
 def replicates(pairs: int) -> dict[str, Any]:
     """Triplicates of specimens with random labels; the specimens are stated as series."""
     random = np.random.default_rng(2)
@@ -97,15 +122,8 @@ def replicates(pairs: int) -> dict[str, Any]:
     label = random.permutation(np.repeat([0, 1], 10))[specimen].astype(np.int32)
     values = np.repeat(_pairs(random, pairs, 20, 0.6), 3, axis=1)
     values += 0.3 * random.normal(size=values.shape)
-    modes = ModeSamples(
-        np.arange(0, 2 * pairs, 2),
-        np.arange(1, 2 * pairs, 2),
-        np.zeros((pairs, 8), np.uint8),
-        values,
-    )
     condition = Condition("label", "categorical", ("a", "b"), label, np.full(60, np.nan))
-    exchangeable = Exchangeable(specimen, np.empty(0, np.int32))
-    p = differential_coexpression(modes, condition, exchangeable, spearman=True).p_value[:, 0]
+    p = _differential(values, condition, Exchangeable(specimen, NONE))
     return _rate("triplicates with random labels", p <= LEVEL, LEVEL, CALLED, "of pairs, p <= 0.05")
 
 
@@ -146,6 +164,27 @@ def noise(tables: int) -> dict[str, Any]:
         found = multimodal_correlation(values, clustering="none", min_correlation=0.3, **RAW)
         any_edge.append(len(found.network("fdr", power=False, modules=False).edges) > 0)
     return _rate("independent genes: tables with an edge", any_edge, LEVEL, FALSE, "of tables")
+
+
+def slow_samples(tables: int) -> list[dict[str, Any]]:
+    """Independent AR(1) genes in the order of time, nothing stated: edges, and warnings."""
+    random = np.random.default_rng(7)
+    rows = []
+    for phi in (0.8, 0.9):
+        any_edge, silent = [], []
+        for _ in range(tables):
+            values = lfilter([1.0], [1.0, -phi], random.normal(size=(100, 300)), axis=1)[:, 200:]
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                found = multimodal_correlation(
+                    values, clustering="none", min_correlation=0.3, **RAW
+                )
+            silent.append(not any("alike" in str(each.message) for each in caught))
+            any_edge.append(len(found.network("fdr", power=False, modules=False).edges) > 0)
+        what = f"independent AR(1) genes, phi {phi}, nothing stated: tables"
+        rows.append(_rate(f"{what} with an edge", any_edge, LEVEL, FALSE, "of tables"))
+        rows.append(_rate(f"{what} without a warning", silent, 0.0, 0.0, "of tables"))
+    return rows
 
 
 def small_modular_tables(tables: int) -> list[dict[str, Any]]:

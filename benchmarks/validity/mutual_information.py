@@ -61,6 +61,13 @@ def two_batches(draw: np.random.Generator, distance: float) -> Simulated:
     return draw.standard_normal((GENES, 100)) + shift * batch, {"batch": batch}
 
 
+def several_batches(draw: np.random.Generator) -> Simulated:
+    """Batches of 50, 20 and 10 samples in random order, 1.5 SD apart at random."""
+    batch = draw.permutation(np.repeat([0, 1, 2], [50, 20, 10]))
+    shift = 1.5 * draw.standard_normal((GENES, 3))
+    return draw.standard_normal((GENES, 80)) + shift[:, batch], {"batch": batch}
+
+
 def short_courses(draw: np.random.Generator) -> Simulated:
     """20 subjects at 5 times each."""
     parts = [autoregressive(draw, 5, 0.9) for _ in range(20)]
@@ -112,6 +119,7 @@ TABLES: dict[str, Callable[[np.random.Generator], Simulated]] = {
     "20 courses of 5 times, phi 0.9, `series`": short_courses,
     "two batches 1 SD apart, `batch`": lambda draw: two_batches(draw, 1.0),
     "two batches 2 SD apart, `batch`": lambda draw: two_batches(draw, 2.0),
+    "three batches of 50, 20 and 10, 1.5 SD apart, `batch`": several_batches,
     "triplicates (ICC 0.8), `replicate`": triplicates,
 }
 
@@ -142,12 +150,24 @@ def unstated(n_tables: int) -> list[dict[str, Any]]:
     makers: dict[str, tuple[Callable[[np.random.Generator], Floats], str]] = {
         "two batches 1 SD apart": (lambda draw: two_batches(draw, 1.0)[0], "principal component"),
         "two batches 2 SD apart": (lambda draw: two_batches(draw, 2.0)[0], "principal component"),
+        "three batches of 50, 20 and 10, 1.5 SD apart": (
+            lambda draw: several_batches(draw)[0],
+            "principal component",
+        ),
+        "random walks": (
+            lambda draw: draw.standard_normal((GENES, 60)).cumsum(axis=1),
+            "drift along the samples",
+        ),
         "triplicates (ICC 0.8), shuffled": (
             lambda draw: draw.permutation(measured_thrice(draw), axis=1),
             "near copies",
         ),
         "AR(1), phi 0.8": (lambda draw: autoregressive(draw, 100, 0.8), "autocorrelation"),
         "independent samples": (lambda draw: draw.standard_normal((GENES, 100)), ""),
+        "independent samples, heavy tails": (
+            lambda draw: np.exp(2 * draw.standard_normal((GENES, 220))),
+            "",
+        ),
     }
     rows = []
     for scenario, (simulate, words) in makers.items():

@@ -204,7 +204,7 @@ BAD_KEYS: list[tuple[dict[str, Any], str]] = [
     ({"estimator": {"top": 0}}, "top: found 0; expected an integer between 1 and 1000"),
     ({"estimator": {"search": "greedy"}}, "search: found 'greedy'; expected auto, exhaustive or"),
     ({"estimator": {"bins": 10}}, "estimator.bins: found an unknown key; expected penalty, alpha"),
-    ({"null": {"kind": "shift"}}, "null.kind: found 'shift'; expected auto, permutation or circ"),
+    ({"null": {"kind": "shift"}}, "null.kind: found 'shift'; expected auto, permutation, circ"),
     ({"null": {"permutations": -1}}, "permutations: found -1; expected auto or an integer between"),
     ({"keep": "all"}, "keep: found 'all'; expected best, {p_value: x} or {fdr: x} (one of them)"),
     ({"keep": {"top_edges": 5}}, "keep: found {'top_edges': 5}; expected best, {p_value: x} or"),

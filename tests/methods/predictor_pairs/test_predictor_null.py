@@ -11,6 +11,7 @@ from pairtile.methods.predictor_pairs.null import (
     permuted_targets,
     search_p_values,
     shifted_targets,
+    targets_within_batches,
 )
 
 TARGETS = np.array(
@@ -76,15 +77,48 @@ def test_shifts_are_all_of_one_series_and_keep_its_order() -> None:
     assert null.exclude.tolist() == [0] * 5
 
 
-def test_shifts_never_cross_a_join_and_are_distinct() -> None:
+def changes(levels: np.ndarray) -> int:
+    return int((levels[1:] != levels[:-1]).sum())
+
+
+def test_shifts_never_cross_a_join_are_distinct_and_change_level_no_more_often() -> None:
     target = np.array([[0, 1, 0, 0, 1, 1, 1], [0, 0, 0, 0, 0, 0, 0]], dtype=np.int8)
     series = np.array([0, 0, 0, 1, 1, 1, 1], dtype=np.int32)
     null = shifted_targets(target, series, 11, seed=3)
-    assert len(null.levels) == 11  # 3 x 4 - 1; the constant target has none
+    # 0 1 0 has no other shift with two changes; 0 1 1 1 has one with one change.
+    assert null.levels.tolist() == [[0, 1, 0, 1, 1, 1, 0]]
     assert null.target_class.tolist() == [0, CONSTANT]
-    for row in null.levels:
-        assert row[:3].sum() == 1
-        assert row[3:].sum() == 3
+
+
+def test_several_series_stay_as_smooth_as_they_are() -> None:
+    random = np.random.default_rng(4)
+    targets = np.cumsum(random.random((12, 60)) < 0.2, axis=1).astype(np.int8) % 3
+    series = np.repeat([0, 1, 2, 3], [10, 12, 18, 20]).astype(np.int32)
+    null = shifted_targets(targets, series, None, seed=5)
+    assert np.bincount(null.of_class).max() == 99
+    for row, target in zip(null.levels, null.of_class, strict=True):
+        for number in range(4):
+            found, own = row[series == number], targets[target, series == number]
+            assert changes(found) == changes(own)
+            assert any(np.array_equal(np.roll(own, k), found) for k in range(own.size))
+    for target in np.unique(null.of_class):
+        here = null.levels[null.of_class == target]
+        assert len(np.unique(here, axis=0)) == len(here)
+
+
+def test_batches_keep_their_levels() -> None:
+    random = np.random.default_rng(5)
+    targets = random.integers(-1, 3, (5, 40)).astype(np.int8)
+    batch = random.integers(0, 3, 40)
+    null = targets_within_batches(targets, batch, 7, seed=1)
+    assert np.bincount(null.of_class).tolist() == [7] * 5
+    for row, target in zip(null.levels, null.of_class, strict=True):
+        for name in range(3):
+            here = batch == name
+            assert np.array_equal(np.sort(row[here]), np.sort(targets[target, here]))
+    assert len(np.unique(null.levels, axis=0)) == 35
+    alone = targets_within_batches(targets[:1], batch, 7, seed=1)
+    np.testing.assert_array_equal(alone.levels, null.levels[:7])
 
 
 def test_p_values_count_the_draws_that_are_as_good() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import comb
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,17 @@ import pandas as pd
 import pytest
 from pairtile.config import load_config
 from pairtile.engine.estimator import PreparedInput
+from pairtile.engine.in_memory import merged_in_memory
+from pairtile.gpu.device import choose
 from pairtile.io.expression import Expression
 from pairtile.methods.predictor_pairs import state as predictor_state
-from pairtile.methods.predictor_pairs.prepare import prepare_predictor_input
+from pairtile.methods.predictor_pairs import tables
+from pairtile.methods.predictor_pairs.prepare import (
+    prepare_predictor_input,
+    prepare_predictors,
+)
 from pairtile.methods.predictor_pairs.read_input import PredictorInput, Series, levels_of
+from pairtile.methods.predictor_pairs.score import PredictorPairs
 from pairtile.methods.predictor_pairs.state import kept_levels, search_input
 
 
@@ -101,6 +109,41 @@ def test_drifts_are_warned_of_under_shifts() -> None:
         found = state_of((values > np.median(values, axis=1, keepdims=True)).astype(np.int8))
         assert found.parameters["null"]["kind"] == "circular_shift"
         assert any("drift along their series" in text for text in found.warnings) is warned
+
+
+def test_drifts_of_targets_that_are_permuted_are_warned_of_too() -> None:
+    random = np.random.default_rng(7)
+    values = random.normal(size=(30, 60)) + np.linspace(-1, 1, 60) * random.choice([-1, 1], (30, 1))
+    found = state_of((values > 0).astype(np.int8))
+    assert found.parameters["null"]["kind"] == "permutation"
+    assert any("drift along their series" in text for text in found.warnings)
+
+
+def test_batches_are_permuted_within_where_they_are_stated(tmp_path: Path) -> None:
+    random = np.random.default_rng(8)
+    batch = random.permutation(np.repeat(["x", "y"], 20))
+    values = random.normal(size=(30, 40)) + 3 * (batch == "x") * random.choice([-1, 1], (30, 1))
+    names = [f"s{k}" for k in range(40)]
+    pd.DataFrame({"sample": names, "plate": batch}).to_csv(
+        tmp_path / "s.tsv", sep="\t", index=False
+    )
+    genes = pd.Index([f"g{k}" for k in range(30)], name="gene")
+    pd.DataFrame(values, genes, names).to_csv(tmp_path / "e.tsv", sep="\t")
+    shares = []
+    for stated in ({}, {"annotations": str(tmp_path / "s.tsv"), "batch": "plate"}):
+        section = {"method": "predictor_pairs", "expression": str(tmp_path / "e.tsv"), "lag": 0}
+        section |= {"samples": stated, "quantize": {"levels": 2}}
+        section["estimator"] = {"cardinality": 1}
+        config = load_config({"analyses": {"a": section}}).analyses["a"]
+        ready = search_input(config, prepare_predictors(config), seed=1)
+        assert ready.parameters["null"]["kind"] == ("blocks" if stated else "permutation")
+        assert any("split the samples" in text for text in ready.warnings) is not bool(stated)
+        opened = PredictorPairs(config, ready.state, choose("cpu"), "float64")
+        tiles = opened.space(ready.state).tiles(*opened.tile_edges(opened.config, ready.state))
+        sets = tables.tested_sets(opened, merged_in_memory(opened, tiles, 1))
+        shares.append((sets.drop_duplicates("target")["p_value"] <= 0.05).mean())
+    assert shares[0] > 0.5
+    assert shares[1] < 0.2
 
 
 def test_kept_levels_are_counted_within_series_where_both_samples_are_there() -> None:

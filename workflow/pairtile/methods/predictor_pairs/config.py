@@ -206,15 +206,18 @@ class PredictorEstimatorConfig(ConfigModel):
 class PredictorNullConfig(ConfigModel):
     """How good the best sets are by chance: p-values from shuffled targets."""
 
-    kind: Annotated[Literal["auto", "permutation", "circular_shift"], Choice()] = Field(
+    kind: Annotated[Literal["auto", "permutation", "circular_shift", "blocks"], Choice()] = Field(
         default="auto",
         description=(
             "What is done to a target. `permutation`: its levels are shuffled over the samples. "
             "`circular_shift`: they are moved along in time, each series within itself, the end "
             "coming back in at the start, which keeps the ups and downs of a slow time course; "
             "permutation then lets genes pass that have nothing to do with each other. A series of "
-            "n steps has only n - 1 shifts. `auto`: shifts where targets keep their level from "
-            "sample to sample clearly more often than samples in random order would, else "
+            "n steps has only n - 1 shifts; of several series those are taken after which a target "
+            "changes its level as often as before. `blocks`: they are shuffled within each batch "
+            "of `samples.batch`. `auto`: shifts where targets keep their level from sample to "
+            "sample clearly more often than samples in random order would, else `blocks` where "
+            "batches are stated (these first where samples are no time series), else "
             "permutation; `summary.json` says which and why."
         ),
     )
@@ -444,6 +447,12 @@ class PredictorPairsConfig(TableAnalysis):
                 raise refusal("null beside levels (name their series under series)", key="samples")
             if self.series is not None and self.samples.series is not None:
                 raise refusal("null beside samples.series (one of them, not both)", key="series")
+        return self
+
+    @model_validator(mode="after")
+    def _blocks_have_batches(self) -> Self:
+        if self.null.kind == "blocks" and self.samples.batch is None:
+            raise refusal("auto or another kind, or a column under samples.batch", key="null")
         return self
 
     @model_validator(mode="after")

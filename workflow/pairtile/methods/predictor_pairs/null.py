@@ -8,6 +8,8 @@ else, hence all targets of one composition share their draws.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -109,38 +111,97 @@ def shifted_targets(
 
     Keeps the autocorrelation of every series, which permutation destroys. With one series of S
     samples there are S - 1 shifts, and no more are taken; None for ``auto``, 99 or all there are.
+    Of several series, which may be short, only the shifts that leave as many changes of level as
+    there are (see ``_smooth_shifts``).
 
     series : int (samples,), the series of each sample; samples of one in the order of time.
     """
     segments = [np.flatnonzero(series == name) for name in np.unique(series)]
-    lengths = np.array([segment.size for segment in segments])
-    available = int(min(float(np.prod(lengths.astype(np.float64))) - 1.0, 2.0**31))
-    wanted = min(AUTO_SHIFTS if shifts is None else shifts, available)
+
+    def offsets(row: NDArray[np.int8], random: np.random.Generator) -> list[tuple[int, ...]]:
+        every = [np.arange(segment.size) for segment in segments]
+        if len(segments) == 1:
+            return _offsets(every, shifts, random)
+        smooth = [_smooth_shifts(row[segment]) for segment in segments]
+        return _offsets(smooth, shifts, random) or _offsets(every, shifts, random)
+
+    def draws(row: NDArray[np.int8], random: np.random.Generator) -> list[NDArray[np.int8]]:
+        found = []
+        for of_segments in offsets(row, random):
+            shifted = row.copy()
+            for segment, offset in zip(segments, of_segments, strict=True):
+                shifted[segment] = np.roll(row[segment], offset)
+            found.append(shifted)
+        return found
+
+    return _of_each_target(targets, draws, seed, 0x73686966)
+
+
+def targets_within_batches(
+    targets: NDArray[np.int8], batch: NDArray[np.integer], permutations: int | None, seed: int
+) -> NullTargets:
+    """Each target permuted within each batch; None for ``auto``, 99 times.
+
+    batch : int (samples,), the batch of each sample.
+    """
+    members = [np.flatnonzero(batch == name) for name in np.unique(batch)]
+    number = AUTO_SHIFTS if permutations is None else permutations
+
+    def draws(row: NDArray[np.int8], random: np.random.Generator) -> list[NDArray[np.int8]]:
+        found = np.repeat(row[None], number, axis=0)
+        for here in members:
+            found[:, here] = random.permuted(found[:, here], axis=1)
+        return list(found)
+
+    return _of_each_target(targets, draws, seed, 0x62617463)
+
+
+def _of_each_target(
+    targets: NDArray[np.int8],
+    draws: Callable[[NDArray[np.int8], np.random.Generator], list[NDArray[np.int8]]],
+    seed: int,
+    use: int,
+) -> NullTargets:
+    """Draws of each target that varies, keyed on (seed, use, target)."""
     constant = np.array([np.unique(row[row >= 0]).size < 2 for row in targets])
+    rows: list[NDArray[np.int8]] = []
+    number: list[int] = []
+    for target in np.flatnonzero(~constant):
+        key = np.random.SeedSequence([seed, use, int(target)])
+        found = draws(targets[target], np.random.Generator(np.random.Philox(key)))
+        rows += found
+        number += [int(target)] * len(found)
+    levels = np.array(rows, dtype=np.int8).reshape(-1, targets.shape[1])
+    of_class = np.array(number, dtype=np.int32)
     of_target = np.where(constant, CONSTANT, np.arange(len(targets))).astype(np.int32)
-    tested = np.flatnonzero(~constant)
-    drawn = np.empty((tested.size * wanted, targets.shape[1]), dtype=np.int8)
-    for k, target in enumerate(tested):
-        key = np.random.SeedSequence([seed, 0x73686966, int(target)])
-        random = np.random.Generator(np.random.Philox(key))
-        for draw, offsets in enumerate(_offsets(lengths, wanted, random)):
-            shifted = drawn[k * wanted + draw]
-            for segment, offset in zip(segments, offsets, strict=True):
-                shifted[segment] = np.roll(targets[target, segment], offset)
-    number = np.repeat(tested.astype(np.int32), wanted)
-    return NullTargets(drawn, number, number, of_target)
+    return NullTargets(levels, of_class, of_class, of_target)
+
+
+def _smooth_shifts(levels: NDArray[np.int8]) -> NDArray[np.int64]:
+    """Shifts of a series, 0 among them, after which it changes its level as often as before.
+
+    A shift joins the end to the start and cuts the series elsewhere. Where a join makes a change of
+    level and the cut takes none away, short series become rougher than any gene is, and every
+    real target looks well predicted beside them.
+    """
+    cut = np.arange(1, levels.size)
+    changes = levels[cut - 1] != levels[cut]
+    return np.append(0, levels.size - cut[changes == (levels[-1] != levels[0])])
 
 
 def _offsets(
-    lengths: NDArray[np.int64], wanted: int, random: np.random.Generator
+    choices: list[NDArray[np.int64]], wanted: int | None, random: np.random.Generator
 ) -> list[tuple[int, ...]]:
-    """``wanted`` distinct sets of shifts, one for each series, never all of them 0."""
-    if lengths.size == 1:
-        every = np.arange(1, lengths[0])
-        return [(int(k),) for k in np.sort(random.permutation(every)[:wanted])]
+    """At most ``wanted`` distinct sets of shifts, one of ``choices`` for each series, never all of
+    them 0."""
+    available = min(math.prod(each.size for each in choices) - 1, 2**31)
+    number = min(AUTO_SHIFTS if wanted is None else wanted, available)
+    if len(choices) == 1:
+        every = choices[0][choices[0] > 0]
+        return [(int(k),) for k in np.sort(random.permutation(every)[:number])]
     found: dict[tuple[int, ...], None] = {}
-    while len(found) < wanted:
-        offsets = tuple(int(random.integers(length)) for length in lengths)
+    while len(found) < number:
+        offsets = tuple(int(each[random.integers(each.size)]) for each in choices)
         if any(offsets):
             found[offsets] = None
     return list(found)

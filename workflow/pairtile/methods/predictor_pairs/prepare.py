@@ -62,6 +62,7 @@ class PreparedPredictors:
     predictors: NDArray[np.int32]
     targets: NDArray[np.int32]
     items: pd.DataFrame
+    stated: dict[str, NDArray[Any]] = field(default_factory=dict)
     quality: SampleQuality | None = None
     counts: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -137,6 +138,7 @@ def prepare_predictor_input(
         predictors=predictors,
         targets=targets,
         items=items,
+        stated={} if given.design is None else given.design.state,
         quality=None if isinstance(given.table, Levels) else prepared.quality,
         counts=account.counts,
         notes=account.notes,

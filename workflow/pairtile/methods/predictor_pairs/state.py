@@ -19,9 +19,15 @@ from numpy.typing import NDArray
 
 from pairtile.engine.estimator import PreparedInput
 from pairtile.methods.predictor_pairs.config import PredictorPairsConfig
-from pairtile.methods.predictor_pairs.null import NullTargets, permuted_targets, shifted_targets
+from pairtile.methods.predictor_pairs.null import (
+    NullTargets,
+    permuted_targets,
+    shifted_targets,
+    targets_within_batches,
+)
 from pairtile.methods.predictor_pairs.prepare import PreparedPredictors
-from pairtile.statistics.dependence import trending_share
+from pairtile.preprocess.samples import dependence_warnings
+from pairtile.statistics.dependence import measure_dependence, trending_share
 
 EXHAUSTIVE_TRIPLES = 200_000_000_000
 """``search: auto`` scores every triple of predictors up to so many (times targets): an hour on a
@@ -54,9 +60,7 @@ def search_input(
         notes.append(note)
     cardinality = asked if search == "exhaustive" else 2
     slow = _slow_targets(config, prepared)
-    kind = config.null.kind
-    if kind == "auto":
-        kind = "permutation" if slow is None else "circular_shift"
+    kind = _kind_of_null(config, prepared, slow)
     null = _null(config, kind, prepared, comb(n_predictors, cardinality), seed)
     notes += _null_notes(config, kind, null, slow)
     state: dict[str, NDArray[Any]] = {
@@ -79,6 +83,9 @@ def search_input(
     counts = dict(prepared.counts) | {"null_draws": len(null.levels)}
     parameters["null"] = dict(parameters.get("null", {})) | {"kind": kind}
     warnings = [*prepared.warnings, *_null_warnings(config, kind, prepared, slow)]
+    if not _is_ordered(config):
+        batch = prepared.stated.get("sample_batch")
+        warnings += dependence_warnings(measure_dependence(prepared.values, None, batch), config)
     return PreparedInput(prepared.items, state, counts, notes, warnings, parameters)
 
 
@@ -94,6 +101,22 @@ def _search_of_triples(asked: str, triples: int) -> tuple[str, str]:
     )
 
 
+def _is_ordered(config: PredictorPairsConfig) -> bool:
+    """Whether samples are known to stand in the order of time."""
+    stated = config.samples.series or config.samples.time
+    return bool(config.lag or config.series or stated)
+
+
+def _kind_of_null(
+    config: PredictorPairsConfig, prepared: PreparedPredictors, slow: str | None
+) -> str:
+    if config.null.kind != "auto":
+        return config.null.kind
+    if "sample_batch" in prepared.stated and not (slow and _is_ordered(config)):
+        return "blocks"
+    return "circular_shift" if slow else "permutation"
+
+
 def _null(
     config: PredictorPairsConfig, kind: str, prepared: PreparedPredictors, sets: int, seed: int
 ) -> NullTargets:
@@ -103,6 +126,9 @@ def _null(
     number = None if asked == "auto" else int(asked)
     if kind == "circular_shift":
         return shifted_targets(targets, prepared.transitions.series, number, seed)
+    if kind == "blocks":
+        batch = prepared.stated["sample_batch"][prepared.target_samples]
+        return targets_within_batches(targets, batch, number, seed)
     return permuted_targets(targets, prepared.n_levels, number, sets, seed)
 
 
@@ -116,11 +142,15 @@ def _null_notes(
     reason = "as set"
     if config.null.kind == "auto":
         reason = slow or "targets keep their level no more often than in random order"
+        reason = "samples.batch states batches" if kind == "blocks" else reason
     chosen = f"Null: {kind} ({reason})."
-    draws = int(np.bincount(null.of_class).max())
+    number = np.unique(null.of_class, return_counts=True)[1]
+    draws, most = int(number.max()), "" if (number == number[0]).all() else "up to "
     classes = int(np.unique(null.of_class).size)
     if kind == "circular_shift":
-        text = f"{draws:,} circular shifts of each of {classes:,} targets"
+        text = f"{most}{draws:,} circular shifts of each of {classes:,} targets"
+    elif kind == "blocks":
+        text = f"{draws:,} permutations within batches of each of {classes:,} targets"
     else:
         text = f"{draws:,} permutations for each of {classes:,} compositions of targets"
     asked = config.null.permutations
@@ -149,27 +179,25 @@ def _null_warnings(
     """What the null does not keep: the order of samples under permutation, drifts under shifts."""
     if config.null.permutations == 0:
         return []
+    warnings = []
     # With lag 0, samples have an order only where a table of series says so.
-    ordered = config.lag or config.series or config.samples.series or config.samples.time
-    if kind == "permutation":
-        if slow is None or not ordered:
-            return []
-        return [
+    if kind == "permutation" and slow is not None and _is_ordered(config):
+        warnings.append(
             f"Levels change slowly: {slow}. Permutation breaks that up, so its p- and q-values "
             "come out far too small: genes that have nothing to do with each other pass. Set "
             "null.kind: circular_shift, which keeps it."
-        ]
+        )
     targets = prepared.levels[np.ix_(prepared.targets, prepared.target_samples)]
     values = np.where(targets < 0, np.nan, targets.astype(np.float64))
     drifting = trending_share(values, prepared.transitions.series)
-    if drifting < DRIFTING:
-        return []
-    return [
-        f"{drifting:.0%} of the targets drift along their series (5 % would by chance). Shifts "
-        "keep ups and downs, not drifts: genes that only drift at the same time predict each "
-        "other, with p- and q-values far too small. preprocess.regress_out with a column of times "
-        "removes straight drifts before levels are made."
-    ]
+    if drifting >= DRIFTING:
+        warnings.append(
+            f"{drifting:.0%} of the targets drift along their series (5 % would by chance). "
+            "Neither shifts nor permutations keep drifts: genes that only drift at the same time "
+            "predict each other, with p- and q-values far too small. preprocess.regress_out with "
+            "a column of times removes straight drifts before levels are made."
+        )
+    return warnings
 
 
 def kept_levels(
