@@ -348,6 +348,8 @@ class NullCounts:
             wanted = None
             if allowed is not None:
                 wanted = allowed[np.arange(begin, end) // k - rows.start]
+                if not wanted.any():
+                    continue
             sites = self.shuffled_search.sites(begin, end, columns, wanted)
             found = self._pairs(sites, self.shuffled_words)
             mirna, shuffle = np.divmod(sites.i, k)
