@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from mirna_sequences import plain, random_sequences, write_random
 from pairtile.gpu.device import choose
+from pairtile.methods.mirna_targets import null
 from pairtile.methods.mirna_targets import score as mirna_targets
 from pairtile.methods.mirna_targets.config import AlignmentConfig
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
@@ -236,14 +237,14 @@ def test_poisson_tails_are_those_of_scipy(mean: float) -> None:
 
 def test_p_is_the_share_of_shuffled_pairs_that_score_as_high() -> None:
     draw = np.random.default_rng(7)
-    null = [draw.exponential(x, 300).astype(np.float32) for x in (1.0, 3.0)]
+    drawn = [draw.exponential(x, 300).astype(np.float32) for x in (1.0, 3.0)]
     counts = np.stack(
-        [np.histogram(x, np.r_[np.arange(PAIR_BINS) * PAIR_STEP, np.inf])[0] for x in null]
+        [np.histogram(x, np.r_[np.arange(PAIR_BINS) * PAIR_STEP, np.inf])[0] for x in drawn]
     )
     score = np.array([0.0, 0.43, 2.02, 30.0, 2.02], np.float32)
     mirna = np.array([0, 0, 0, 0, 1])
     p = pair_p_values(mirna, score, counts, np.array([500, 400]))
-    steps = [np.floor(x / PAIR_STEP) for x in null]
+    steps = [np.floor(x / PAIR_STEP) for x in drawn]
     at = np.floor(score / PAIR_STEP)
     wanted = [
         (1 + (steps[i] >= s).sum()) / (1 + (500, 400)[i]) for i, s in zip(mirna, at, strict=True)
@@ -299,8 +300,9 @@ def test_counts_are_those_of_a_search_of_every_shuffle(energy: float) -> None:
         "transcript_offsets": transcripts.offsets,
     }
     made = prepare_null(state, settings, 20, 1).state
-    counts = NullCounts(state | made, settings, transcripts, choose("cpu"))
+    counts = NullCounts(state | made, settings, transcripts, 20, choose("cpu"))
     allowed = np.random.default_rng(9).random((4, len(transcripts))) < 0.8
+    allowed[2] = False
     columns = np.arange(len(transcripts))
     found = counts.of_shuffles(range(4), columns, allowed, at_once=7)
     assert found["null_site_counts"].sum() == found["null_mirna_sites"].sum() > 0
@@ -332,7 +334,7 @@ def test_counts_are_the_same_on_the_gpu(more: dict[str, Any]) -> None:
     state |= prepare_null(state, settings, 50, 1).state
     found = []
     for backend in ("cpu", "cuda"):
-        counts = NullCounts(state, settings, transcripts, choose(backend))
+        counts = NullCounts(state, settings, transcripts, 50, choose(backend))
         scores, real = counts.of_mirnas(range(9), np.arange(40), None)
         found.append((scores, real | counts.of_shuffles(range(9), np.arange(40), None, 200)))
     np.testing.assert_array_equal(found[0][0], found[1][0])
@@ -346,12 +348,12 @@ def test_the_null_does_not_depend_on_tiles_and_chunks_and_changes_no_hit(
 ) -> None:
     write_random(tmp_path)
     files = ("targets.tsv", "signal.tsv", "signal_curve.tsv", "network.tsv", "pairs.parquet")
-    null = {"null": {"shuffles": 20}}
-    whole = Analysis(tmp_path, plain(**null), name="whole").all().out
+    asked = {"null": {"shuffles": 20}}
+    whole = Analysis(tmp_path, plain(**asked), name="whole").all().out
     monkeypatch.setattr(mirna_targets, "MIRNAS_OF_A_TILE", 2)
     monkeypatch.setattr(mirna_targets, "TRANSCRIPTS_OF_A_TILE", 4)
     monkeypatch.setattr(mirna_targets, "SHUFFLED_HITS_AT_ONCE", 1)
-    parts = Analysis(tmp_path, plain(chunks=4, **null), name="parts").all().out
+    parts = Analysis(tmp_path, plain(chunks=4, **asked), name="parts").all().out
     for name in files:
         assert (whole / name).read_bytes() == (parts / name).read_bytes(), name
     without = Analysis(tmp_path, plain(), name="without").all().out
@@ -415,6 +417,35 @@ def test_genes_have_the_p_of_their_best_transcript_times_their_transcripts(
     found = (edges["q_value"] <= 0.05).sum()
     assert counts["edges_q_below_0.05"] == found
     assert restrict or found > 0
+
+
+@pytest.mark.parametrize("empty", ["mirnas.fa", "transcripts.fa"])
+def test_without_sequences_there_are_no_sites_and_no_signal(tmp_path: Path, empty: str) -> None:
+    write_random(tmp_path)
+    (tmp_path / empty).write_text("")
+    out = Analysis(tmp_path, plain(null={"shuffles": 20})).all().out
+    signal = pd.read_csv(out / "signal.tsv", sep="\t")
+    assert (signal["sites"] == 0).all()
+    assert pd.read_csv(out / "targets.tsv", sep="\t").empty
+    assert "p_value" in pd.read_csv(out / "network.tsv", sep="\t")
+
+
+def test_composition_and_chain_are_those_of_all_letters(monkeypatch: pytest.MonkeyPatch) -> None:
+    transcripts = biased(random.Random(11), 6)
+    whole = transcript_model(transcripts)
+    monkeypatch.setattr(null, "LETTERS_AT_ONCE", 37)
+    for one, other in zip(whole, transcript_model(transcripts), strict=True):
+        for wanted, found in zip(one, other, strict=True):
+            np.testing.assert_array_equal(wanted, found)
+    counted = Counter(text[k : k + 3] for text in texts(transcripts) for k in range(len(text) - 2))
+    step = np.exp(whole[0].step).reshape(4, 4, 4)
+    total = sum(counted["AC" + letter] + 1 for letter in "ACGT")
+    assert step[0, 1, 2] == pytest.approx((counted["ACG"] + 1) / total)
+    own = np.array([texts(transcripts)[0].count(letter) for letter in "ACGT"])
+    share = np.array([sum(t.count(x) for t in texts(transcripts)) + 1 for x in "ACGT"])
+    share = share / share.sum()
+    mixed = (own + 200 * share) / (own.sum() + 200)
+    np.testing.assert_allclose(whole[1].log_ratio[0], np.log(mixed / share))
 
 
 def test_the_page_begins_with_signal_and_chance(tmp_path: Path) -> None:

@@ -91,10 +91,11 @@ def write_target_tables(
         )
         text.result()
     if config.null is not False:
-        items_of = items["name"].to_numpy()[: opened.n_mirnas]
+        names = items["name"].to_numpy()[: opened.n_mirnas]
+        counts = opened.all_null_counts(merged)
         for name, table in (
-            ("signal.tsv", signal_table(merged.sums, items_of, config.estimator.score)),
-            ("signal_curve.tsv", signal_curve(merged.sums, items_of)),
+            ("signal.tsv", signal_table(counts, names, config.estimator.score)),
+            ("signal_curve.tsv", signal_curve(counts, names)),
         ):
             with atomic_path(folder / name) as temporary:
                 write_arrow_tsv(table, temporary)

@@ -34,7 +34,7 @@ __all__ = [
     "most_pairs",
     "relative_positions",
     "seed_classes",
-    "signal",
+    "signal_and_chance",
     "target_map",
 ]
 
@@ -139,7 +139,7 @@ def seed_classes(counts: Mapping[str, int], canonical: Sequence[str]) -> Figure:
     return figure
 
 
-def signal(
+def signal_and_chance(
     names: Sequence[str],
     ratios: ArrayLike,
     intervals: ArrayLike,
@@ -160,7 +160,8 @@ def signal(
 
     Examples
     --------
-    >>> figure = signal(["8mer"], [1.4], [(1.1, 1.8)], [0, 1, 2], [90, 40, 9], [80.0, 31.0, 2.5])
+    >>> curve = [0, 1, 2], [90, 40, 9], [80.0, 31.0, 2.5]
+    >>> figure = signal_and_chance(["8mer"], [1.4], [(1.1, 1.8)], *curve)
     """
     ratio = np.asarray(ratios, dtype=np.float64)
     low, high = np.asarray(intervals, dtype=np.float64).reshape(-1, 2).T

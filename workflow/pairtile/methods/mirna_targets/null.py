@@ -56,6 +56,9 @@ LEAST_DISTINCT = 20
 OWN_LETTERS = 200.0
 """A transcript's composition counts as if so many letters of the average were in it, too."""
 
+LETTERS_AT_ONCE = 1 << 22
+"""Letters of a transcript that are counted at a time."""
+
 SAMPLE_MIRNAS, SAMPLE_LETTERS = 200, 200_000
 """Shuffles and letters of transcripts from which the rates of hits are measured."""
 
@@ -125,14 +128,16 @@ def transcript_model(transcripts: SequenceBatch) -> tuple[MarkovChain, Backgroun
     threes = np.zeros(64, dtype=np.float64)
     composition = np.zeros((len(transcripts), 4))
     for row, (begin, end) in enumerate(
-        zip(transcripts.offsets[:-1], transcripts.offsets[1:], strict=True)
+        zip(transcripts.offsets[:-1].tolist(), transcripts.offsets[1:].tolist(), strict=True)
     ):
-        letters = codes[begin:end].astype(np.int64)
-        composition[row] = np.bincount(letters, minlength=OTHER + 1)[:OTHER]
-        known = letters < OTHER
-        whole = known[:-2] & known[1:-1] & known[2:]
-        three = (letters[:-2] * 4 + letters[1:-1]) * 4 + letters[2:]
-        threes += np.bincount(three[whole], minlength=64)
+        for first in range(begin, end, LETTERS_AT_ONCE):
+            letters = codes[first : min(first + LETTERS_AT_ONCE + 2, end)].astype(np.int64)
+            own = np.bincount(letters[:LETTERS_AT_ONCE], minlength=OTHER + 1)
+            composition[row] += own[:OTHER]
+            known = letters < OTHER
+            whole = known[:-2] & known[1:-1] & known[2:]
+            three = (letters[:-2] * 4 + letters[1:-1]) * 4 + letters[2:]
+            threes += np.bincount(three[whole], minlength=64)
     threes = threes.reshape(16, 4) + 1.0
     of_two = threes.sum(axis=1, keepdims=True)
     chain = MarkovChain(np.log(of_two[:, 0] / of_two.sum()), np.log(threes / of_two).reshape(-1))
@@ -254,6 +259,36 @@ def _random_starts(mirnas: SequenceBatch, seed: int) -> NDArray[np.uint64]:
 # --- counts of tiles ------------------------------------------------------------------------------
 
 
+def count_shapes(n_mirnas: int, shuffles: int) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of what is counted, in tiles and, added up, in all.
+
+    site_counts             sites of the miRNAs by class and score
+    mirna_sites             sites of each miRNA by class
+    pair_score_counts       pairs of each miRNA with a site, by pair score
+    null_site_counts        sites of the first shuffles of all miRNAs, of the second, ...
+    null_mirna_sites        sites of all shuffles of a miRNA by class
+    null_mirna_canonical    canonical sites of each shuffle
+    null_pair_score_counts  pairs of all shuffles of a miRNA with a site, by pair score
+    """
+    return {
+        "site_counts": (CLASSES, SCORE_BINS),
+        "mirna_sites": (n_mirnas, CLASSES),
+        "pair_score_counts": (n_mirnas, PAIR_BINS),
+        "null_site_counts": (shuffles, CLASSES, SCORE_BINS),
+        "null_mirna_sites": (n_mirnas, CLASSES),
+        "null_mirna_canonical": (n_mirnas, shuffles),
+        "null_pair_score_counts": (n_mirnas, PAIR_BINS),
+    }
+
+
+def all_counts(
+    sums: Mapping[str, NDArray[np.int64]], n_mirnas: int, shuffles: int
+) -> dict[str, NDArray[np.int64]]:
+    """The counts of a merge, 0 where there was no tile."""
+    shapes = count_shapes(n_mirnas, shuffles)
+    return {name: sums.get(name, np.zeros(shape, np.int64)) for name, shape in shapes.items()}
+
+
 class NullCounts:
     """Counts what miRNAs and their shuffles have in tiles; opened once on the state."""
 
@@ -262,12 +297,14 @@ class NullCounts:
         state: Mapping[str, NDArray[Any]],
         settings: AlignmentConfig,
         transcripts: SequenceBatch,
+        shuffles: int,
         device: Any,
     ) -> None:
         self.settings = settings
         self.n_mirnas = len(state["mirna_offsets"]) - 1
+        self.shuffles = shuffles
+        self.shapes = count_shapes(self.n_mirnas, shuffles)
         shuffled = SequenceBatch(np.asarray(state["null_text"]), np.asarray(state["null_offsets"]))
-        self.shuffles = len(shuffled) // max(self.n_mirnas, 1)
         mirnas = SequenceBatch(np.asarray(state["mirna_text"]), np.asarray(state["mirna_offsets"]))
         chain = MarkovChain(np.asarray(state["null_start"]), np.asarray(state["null_step"]))
         self.background = Background(_places(transcripts), np.asarray(state["null_log_ratio"]))
@@ -280,25 +317,17 @@ class NullCounts:
     def of_mirnas(
         self, rows: range, columns: NDArray[np.int64], allowed: NDArray[np.bool_] | None
     ) -> tuple[NDArray[np.float32], dict[str, NDArray[np.int64]]]:
-        """Pair scores of the miRNAs, float32 (rows, columns), 0 without a site; and summaries.
-
-        site_counts        (CLASSES, SCORE_BINS): their sites
-        mirna_sites        (miRNAs, CLASSES)
-        pair_score_counts  (miRNAs, PAIR_BINS): their pairs with a site
-        """
+        """Pair scores of the miRNAs, float32 (rows, columns), 0 without a site; and counts."""
         sites = self.search.sites(rows.start, rows.stop, columns, allowed)
         found = self._pairs(sites, self.words)
         scores = np.zeros((len(rows), len(columns)), dtype=np.float32)
         scores[found.i - rows.start, found.j - columns[0]] = found.score
-        shape = (CLASSES, SCORE_BINS)
-        bins = score_bins(sites.score, self.settings)
-        return scores, {
-            "site_counts": _counted((sites.seed_class, bins), shape),
-            "mirna_sites": _counted((sites.i, sites.seed_class), (self.n_mirnas, CLASSES)),
-            "pair_score_counts": _counted(
-                (found.i, pair_score_bins(found.score)), (self.n_mirnas, PAIR_BINS)
-            ),
+        places: dict[str, tuple[NDArray[Any], ...]] = {
+            "site_counts": (sites.seed_class, score_bins(sites.score, self.settings)),
+            "mirna_sites": (sites.i, sites.seed_class),
+            "pair_score_counts": (found.i, pair_score_bins(found.score)),
         }
+        return scores, {name: _counted(place, self.shapes[name]) for name, place in places.items()}
 
     def of_shuffles(
         self,
@@ -307,27 +336,20 @@ class NullCounts:
         allowed: NDArray[np.bool_] | None,
         at_once: int,
     ) -> dict[str, NDArray[np.int64]]:
-        """Summaries of the shuffles of some miRNAs, ``at_once`` at a time.
-
-        null_site_counts        (shuffles, CLASSES, SCORE_BINS): sites of the first shuffles of all
-                                miRNAs, of the second, ...
-        null_mirna_sites        (miRNAs, CLASSES): of all shuffles of a miRNA
-        null_mirna_canonical    (miRNAs, shuffles): canonical sites
-        null_pair_score_counts  (miRNAs, PAIR_BINS): pairs with a site
-        """
+        """Counts of the shuffles of some miRNAs, ``at_once`` at a time."""
         k = self.shuffles
-        shapes = {
-            "null_site_counts": (k, CLASSES, SCORE_BINS),
-            "null_mirna_sites": (self.n_mirnas, CLASSES),
-            "null_mirna_canonical": (self.n_mirnas, k),
-            "null_pair_score_counts": (self.n_mirnas, PAIR_BINS),
+        total = {
+            name: np.zeros(shape, dtype=np.int64)
+            for name, shape in self.shapes.items()
+            if name.startswith("null_")
         }
-        total = {name: np.zeros(shape, dtype=np.int64) for name, shape in shapes.items()}
         for begin in range(rows.start * k, rows.stop * k, at_once):
             end = min(begin + at_once, rows.stop * k)
             wanted = None
             if allowed is not None:
                 wanted = allowed[np.arange(begin, end) // k - rows.start]
+                if not wanted.any():
+                    continue
             sites = self.shuffled_search.sites(begin, end, columns, wanted)
             found = self._pairs(sites, self.shuffled_words)
             mirna, shuffle = np.divmod(sites.i, k)
@@ -340,7 +362,7 @@ class NullCounts:
                 "null_pair_score_counts": (found.i // k, pair_score_bins(found.score)),
             }
             for name, place in places.items():
-                total[name] += _counted(place, shapes[name])
+                total[name] += _counted(place, self.shapes[name])
         return total
 
     def _pairs(self, sites: Sites, words: SiteWords) -> ScoredPairs:

@@ -71,7 +71,7 @@ def signal(results: Results) -> FigureWithText | None:
         return None
     scores = results.scores
     assert scores is not None
-    figure = figures.signal(
+    figure = figures.signal_and_chance(
         list(rows),
         [row["ratio"] for row in rows.values()],
         [(row["ratio_low"], row["ratio_high"]) for row in rows.values()],

@@ -31,6 +31,7 @@ from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.kernels.pair_scores import PAIR_BINS, PAIR_STEP
 from pairtile.methods.mirna_targets.null import (
     NullCounts,
+    all_counts,
     class_table,
     pair_p_values,
     prepare_null,
@@ -220,7 +221,14 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
         """The search of miRNAs and their shuffles for counts, opened when first asked for."""
         if self._null is None:
             transcripts = self.search.transcripts
-            self._null = NullCounts(self.state, self.config.estimator, transcripts, self.device)
+            assert self.config.null is not False
+            self._null = NullCounts(
+                self.state,
+                self.config.estimator,
+                transcripts,
+                self.config.null.shuffles,
+                self.device,
+            )
         return self._null
 
     def _against_shuffles(
@@ -293,12 +301,17 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
         p = pair_p_values(
             pairs["i"].to_numpy(),
             pairs["pair_score"].to_numpy(),
-            merged.sums["null_pair_score_counts"],
+            self.all_null_counts(merged)["null_pair_score_counts"],
             self.config.null.shuffles * self._pairs_of_mirnas(),
         )
         n_tests = int(self._pairs_of_mirnas().sum())
         score = pairs["pair_score"].astype(np.float64).round(4)
         return pairs.assign(pair_score=score, p_value=p, q_value=benjamini_hochberg(p, n_tests))
+
+    def all_null_counts(self, merged: Merged) -> dict[str, NDArray[np.int64]]:
+        """What the tiles counted, added up, with a null (``null.count_shapes``)."""
+        assert self.config.null is not False
+        return all_counts(merged.sums, self.n_mirnas, self.config.null.shuffles)
 
     def _listed(self) -> NDArray[np.int64] | None:
         """The pairs of the restrict list, each once: int64 (pairs, 2); None without."""
@@ -367,7 +380,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
 
     def _null_arrays(self, merged: Merged) -> dict[str, NDArray[Any]]:
         """What chance gives, beside what there is, for the report."""
-        sums = merged.sums
+        sums = self.all_null_counts(merged)
         table = class_table(sums["site_counts"].sum(axis=1), sums["null_site_counts"].sum(axis=2))
         return {f"null_{name}": values for name, values in table.items()} | {
             "null_pair_scores": np.arange(PAIR_BINS) * PAIR_STEP,
