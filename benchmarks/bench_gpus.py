@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from pairtile.gpu.device import _physical_gpus
 
+from benchmarks.bench_trajectory_correlation import moving
 from benchmarks.bench_workflow import ROOT, expression, write_table
 from benchmarks.machine import MEASURED_MI, write
 
@@ -76,10 +77,40 @@ def predictor_pairs(folder: Path, large: bool) -> dict[str, Any]:
     }
 
 
+def coordinates(folder: Path, large: bool) -> dict[str, Any]:
+    """B-spline mutual information of all coordinates of 3,413 atoms."""
+    variables, frames = (10_239, 1_000) if large else (60, 200)
+    np.save(folder / "run.npy", np.moveaxis(moving(variables, 1, frames), 2, 0))
+    return {
+        "method": "trajectory_correlation",
+        "time_series": "run.npy",
+        "estimator": {"kind": "bspline", "bins": 20, "surrogates": 0},
+        "keep": {"top_edges": 1000},
+        "chunks": 8,
+        "export": ["tsv"],
+    }
+
+
+def ksg(folder: Path, large: bool) -> dict[str, Any]:
+    """Nearest-neighbour mutual information of 10,240 positions, without surrogates."""
+    variables, frames = (10_240, 1_000) if large else (40, 200)
+    np.save(folder / "run.npy", np.moveaxis(moving(variables, 3, frames), 2, 0))
+    return {
+        "method": "trajectory_correlation",
+        "time_series": "run.npy",
+        "estimator": {"kind": "ksg", "surrogates": 0},
+        "keep": {"top_edges": 1000},
+        "chunks": 16,
+        "export": ["tsv"],
+    }
+
+
 CASES: dict[str, tuple[Inputs, str]] = {
     "multimodal_correlation": (multimodal_correlation, "chunks"),
     "predictor_pairs": (predictor_pairs, "chunks"),
     "mutual_information": (mutual_information, "bootstraps"),
+    "coordinates": (coordinates, "chunks"),
+    "ksg": (ksg, "chunks"),
 }
 """Inputs and section of a case, and the folder of the files that are timed."""
 

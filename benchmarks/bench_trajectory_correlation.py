@@ -6,7 +6,9 @@ prints JSON. Positions are slow noise (correlation time 5 frames) with neighbour
 driving each other. ``ksg_*`` is the nearest-neighbour mutual information, k = 6, Euclidean norm,
 of all pairs, in the tiles of the workflow. ``gaussian`` and ``dcc`` are whole matrices. A case that
 would take more than 150 seconds runs the first so many of its tiles; ``share_of_tiles`` says so,
-and the seconds are those of all, by the pairs in them. ``others`` times a pair of the same kind
+and the seconds are those of all, by the pairs in them. ``coordinates`` times the B-spline mutual
+information of scalars (x, y, z of atoms, each by itself) for the sizes, bins and orders that
+MULTI-CUDA-MI was published with. ``others`` times a pair of the same kind
 with mdigest, dynetan and NorMI, each only where it is installed, and says how many times faster a
 pair is here.
 """
@@ -22,6 +24,7 @@ import sys
 import types
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -52,18 +55,67 @@ PART_SECONDS = 100.0
 """A case that would take longer than the one runs as many tiles as take about the other."""
 
 
+COORDINATES = {
+    "variables": {"cpu": (256,), "cuda": (2_048, 4_096, 6_144, 8_192, 10_240)},
+    "bins": (10, 12, 14, 16, 18, 20),
+    "orders": (3, 4, 5),
+}
+COORDINATE_FRAMES = 1_000
+
+
 def run(backend: str, cases: list[str] | None = None) -> dict[str, Any]:
     """Time the cases on ``backend``; returns seconds and microseconds a pair of each."""
     result: dict[str, Any] = {"backend": backend, "cases": {}}
     for name in cases or CASES:
+        if name not in CASES:
+            continue
         kind, frames, on_cpu, on_gpu = CASES[name]
         variables = on_gpu if backend == "cuda" else on_cpu
         if variables:
             result["cases"][name] = _case(kind, variables, frames, backend)
+    if not cases or "coordinates" in cases:
+        result["coordinates"] = _coordinates(backend)
     if not cases or "others" in cases:
         result["others"] = {name: _compare(name, backend) for name in OTHERS}
     result["peak_host_memory_bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return result
+
+
+def _coordinates(backend: str) -> list[dict[str, Any]]:
+    """All pairs of scalars, in the tiles of the workflow, in double precision: seconds of the pairs
+    alone, after one tile that compiles and warms."""
+    device, rows = choose(backend), []
+    sizes: Any = COORDINATES["variables"]
+    for variables in sizes[backend]:
+        series = moving(variables, 1, COORDINATE_FRAMES)
+        space = PairSpace("triangle", variables, variables)
+        tiles = space.tiles(tile_edge("bspline", 1, COORDINATE_FRAMES))
+        for bins, order in product(COORDINATES["bins"], COORDINATES["orders"]):
+            settings = MotionEstimatorConfig(kind="bspline", bins=bins, order=order)
+            pairs = MotionPairs(series, settings, device)
+
+            def all_tiles(pairs: MotionPairs = pairs, tiles: list[Tile] = tiles) -> None:
+                for tile in tiles:
+                    pairs.block(
+                        slice(tile.row_begin, tile.row_end),
+                        slice(tile.column_begin, tile.column_end),
+                    )
+
+            timed(lambda pairs=pairs: pairs.block(slice(0, 64), slice(0, 64)), repeats=1, warm=0)
+            seconds = timed(all_tiles, repeats=1, warm=0)["seconds"]
+            n_pairs = variables * (variables - 1) // 2
+            rows.append(
+                {
+                    "variables": variables,
+                    "frames": COORDINATE_FRAMES,
+                    "bins": bins,
+                    "order": order,
+                    "pairs": n_pairs,
+                    "seconds": seconds,
+                    "pairs_a_second": n_pairs / seconds,
+                }
+            )
+    return rows
 
 
 def moving(variables: int, d: int, frames: int, seed: int = 1) -> NDArray[np.float32]:
@@ -200,6 +252,6 @@ def _compare(name: str, backend: str) -> dict[str, Any]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("backend", nargs="?", default="cpu", choices=("cpu", "cuda"))
-    parser.add_argument("cases", nargs="*", help=f"of {', '.join(CASES)} (default: all)")
+    parser.add_argument("cases", nargs="*", help=f"of {', '.join(CASES)}, coordinates, others")
     chosen = parser.parse_args()
     print(json.dumps(run(chosen.backend, chosen.cases), indent=2))

@@ -16,11 +16,11 @@ both_backends = pytest.mark.parametrize(
 
 
 def estimator(**keys: Any) -> MotionEstimatorConfig:
-    """Settings of an estimator, without a Theiler window where none is given."""
-    return MotionEstimatorConfig(**{"kind": "ksg", "theiler": 0, **keys})
+    """Settings of an estimator, without a Theiler window and correction where none is given."""
+    return MotionEstimatorConfig(**{"kind": "ksg", "theiler": 0, "corrected": False, **keys})
 
 
-def all_pairs(series: Any, backend: str = "cpu", shift: int = 0, **how: Any) -> np.ndarray:
+def all_pairs(series: Any, backend: str = "cpu", shift: Any = 0, **how: Any) -> np.ndarray:
     """One block with all pairs."""
     pairs = MotionPairs(series, estimator(**how), choose(backend))
     whole = slice(0, len(series))

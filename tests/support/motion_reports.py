@@ -24,17 +24,22 @@ KEYS: dict[str, Any] = {
 }
 
 
-def write_motion(folder: Path, n_frames: int = 150, replicas: int = 2) -> dict[str, Any]:
+def write_motion(
+    folder: Path, n_frames: int = 150, replicas: int = 2, loose: bool = False
+) -> dict[str, Any]:
     """Two chains of six residues, each chain with a motion of its own that all its residues share
-    and each residue with a little of its own."""
+    and each residue with a little of its own. ``loose``: three of chain A share
+    another."""
     universe = molecule()
     still = universe.atoms.positions.astype(float)
     chains = np.array([0] * 36 + [1] * 36 + [0])
+    if loose:
+        chains[:18] = 2
     residues = universe.atoms.resindices
     runs = []
     for number in range(replicas):
-        random = np.random.default_rng(number)
-        shared = random.normal(scale=0.5, size=(n_frames, 2, 3))[:, chains]
+        random = np.random.default_rng([number, loose] if loose else number)
+        shared = random.normal(scale=0.5, size=(n_frames, 2 + loose, 3))[:, chains]
         own = random.normal(scale=0.3, size=(n_frames, residues.max() + 1, 3))[:, residues]
         runs.append(store(folder, universe, still + shared + own, f"run{number}.dcd"))
     return {"topology": str(folder / "top.pdb"), "trajectories": runs}

@@ -54,7 +54,7 @@ def steps(folder: Path, **keys: Any) -> pd.DataFrame:
                 *(v / v.std(axis=1, keepdims=True) for v in (x, y)), 7, 2, "max"
             ),
         ),
-        ({"kind": "gaussian"}, naive_gaussian),
+        ({"kind": "gaussian", "corrected": False}, naive_gaussian),
     ],
     ids=["ksg", "theiler", "dynetan", "gaussian"],
 )

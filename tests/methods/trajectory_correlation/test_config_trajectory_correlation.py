@@ -23,7 +23,7 @@ ESTIMATOR: dict[str, Any] = {
     "norm": "euclidean",
     "scale": "raw",
     "theiler": "auto",
-    "corrected": False,
+    "corrected": True,
     "bins": 10,
     "order": 3,
     "transform": "rank",
@@ -33,6 +33,7 @@ DEFAULTS: dict[str, Any] = {
     "method": "trajectory_correlation",
     "topology": "system.psf",
     "trajectories": ["run1.dcd", "run2.xtc"],
+    "unwrap": False,
     "time_series": [],
     "table": {"dimensions": 1, "angles": "none", "time": "auto"},
     "fit": "protein and name CA",
@@ -40,13 +41,14 @@ DEFAULTS: dict[str, Any] = {
     "select": "protein and name CA",
     "positions": "atom",
     "frames": {"start": 0, "stop": None, "step": 1},
+    "ensemble": "auto",
     "estimator": ESTIMATOR,
     "variables": "positions",
     "dihedrals": ["phi", "psi", "chi1"],
     "distances": {},
     "domains": {},
-    "contacts": False,
-    "keep": {"p_value": 0.05},
+    "contacts": {"cutoff": "auto", "fraction": 0.75},
+    "keep": {"fdr": 0.05},
     "score": "correlation_centred",
     "communities": ["leiden"],
     "paths": [],
@@ -238,7 +240,7 @@ BAD: list[tuple[dict[str, Any], tuple[str, ...], str]] = [
     ({"dihedrals": ["chi6"]}, ("dihedrals",), "a list of phi, psi, omega"),
     ({"dihedrals": ["phi", "phi"]}, ("dihedrals",), "each dihedral once"),
     ({"domains": {"CORE": 3}}, ("domains",), "a mapping of NAME: selection"),
-    ({"contacts": True}, ("contacts",), "false, or a mapping with keys cutoff and fraction"),
+    ({"contacts": True}, ("contacts",), "auto, false, or a mapping with keys cutoff and fraction"),
     ({"contacts": {"cutoff": 0}}, ("contacts", "<contactsconfig>", "cutoff"), "greater than 0"),
     (
         {"contacts": {}, "variables": "distances", "distances": {"a": ["x", "y"]}},
@@ -311,9 +313,13 @@ def test_two_states_are_compared_by_the_same_stated_kind(kinds: tuple[str, ...])
 
 
 def test_two_states_may_be_held_against_each_other() -> None:
-    """Only pairs and items of the other are read, so that there is no circle."""
+    """Only what is made before the tables is read of the other, so that there is no circle."""
     both = config(open="closed", closed="open").analyses
-    assert both["open"].other_results() == ("closed/items.parquet", "closed/pairs.parquet")
+    assert both["open"].other_results() == (
+        "closed/items.parquet",
+        "closed/pairs.parquet",
+        "closed/network_data.npz",
+    )
     assert "difference.parquet" in both["closed"].result_tables()
 
 
@@ -351,12 +357,14 @@ def test_tables_are_those_that_were_asked_for() -> None:
         return set(TrajectoryCorrelationConfig.model_validate(keys).result_tables())
 
     least = names(**resolved())
-    drawn = {"structure.pdb", "structure.pml", "structure.vmd"}
-    assert least == {"matrices.npz", "residues.tsv", "communities.tsv"} | drawn
-    assert names(**resolved(communities=[])) == least - {"communities.tsv"}
+    drawn = {f"structure.{end}" for end in ("pdb", "pml", "vmd", "defattr")}
+    assert least == {"matrices.npz", "residues.tsv", "communities.tsv", "domains.tsv"} | drawn
+    assert names(**resolved(communities=[])) == least - {"communities.tsv", "domains.tsv"}
     assert names(**tables()) == least - drawn
     more = resolved(paths=[["a", "b"]], g_correlation_text=True, compare="other")
-    difference = {"difference.parquet", "difference.npz", "difference.pdb"}
+    ends = ("network", "residues", "contacts", "communities", "agreement")
+    difference = {f"difference.{end}" for end in ("parquet", "npz", "pdb", "pml")}
+    difference |= {f"difference_{end}.tsv" for end in ends}
     assert names(**more) == least | {"paths.tsv", "g_correlation.txt"} | difference
     assert set(TrajectoryCorrelationConfig.tables) == names(**more)
 

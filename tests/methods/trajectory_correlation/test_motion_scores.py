@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 from motion_blocks import estimator
+from pairtile.engine.tiles import plan_chunks
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import choose
+from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.estimators import (
     MotionPairs,
     generalized_correlation,
@@ -18,6 +20,7 @@ from pairtile.methods.trajectory_correlation.pair_scores import (
     MotionScores,
     p_value,
 )
+from pairtile.methods.trajectory_correlation.score import TrajectoryCorrelation
 from scipy.signal import lfilter
 
 KINDS = ("ksg", "gaussian", "dcc", "bspline", "dihedral")
@@ -184,3 +187,25 @@ def test_p_values_of_unrelated_slow_motions_are_uniform(kind: str, corrected: bo
     assert abs(p.mean() - 0.5) < 0.06
     assert (p <= 0.05).mean() < 0.08
     assert (p <= 0.001).sum() <= 6
+
+
+def test_a_protein_on_two_cores_is_cut_into_chunks_of_a_minute() -> None:
+    """214 residues, 800 frames, nearest neighbours with 20 surrogates."""
+    section = TrajectoryCorrelationConfig.model_validate(
+        {"method": "trajectory_correlation", "time_series": ["a.npy"], "table": {"dimensions": 3}}
+        | {"estimator": {"kind": "ksg"}}
+    )
+    state = {
+        "series": np.broadcast_to(np.float64(0.0), (214, 3, 800)),
+        "replica_offsets": np.array([0, 800]),
+        "correlation_time": np.ones((1, 214)),
+    }
+    pairs_a_second = TrajectoryCorrelation.work_per_second(section, state, "cpu", 2)
+    space = TrajectoryCorrelation.space(state)
+    tiles = space.tiles(*TrajectoryCorrelation.tile_edges(section, state))
+    seconds = [space.pairs_in(tile) / pairs_a_second for tile in tiles]
+    assert sum(seconds) > 60
+    chunks = plan_chunks(seconds)
+    assert len(chunks) >= 2
+    assert max(chunk.seconds for chunk in chunks) < 60
+    assert max(seconds) < 30

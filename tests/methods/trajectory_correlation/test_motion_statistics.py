@@ -287,11 +287,12 @@ def test_agreement_of_few_or_no_nodes_is_not_known() -> None:
 def test_communities_of_noise_are_not_claimed_and_those_of_blocks_are() -> None:
     noise = slow(800, 24, 10.0, 11)
     common = np.repeat(slow(800, 3, 10.0, 12), 8, axis=1)
-    found = trajectory_correlation(noise, kind="gaussian", backend="cpu")
+    keys = {"kind": "gaussian", "backend": "cpu", "keep": {"p_value": 0.05}}
+    found = trajectory_correlation(noise, **keys)
     agreement = found.community_agreement["leiden"]
     assert agreement < 0.3
     assert any(f"{agreement:.2f}" in text and "No communities" in text for text in found.warnings)
-    found = trajectory_correlation(noise + common, kind="gaussian", backend="cpu")
+    found = trajectory_correlation(noise + common, **keys)
     assert found.community_agreement["leiden"] > 0.8
     assert adjusted_rand(found.communities(), np.repeat([0, 1, 2], 8)) > 0.8
     assert not any("No communities" in text for text in found.warnings)

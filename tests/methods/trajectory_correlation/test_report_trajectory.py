@@ -25,7 +25,8 @@ from report_pages import page_of, part, read_page
 from result_files import AWKWARD, write_results
 
 PARTS = [
-    "findings", "figures", "motion", "network", "edges", "cleaning", "files", "run", "methods",
+    "findings", "figures", "motion", "states", "network", "edges", "cleaning", "files", "run",
+    "methods",
 ]  # fmt: skip
 
 
@@ -79,7 +80,7 @@ def test_findings_agree_with_the_tables(demo: Path) -> None:
     assert tiles["effective frames"][0] == str(round(residues["n_effective"].median()))
     headline = read_page(demo).xpath("//*[@class='headline']")[0].text
     assert headline == (
-        f"{len(network)} of {candidates} pairs in contact among 12 residues kept (p ≤ 0.05), "
+        f"{len(network)} of {candidates} pairs in contact among 12 residues kept (q ≤ 0.05), "
         f"{len(leiden)} communities"
     )
     text = part(read_page(demo), "findings")
@@ -279,3 +280,39 @@ def test_an_empty_network_says_what_to_do(tmp_path: Path) -> None:
     assert "nothing joins the two" in part(page, "motion")
     assert "All 12, most shortest paths" in part(page, "motion")
     assert read_json(out / "summary.json")["counts"]["edges"] == 0
+
+
+def test_domains_and_communities_are_summed_up(demo: Path) -> None:
+    """Each row against a plain count over pairs and edges."""
+    residues = table_of(demo, "residues.tsv")
+    pairs = pd.read_parquet(demo / "pairs.parquet")
+    edges = {
+        frozenset(e)
+        for e in pd.read_parquet(demo / "network.parquet")[["source", "target"]].to_numpy()
+    }
+    found = table_of(demo, "domains.tsv")
+    assert set(found["kind"]) == {"domain", "community_leiden", "community_girvan_newman"}
+    for row in found.to_dict("records"):
+        group = residues[row["kind"]].astype(str)
+        sizes, joined = [], 0
+        for i, j, value in pairs[["i", "j", "correlation_centred"]].itertuples(index=False):
+            if sorted([group[i], group[j]]) == sorted([row["first"], row["second"]]):
+                sizes.append(abs(value))
+                joined += frozenset(residues["name"][[i, j]]) in edges
+        assert row["n_pairs"] == len(sizes)
+        assert row["edges"] == joined
+        assert row["mean_score"] == pytest.approx(np.mean(sizes))
+
+
+def test_centralities_lie_on_the_structure_and_the_nodes(demo: Path) -> None:
+    residues = table_of(demo, "residues.tsv").set_index("name")
+    lines = (demo / "structure.defattr").read_text().splitlines()
+    start = lines.index("attribute: betweenness") + 2
+    values = dict(line.strip().split("\t") for line in lines[start : start + 12])
+    for _, row in residues.iterrows():
+        label = f"/{row['chain']}:{row['resid']}"
+        assert float(values[label]) == pytest.approx(row["betweenness"], rel=1e-5)
+    script = (demo / "structure.pml").read_text()
+    assert "cmd.extend('colour_by', colour_by)" in script
+    assert "cmd.load_cgo(path_1, 'path_1')" in script
+    compile(script[script.index("from pymol") : script.index("python end")], "pml", "exec")

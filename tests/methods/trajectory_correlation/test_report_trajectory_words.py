@@ -94,14 +94,14 @@ def test_methods_paragraph_says_what_was_done_and_cites_it(demo: Path) -> None:
     window = read_json(demo / "summary.json")["parameters"]["estimator"]["theiler"]
     assert cited == [
         papers.MICHAUD_AGRAWAL_2011, papers.KRASKOV_2004, *([papers.THEILER_1986] * bool(window)),
-        papers.LANGE_GRUBMUELLER_2006, papers.SOKAL_1997, papers.TRAAG_2019,
-        papers.GIRVAN_NEWMAN_2002, papers.HUBERT_ARABIE_1985, papers.SETHI_2009,
+        papers.LANGE_GRUBMUELLER_2006, papers.SOKAL_1997, papers.BENJAMINI_HOCHBERG_1995,
+        papers.TRAAG_2019, papers.GIRVAN_NEWMAN_2002, papers.HUBERT_ARABIE_1985, papers.SETHI_2009,
         papers.FREEMAN_1977, papers.YEN_1971,
     ]  # fmt: skip
     for wanted in (
         "in 2 replicas with 300 frames in all", "the positions of 12 residues",
         "Frames were analysed as they are, without superposition.", "against 20 surrogates",
-        "with p ≤ 0.05", "within 6 Å in at least 50 % of the frames", "the 3 shortest paths",
+        "with q ≤ 0.05", "within 6 Å in at least 50 % of the frames", "the 3 shortest paths",
         "minus those of “other”",
     ):  # fmt: skip
         assert wanted in text

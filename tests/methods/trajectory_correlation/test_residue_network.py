@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from pairtile.errors import ConfigError, InputError
-from pairtile.methods.trajectory_correlation.matrices import difference, matched_items
+from pairtile.methods.trajectory_correlation import network as residue_network
+from pairtile.methods.trajectory_correlation.differences import difference, matched_items
 from pairtile.methods.trajectory_correlation.network import (
     ResidueNetwork,
     path_ends,
@@ -66,6 +67,20 @@ def groups(communities: np.ndarray) -> set[frozenset[int]]:
         frozenset(np.flatnonzero(communities == c).tolist())
         for c in set(communities.tolist()) - {0}
     }
+
+
+@pytest.mark.parametrize("dense_nodes", [500, 5])
+def test_closeness_and_eigenvector_agree_with_networkx(dense_nodes, monkeypatch):
+    monkeypatch.setattr(residue_network, "_DENSE_NODES", dense_nodes)
+    network = random_network(20, 60, seed=3)
+    graph = as_networkx(network)
+    closeness = nx.closeness_centrality(graph, distance="length")
+    np.testing.assert_allclose(network.closeness(), list(closeness.values()), rtol=1e-9)
+    eigenvector = np.array(list(nx.eigenvector_centrality_numpy(graph, "correlation").values()))
+    np.testing.assert_allclose(network.eigenvector(), eigenvector / eigenvector.max(), atol=1e-6)
+    empty = ResidueNetwork.of(4, [], [], [])
+    assert np.isnan(empty.closeness()).all()
+    assert (empty.eigenvector() == 0).all()
 
 
 @pytest.mark.parametrize(("n", "n_edges"), [(12, 8), (20, 60), (40, 100)])

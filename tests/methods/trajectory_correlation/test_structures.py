@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pairtile.errors import InputError
+from pairtile.methods.trajectory_correlation.matrices import write_table
 from pairtile.methods.trajectory_correlation.network import (
     ResidueNetwork,
     path_ends,
@@ -29,7 +30,6 @@ from pairtile.methods.trajectory_correlation.tables import (
     community_table,
     path_table,
     residue_table,
-    write_table,
 )
 
 

@@ -113,11 +113,11 @@ def test_other_kinds_have_no_window(tmp_path: Path) -> None:
 def test_shifts_are_drawn_from_the_seed_for_each_replica(tmp_path: Path) -> None:
     state = trajectory_state(tables(tmp_path, slow(300), slow(300)), seed=4).state
     shifts = shifts_of(state, 20, seed=4)
-    assert shifts.shape == (2, 20)
+    assert np.shape(shifts) == (2, 20)
     np.testing.assert_array_equal(shifts, shifts_of(state, 20, seed=4))
-    assert (shifts != shifts_of(state, 20, seed=5)).any()
+    assert (shifts[0] != shifts_of(state, 20, seed=5)[0]).any()
     assert (shifts[0] != shifts[1]).any()
-    assert shifts_of(state, 0, seed=4).shape == (2, 0)
+    assert [part.size for part in shifts_of(state, 0, seed=4)] == [0, 0]
 
 
 def test_few_effective_frames_are_warned_of(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ GOLDEN = {
     "ksg1_k6_cheb_std": {"norm": "max", "scale": "std"},
     "ksg2_k6_cheb_raw": {"norm": "max", "variant": 2},
     "ksg2_k7_cheb_std": {"preset": "dynetan"},
-    "lmi": {"kind": "gaussian"},
+    "lmi": {"kind": "gaussian", "corrected": False},
     "dcc": {"kind": "dcc"},
 }
 """Golden matrix -> the estimator that gives it."""
@@ -96,7 +96,7 @@ def test_matrices_pairs_network_and_residues_agree(tmp_path: Path) -> None:
     columns = ["source", "target", "mi_nats", "correlation", "p_value", "q_value", "dcc"]
     assert list(edges) == [*columns, *centred]
     assert edges["correlation_centred"].is_monotonic_decreasing
-    assert (edges["p_value"] <= 0.05).all()
+    assert (edges["q_value"] <= 0.05).all()
     row = {name: number for number, name in enumerate(items["name"])}
     i, j = edges["source"].map(row).to_numpy(), edges["target"].map(row).to_numpy()
     assert matrices["contact"][i, j].all()
@@ -105,7 +105,7 @@ def test_matrices_pairs_network_and_residues_agree(tmp_path: Path) -> None:
     touching = np.triu(matrices["contact"], 1)
     assert np.isnan(matrices["q_value"][~matrices["contact"]]).all()
     np.testing.assert_array_equal(
-        touching.sum() - len(edges), (matrices["p_value"][touching] > 0.05).sum()
+        touching.sum() - len(edges), (matrices["q_value"][touching] > 0.05).sum()
     )
     residues = read(out / "residues.tsv")
     degree = np.bincount(np.concatenate([i, j]), minlength=40)
@@ -333,12 +333,12 @@ def test_what_would_take_too_long_is_left_out_and_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_runs(tmp_path, slow(60, 12, 3))
-    changes = section(estimator={"kind": "gaussian", "surrogates": 0})
-    analysis = Analysis(tmp_path, changes).pairs().network()
+    estimator = {"kind": "gaussian", "surrogates": 0, "corrected": False}
+    analysis = Analysis(tmp_path, section(estimator=estimator)).pairs().network()
     monkeypatch.setattr(trajectory_tables, "MOST_BETWEENNESS", 700)
     analysis.tables()
     record = read_json(analysis.record("tables"))
-    assert "Betweenness is left out: in a network of 12 nodes and 66" in record["warnings"][0]
+    assert "Centralities are left out: in a network of 12 nodes and 66" in record["warnings"][0]
     residues = read(analysis.out / "residues.tsv")
     assert residues["betweenness"].isna().all()
     assert (residues["community_leiden"] > 0).all()
@@ -353,8 +353,8 @@ def test_what_would_take_too_long_is_left_out_and_said(
 
 def test_communities_of_noise_are_not_claimed(tmp_path: Path) -> None:
     files = write_runs(tmp_path, slow(400, 16, 5, seed=3))
-    estimator = {"kind": "gaussian"}
-    out = Analysis(tmp_path, section(time_series=files, estimator=estimator)).all().out
+    changes = {"estimator": {"kind": "gaussian"}, "keep": {"p_value": 0.05}}
+    out = Analysis(tmp_path, section(time_series=files, **changes)).all().out
     summary = read_json(out / "summary.json")
     agreement = summary["threshold"]["community_agreement"]["leiden"]
     assert agreement < 0.3

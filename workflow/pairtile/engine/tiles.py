@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import ceil
 
 TILE_EDGE = 1024
 """Items along each side of a tile. Large enough for a GPU's matrix unit, small enough that a
@@ -103,7 +104,7 @@ def plan_chunks(seconds: Sequence[float], chunks: int | str = "auto") -> list[Ch
     seconds
         Estimated seconds of each tile, in order.
     chunks
-        ``auto``: as few as keep each at about ``CHUNK_SECONDS``; or their number, never more than
+        ``auto``: as few as keep each at ``CHUNK_SECONDS`` or less; or their number, never more than
         there are tiles.
 
     Raises
@@ -113,7 +114,7 @@ def plan_chunks(seconds: Sequence[float], chunks: int | str = "auto") -> list[Ch
     """
     total = float(sum(seconds))
     if chunks == "auto":
-        wanted = max(1, min(MAX_CHUNKS, round(total / CHUNK_SECONDS)))
+        wanted = max(1, min(MAX_CHUNKS, ceil(total / CHUNK_SECONDS)))
     elif isinstance(chunks, int) and chunks >= 1:
         wanted = chunks
     else:

@@ -51,8 +51,8 @@ def export(
 
 
 def with_columns(items: pd.DataFrame, path: Path, key: str, *columns: str) -> pd.DataFrame:
-    """The items with columns of whole numbers of a table that names them under ``key``; those of an
-    item with several rows (communities that overlap) as text, ``1 4``."""
+    """The items with columns of numbers of a table that names them under ``key``; those of an item
+    with several rows (communities that overlap) as text, ``1 4``."""
     wanted = (key, *columns)
     table = pd.read_csv(
         path, sep="\t", usecols=lambda c: c in wanted, dtype={key: str}, keep_default_na=False
@@ -62,5 +62,11 @@ def with_columns(items: pd.DataFrame, path: Path, key: str, *columns: str) -> pd
         of_item = table.groupby(key, sort=False)[column]
         found = of_item.agg(lambda some: " ".join(map(str, some))) if several else of_item.first()
         found = items["name"].astype(str).map(found)
-        items = items.assign(**{column: found if several else found.astype("Int64")})
+        items = items.assign(**{column: found if several else _numbers(found)})
     return items
+
+
+def _numbers(values: pd.Series) -> pd.Series:
+    """Whole numbers where all are written so; an empty field is none."""
+    whole = values.dropna().astype(str).str.fullmatch(r"[+-]?\d*").all()
+    return pd.to_numeric(values).astype("Int64" if whole else "Float64")

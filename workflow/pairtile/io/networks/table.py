@@ -24,6 +24,8 @@ SIGNED_COLUMN = "correlation"
 NODE_COLUMNS = (
     *("item", "symbol", "role", "is_regulator", "degree", "module"),
     *("community_leiden", "community_girvan_newman", "domain", "n_observed", "mean", "sd"),
+    *("chain", "resid", "icode", "resname", "secondary_structure"),
+    *("betweenness", "closeness", "eigenvector"),
 )
 """Columns of the items table that become attributes of a node; ``role`` and ``degree`` are made."""
 

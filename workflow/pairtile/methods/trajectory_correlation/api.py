@@ -21,11 +21,8 @@ from pairtile.errors import InputError
 from pairtile.gpu.device import choose
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import FramesConfig
-from pairtile.methods.trajectory_correlation.matrices import (
-    correlation_matrix,
-    difference,
-    matched_items,
-)
+from pairtile.methods.trajectory_correlation.differences import difference, matched_items
+from pairtile.methods.trajectory_correlation.matrices import correlation_matrix
 from pairtile.methods.trajectory_correlation.network import (
     ResidueNetwork,
     candidate_q_values,
@@ -37,6 +34,7 @@ from pairtile.methods.trajectory_correlation.read_trajectory import (
     Run,
     Trajectories,
     trajectories_of,
+    unwrapped,
 )
 from pairtile.methods.trajectory_correlation.residues import pairs_in_contact, trajectory_contacts
 from pairtile.methods.trajectory_correlation.score import TrajectoryCorrelation
@@ -64,11 +62,12 @@ def trajectory_correlation(
     norm: str = "euclidean",
     scale: str = "raw",
     theiler: int | str = "auto",
-    corrected: bool = False,
+    corrected: bool = True,
     bins: int | str = "auto",
     order: int = 3,
     transform: str = "rank",
     surrogates: int = 20,
+    unwrap: bool = False,
     fit: str | bool | None = None,
     reference: str | None = None,
     select: str | None = None,
@@ -78,7 +77,8 @@ def trajectory_correlation(
     distances: Mapping[str, Sequence[str]] | None = None,
     domains: Mapping[str, str] | None = None,
     frames: Mapping[str, int | None] | None = None,
-    contacts: Mapping[str, float] | bool = False,
+    ensemble: bool | str = "auto",
+    contacts: Mapping[str, float] | bool | str = "auto",
     keep: Mapping[str, float] | str = "auto",
     score: str = "auto",
     seed: int = 1,
@@ -116,15 +116,21 @@ def trajectory_correlation(
         Of ``bspline`` and ``dihedral``; ``transform`` ("rank" or "none") of ``bspline``.
     surrogates : int
         Time-shifted copies for p-values; 0: none.
+    unwrap : bool
+        Of molecules: put together what the periodic box breaks.
     fit, reference, select, positions, variables, dihedrals, distances, domains
         Of molecules: as in the configuration, with its defaults (None).
     frames : mapping, optional
         ``start``, ``stop``, ``step``.
-    contacts : mapping or False
-        ``{"cutoff": 4.5, "fraction": 0.75}``: only residues that touch become edges.
+    ensemble : bool or "auto"
+        Whether frames are models without an order in time: the null then exchanges them. "auto":
+        of PDB and mmCIF files that say NMR, or whose models are in no order.
+    contacts : mapping, False or "auto"
+        ``{"cutoff": 4.5, "fraction": 0.75}``: only residues that touch become edges. "auto": that
+        where variables belong to residues.
     keep : mapping or {"auto", "all"}
         Which pairs become edges: ``{"p_value": x}``, ``{"fdr": x}``, ``{"correlation": x}``,
-        ``{"top_edges": n}``. "auto": p <= 0.05, or all without surrogates.
+        ``{"top_edges": n}``. "auto": q <= 0.05, or all without surrogates.
     score : {"auto", "correlation", "correlation_centred"}
         What ranks pairs and weighs edges. "auto": centred where there are surrogates, but for DCC.
     seed : int
@@ -178,6 +184,8 @@ def trajectory_correlation(
                                      domains), strict=True))  # fmt: skip
     settings: dict[str, Any] = {
         "variables": variables,
+        "unwrap": unwrap,
+        "ensemble": ensemble,
         "contacts": contacts,
         "keep": keep,
         "score": score,
@@ -231,6 +239,7 @@ def trajectory_correlation(
         device=opened_.device.name,
         settings={
             **asked,
+            "ensemble": ready.parameters["ensemble"],
             "estimator": asked["estimator"] | ready.parameters["estimator"],
             "seed": int(seed),
         },
@@ -270,7 +279,9 @@ def _prepared(
             TrajectoryCorrelationConfig, topology="topology", trajectories=called, **common
         )
         with opened(sources, config.frames) as source:
-            ready = _state_of_molecules(config, source, seed, scratch)
+            unwrapped(source, config)
+            files = [str(getattr(one.universe.trajectory, "filename", "")) for one in sources]
+            ready = _state_of_molecules(config, source, seed, scratch, files)
         return config, ready, _kept_names(ready)
     for key, value in of_molecules.items():
         _not_beside(value is not None, key, "an array, which is taken as it is")
@@ -282,14 +293,18 @@ def _prepared(
 
 
 def _state_of_molecules(
-    config: TrajectoryCorrelationConfig, source: Trajectories, seed: int, scratch: str
+    config: TrajectoryCorrelationConfig,
+    source: Trajectories,
+    seed: int,
+    scratch: str,
+    files: list[str] | None = None,
 ) -> PreparedInput:
     """The state with the contacts that are asked for."""
     prepared = prepare_trajectory(config, seed, scratch, source)
-    ready = state_of_series(config, prepared, scratch)
-    if config.contacts:
+    ready = state_of_series(config, prepared, scratch, files)
+    if config.contact_rule:
         ready.state.update(trajectory_contacts(config, ready.items, source))
-        touching, _ = pairs_in_contact(ready.state, config.contacts.fraction)
+        touching, _ = pairs_in_contact(ready.state, config.contact_rule.fraction)
         ready.counts["contacts"] = touching.size
     return ready
 
@@ -448,11 +463,13 @@ class MotionCorrelation:
 
         Variables are matched by name, else by chain, residue number and atom (a mutant). Columns:
         ``source``, ``target``, and of ``correlation``, ``mi_nats`` and ``dcc`` the value here,
-        ``_other`` and ``_difference``. Raises ``InputError`` where the two share fewer than two
+        ``_other`` and ``_difference``; with two replicas or more in both, z, p-values and
+        q-values of ``mi`` and ``dcc``. Raises ``InputError`` where the two share fewer than two
         variables.
         """
         matched = matched_items(self.items, other.items, ("this", "other"))
-        table = difference(self.pairs, other.pairs, matched, len(other.items))
+        seed = int(self.settings.get("seed", 1))
+        table = difference(self.pairs, other.pairs, matched, len(other.items), seed)
         for place, (end, number) in enumerate((("source", "i"), ("target", "j"))):
             table.insert(place, end, self._numbers[table[number].to_numpy()])
         return table.drop(columns=["i", "j"])
@@ -489,6 +506,7 @@ class OpenTrajectories(Trajectories):
         self._chosen = [None if one is one.universe else one for one in sources]
         self.universe = sources[0].universe
         self._loaded = None
+        self._whole = None
         self._files = list(self._universes)
         self._at = [universe.trajectory.frame for universe in self._universes.values()]
         self.runs = [self._opened(files, frames) for files in self._files]

@@ -12,7 +12,8 @@ from pairtile.config.network import Chunks, ExportList, OptionalPath, chunks_fie
 from pairtile.config.values import Boolean, Choice, Integer, Text, listed, refusal
 from pairtile.methods.trajectory_correlation.config_sections import (
     CommunityList,
-    ContactsOrFalse,
+    Contacts,
+    ContactsConfig,
     DihedralList,
     DistanceMap,
     DomainMap,
@@ -20,7 +21,7 @@ from pairtile.methods.trajectory_correlation.config_sections import (
     FramesConfig,
     KeepMotion,
     KeepMotionConfig,
-    KeepMotionPValueConfig,
+    KeepMotionFdrConfig,
     MotionEstimatorConfig,
     PathEnds,
     SelectionOrFalse,
@@ -58,7 +59,15 @@ class TrajectoryCorrelationConfig(Analysis):
             "The trajectories (`.dcd` `.xtc` `.trr` `.nc` ..., all of the same topology). Each is "
             "a replica: estimated by itself, the mean and the spread reported. A list within the "
             "list holds the parts of one run, in order of time. Molecules must be whole (not "
-            "broken across the periodic box)."
+            "broken across the periodic box), or see `unwrap`."
+        ),
+    )
+    unwrap: Annotated[bool, Boolean()] = Field(
+        default=False,
+        description=(
+            "Put together what the periodic box breaks, before anything else: molecules become "
+            "whole, chains that are near each other in the first frame stay so, and their centre "
+            "lies in the middle of the box. Of the residues of `fit`, `select` and `distances`."
         ),
     )
     time_series: FileList = Field(
@@ -101,6 +110,15 @@ class TrajectoryCorrelationConfig(Analysis):
     )
     frames: FramesConfig = Field(
         default=FramesConfig(), description="Which frames of each trajectory."
+    )
+    ensemble: Annotated[Literal["auto"] | bool, Boolean("auto")] = Field(
+        default="auto",
+        description=(
+            "Whether frames are models without an order in time, such as those of an NMR "
+            "structure: they then count as independent, and the null exchanges models in place of "
+            "shifting time. `auto`: of PDB and mmCIF files that say NMR, or in which a model is no "
+            "nearer to the next than to any other; else `false`."
+        ),
     )
     estimator: MotionEstimatorConfig = Field(
         default=MotionEstimatorConfig(), description="How correlation is estimated."
@@ -145,17 +163,19 @@ class TrajectoryCorrelationConfig(Analysis):
             "selection. A residue of two domains belongs to the first."
         ),
     )
-    contacts: ContactsOrFalse = Field(
-        default=False,
+    contacts: Contacts = Field(
+        default="auto",
         description=(
-            "Keep in the network only pairs of residues that touch. `false`: all, however far "
-            "apart. Values of all pairs stay in `pairs.parquet` and `matrices.npz`."
+            "Keep in the network only pairs of residues that touch: communities and paths of a "
+            "nearly complete network mean little. `false`: all, however far apart. `auto`: `{}` "
+            "where variables belong to residues, else `false`. Values of all pairs stay in "
+            "`pairs.parquet` and `matrices.npz`."
         ),
     )
     keep: KeepMotion = Field(
         default="auto",
         description=(
-            "Which pairs become edges; give one form. `auto`: `{p_value: 0.05}`, or `all` under "
+            "Which pairs become edges; give one form. `auto`: `{fdr: 0.05}`, or `all` under "
             "`surrogates: 0`. `{p_value: x}`: p-value at most x. `{fdr: x}`: q-value at most x. "
             "`{correlation: x}`: correlation at least x. `{top_edges: n}`: the n strongest. `all`."
         ),
@@ -192,7 +212,8 @@ class TrajectoryCorrelationConfig(Analysis):
         default=None,
         description=(
             "Another analysis of this configuration with the same variables, such as the molecule "
-            "in its other state: adds the difference, this one minus that. null: none."
+            "in its other state: adds the difference, this one minus that, tested where both have "
+            "two trajectories or more. null: none."
         ),
     )
     draw_strongest: Annotated[int, Integer(0, 10_000)] = Field(
@@ -210,7 +231,14 @@ class TrajectoryCorrelationConfig(Analysis):
     in_memory_paths: ClassVar[tuple[str, ...]] = ()
     names_of_items: ClassVar[tuple[str, ...]] = ("paths",)
     node_tables: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "residues.tsv": ("name", "community_leiden", "community_girvan_newman")
+        "residues.tsv": (
+            "name",
+            "community_leiden",
+            "community_girvan_newman",
+            "betweenness",
+            "closeness",
+            "eigenvector",
+        )
     }
     tables: ClassVar[tuple[str, ...]] = (
         "matrices.npz",
@@ -220,10 +248,18 @@ class TrajectoryCorrelationConfig(Analysis):
         "structure.pdb",
         "structure.pml",
         "structure.vmd",
+        "structure.defattr",
+        "domains.tsv",
         "g_correlation.txt",
         "difference.parquet",
         "difference.npz",
         "difference.pdb",
+        "difference.pml",
+        "difference_network.tsv",
+        "difference_residues.tsv",
+        "difference_contacts.tsv",
+        "difference_communities.tsv",
+        "difference_agreement.tsv",
     )
     report_needs_state: ClassVar[bool] = True
     used_by: ClassVar[Mapping[str, frozenset[str]]] = {
@@ -263,6 +299,11 @@ class TrajectoryCorrelationConfig(Analysis):
         return not self.time_series
 
     @property
+    def contact_rule(self) -> ContactsConfig | None:
+        """``contacts``, which validation has decided."""
+        return self.contacts if isinstance(self.contacts, ContactsConfig) else None
+
+    @property
     def needs_network_data(self) -> bool:
         """Where only residues that touch become edges."""
         return self.contacts is not False
@@ -273,17 +314,33 @@ class TrajectoryCorrelationConfig(Analysis):
             "communities.tsv": bool(self.communities),
             "paths.tsv": bool(self.paths),
             "g_correlation.txt": self.g_correlation_text,
-            **dict.fromkeys(("difference.parquet", "difference.npz"), self.compare is not None),
-            **dict.fromkeys(("structure.pdb", "structure.pml", "structure.vmd"), self.has_residues),
-            "difference.pdb": self.compare is not None and self.has_residues,
+            **dict.fromkeys(
+                (name for name in self.tables if name.startswith("difference")),
+                self.compare is not None,
+            ),
+            **dict.fromkeys(
+                (name for name in self.tables if name.startswith("structure")), self.has_residues
+            ),
+            "domains.tsv": bool(self.domains) or bool(self.communities),
+            **dict.fromkeys(
+                ("difference.pdb", "difference.pml"),
+                self.compare is not None and self.has_residues,
+            ),
+            "difference_contacts.tsv": self.compare is not None and self.needs_network_data,
+            **dict.fromkeys(
+                ("difference_communities.tsv", "difference_agreement.tsv"),
+                self.compare is not None and bool(self.communities),
+            ),
         }
         return tuple(name for name in self.tables if asked.get(name, True))
 
     def other_results(self) -> tuple[str, ...]:
-        """Pairs and items of the analysis to compare with."""
+        """Pairs, items and contacts of the analysis to compare with."""
         if self.compare is None:
             return ()
-        return (f"{self.compare}/items.parquet", f"{self.compare}/pairs.parquet")
+        names = ["items.parquet", "pairs.parquet"]
+        names += ["network_data.npz"] * self.needs_network_data
+        return tuple(f"{self.compare}/{name}" for name in names)
 
     def validate_against(self, name: str, others: Mapping[str, Analysis]) -> Fault | None:
         """``compare`` names another analysis of this method."""
@@ -296,6 +353,8 @@ class TrajectoryCorrelationConfig(Analysis):
         if self.compare in fitting:
             other = others[self.compare]
             assert isinstance(other, TrajectoryCorrelationConfig)
+            if self.needs_network_data and not other.needs_network_data:
+                return Fault("compare", f"contacts in both or in neither (none in {self.compare})")
             kinds = {self.estimator.kind, other.estimator.kind}
             if len(kinds) == 1 and "auto" not in kinds:
                 return None
@@ -317,6 +376,14 @@ class TrajectoryCorrelationConfig(Analysis):
             return _AUTO_VARIABLES.get(estimator.kind, "positions")
         return variables
 
+    @field_validator("contacts")
+    @classmethod
+    def _contacts_decided(cls, contacts: Any, info: ValidationInfo) -> Any:
+        if contacts != "auto":
+            return contacts
+        of_residues = not info.data.get("time_series") and info.data.get("variables") != "distances"
+        return ContactsConfig() if of_residues else False
+
     @field_validator("keep")
     @classmethod
     def _keep_decided(cls, keep: Any, info: ValidationInfo) -> Any:
@@ -324,7 +391,7 @@ class TrajectoryCorrelationConfig(Analysis):
         if not isinstance(estimator, MotionEstimatorConfig):
             return keep
         if keep == "auto":
-            return KeepMotionPValueConfig(p_value=0.05) if estimator.surrogates else "all"
+            return KeepMotionFdrConfig(fdr=0.05) if estimator.surrogates else "all"
         by_p_value = isinstance(keep, KeepMotionConfig) and keep.rule in ("p_value", "fdr")
         if by_p_value and not estimator.surrogates:
             raise refusal("another rule under estimator.surrogates: 0 (no p-values)")
@@ -347,6 +414,8 @@ class TrajectoryCorrelationConfig(Analysis):
             if self.topology is not None or self.trajectories:
                 key = "topology" if self.topology is not None else "trajectories"
                 raise refusal("none beside time_series (one of them, not both)", key=key)
+            if self.unwrap:
+                raise refusal("false beside time_series, which have no box", key="unwrap")
             if self.domains:
                 raise refusal("none beside time_series, which has no residues", key="domains")
         elif self.topology is None:

@@ -28,7 +28,6 @@ from pairtile.config.values import (
     Text,
     Value,
     listed,
-    model_or_false,
     model_or_false_form,
     refusal,
 )
@@ -294,7 +293,7 @@ class MotionEstimatorConfig(ConfigModel):
         ),
     )
     corrected: Annotated[bool, Boolean()] = Field(
-        default=False,
+        default=True,
         description=(
             "Of `gaussian`: take away the bias of few frames (exact for independent frames): "
             "about 0.05 nats for two atoms and 100 frames."
@@ -495,18 +494,38 @@ class ContactsConfig(ConfigModel):
     filter of residue networks (4.5 Angstrom in 75 % of the frames): communities and paths then run
     along contacts, and far residues are joined through those between them."""
 
-    cutoff: Annotated[float, Number(above=0, high=100)] = Field(
-        default=4.5, description="Distance of two heavy atoms that counts as contact, in Angstrom."
+    cutoff: Annotated[Literal["auto"] | float, Number(above=0, high=100, word="auto")] = Field(
+        default="auto",
+        description=(
+            "Distance of two heavy atoms that counts as contact, in Angstrom. `auto`: 4.5, or 8 "
+            "where most residues are a single atom (C-alpha models)."
+        ),
     )
     fraction: Annotated[float, Number(above=0, high=1)] = Field(
         default=0.75, description="Least share of the frames in which two residues touch."
     )
 
 
-ContactsOrFalse = Annotated[
-    Annotated[ContactsConfig, Tag("<contactsconfig>")] | Annotated[Literal[False], Tag("<false>")],
-    model_or_false(ContactsConfig),
-    Expected(model_or_false_form(ContactsConfig)),
+_CONTACTS_FORM = f"auto, {model_or_false_form(ContactsConfig)}"
+
+
+def _contacts_form(value: Any) -> str | None:
+    if value is False or (isinstance(value, str) and value == "auto"):
+        return f"<{str(value).lower()}>"
+    return "<contactsconfig>" if isinstance(value, Mapping | ContactsConfig) else None
+
+
+Contacts = Annotated[
+    Annotated[ContactsConfig, Tag("<contactsconfig>")]
+    | Annotated[Literal[False], Tag("<false>")]
+    | Annotated[Literal["auto"], Tag("<auto>")],
+    Discriminator(
+        _contacts_form,
+        custom_error_type=EXPECTED,
+        custom_error_message="{expected}",
+        custom_error_context={"expected": _CONTACTS_FORM, "choices": "auto"},
+    ),
+    Expected(_CONTACTS_FORM),
 ]
 
 CommunityMethod = Literal["leiden", "girvan_newman"]

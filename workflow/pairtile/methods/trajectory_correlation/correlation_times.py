@@ -43,11 +43,20 @@ def theiler_window(tau: NDArray[np.float64], n_frames: int) -> int:
     """Window in frames for ``theiler: auto``: all frames nearer in time than 2 tau are excluded.
 
     tau is the median over the variables, because two series look alike in time only as long as the
-    faster one does. 0 for white noise; at most an eighth of the frames, so that at least three
-    quarters stay.
+    faster one does. 0 for white noise; at most an eighth of the frames (``largest_window``), so
+    that at least three quarters stay.
     """
-    window = round(2.0 * float(np.median(tau)) - 1.0)
-    return min(max(window, 0), n_frames // 8)
+    return min(wanted_window(tau), largest_window(n_frames))
+
+
+def wanted_window(tau: NDArray[np.float64]) -> int:
+    """``theiler_window`` without its cap."""
+    return max(round(2.0 * float(np.median(tau)) - 1.0), 0)
+
+
+def largest_window(n_frames: int) -> int:
+    """The cap of ``theiler_window``."""
+    return n_frames // 8
 
 
 def _integrated(values: NDArray[np.float64]) -> NDArray[np.float64]:

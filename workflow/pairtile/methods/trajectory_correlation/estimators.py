@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,9 @@ from pairtile.splines.scorer import SAMPLE_PADDING, BsplineScorer, SplineSetting
 from pairtile.splines.values import scaled
 
 MAX_COORDINATES = 16
+
+Shift: TypeAlias = int | NDArray[np.int64]
+"""Frames, or an order of the frames."""
 
 
 class MotionPairs:
@@ -58,12 +61,13 @@ class MotionPairs:
         self._dcc: Any = None
 
     def block(
-        self, rows: slice, columns: slice, shift: int = 0, *, upper: bool = False
+        self, rows: slice, columns: slice, shift: Shift = 0, *, upper: bool = False
     ) -> NDArray[np.float64]:
         """Mutual information in nats of row with column variables; with ``kind: dcc``, the DCC.
 
         rows, columns : slices with a start and a stop. shift : the column variables are taken
-        ``shift`` frames later, around the end of the series: what a circular-shift surrogate is.
+        ``shift`` frames later, around the end of the series: what a circular-shift surrogate is;
+        or in the order ``shift``, int64 (frames,): a permutation of models.
         upper : only cells above the diagonal of a square block are looked at; others may hold
         anything. Returns float64 (rows, columns). A variable with itself, unshifted, is NaN, but
         1 for the DCC. KSG values may be negative.
@@ -71,8 +75,9 @@ class MotionPairs:
         if self.settings.kind == "dcc":
             return self.dcc_block(rows, columns, shift)
         some = {"upper": True} if upper and self.settings.kind == "ksg" else {}
-        mi_nats = self._blocks.block(rows, columns, shift % self.n_frames, **some)
-        if shift % self.n_frames == 0:
+        moved = self._moved(shift)
+        mi_nats = self._blocks.block(rows, columns, moved, **some)
+        if moved is None:
             same = np.arange(rows.start, rows.stop)[:, None] == np.arange(
                 columns.start, columns.stop
             )
@@ -80,14 +85,20 @@ class MotionPairs:
         result: NDArray[np.float64] = mi_nats
         return result
 
-    def dcc_block(self, rows: slice, columns: slice, shift: int = 0) -> NDArray[np.float64]:
+    def _moved(self, shift: Shift) -> Shift | None:
+        """None for no shift at all."""
+        if np.ndim(shift):
+            return shift
+        return int(shift) % self.n_frames or None
+
+    def dcc_block(self, rows: slice, columns: slice, shift: Shift = 0) -> NDArray[np.float64]:
         """Dynamical cross-correlation <dr_i . dr_j> / sqrt(<dr_i^2> <dr_j^2>), as ``block``.
 
         0 for a variable that does not move.
         """
         if self._dcc is None:
             self._dcc = self._estimator(self.settings.model_copy(update={"kind": "dcc"}))
-        dcc: NDArray[np.float64] = self._dcc.block(rows, columns, shift % self.n_frames)
+        dcc: NDArray[np.float64] = self._dcc.block(rows, columns, self._moved(shift))
         return dcc
 
     def frames_block(self, rows: slice, columns: slice) -> NDArray[np.int64]:
@@ -213,7 +224,7 @@ class KsgPairs:
             self._counts_kernel = module.get_function("neighbour_counts")
 
     def block(
-        self, rows: slice, columns: slice, shift: int, upper: bool = False
+        self, rows: slice, columns: slice, shift: Shift | None, upper: bool = False
     ) -> NDArray[np.float64]:
         """Nats, float64 (rows, columns); the column variables taken ``shift`` frames later.
 
@@ -221,7 +232,7 @@ class KsgPairs:
         """
         (x,) = self._prepared.get(rows)
         (y,) = self._prepared.get(columns)
-        symmetric = shift == 0 and rows == columns
+        symmetric = shift is None and rows == columns
         y = shifted(self.device.xp, y, shift)
         from_column = np.arange(len(x), dtype=np.int64) * (symmetric or upper)
         total = self.device.to_host(self._totals(x, y, from_column, symmetric))
@@ -355,7 +366,7 @@ class GaussianPairs:
             module = cuda.load(KERNELS / "gaussian.cu", {"DIM": self.d})
             self._kernel = module.get_function("gaussian_mutual_information")
 
-    def block(self, rows: slice, columns: slice, shift: int) -> NDArray[np.float64]:
+    def block(self, rows: slice, columns: slice, shift: Shift | None) -> NDArray[np.float64]:
         """Nats, float64 (rows, columns); the column variables taken ``shift`` frames later."""
         x, rank_x = self._prepared.get(rows)
         y, rank_y = self._prepared.get(columns)
@@ -379,7 +390,7 @@ class GaussianPairs:
         nats = np.asarray(self.device.to_host(mi_nats))
         if self.settings.corrected:
             nats = nats - self._bias[np.ix_(rank_x, rank_y)]
-        return mirrored(nats) if shift == 0 and rows == columns else nats
+        return mirrored(nats) if shift is None and rows == columns else nats
 
     def _prepare(self, block: slice) -> tuple[Any, NDArray[np.int64]]:
         """Whitened variables, divided by sqrt(frames), so that products are covariances."""
@@ -413,17 +424,17 @@ class DccPairs:
         self._series = series
         self._prepared = PreparedBlocks(self._prepare, device)
 
-    def block(self, rows: slice, columns: slice, shift: int) -> NDArray[np.float64]:
+    def block(self, rows: slice, columns: slice, shift: Shift | None) -> NDArray[np.float64]:
         """Correlations, float64 (rows, columns); columns taken ``shift`` frames later."""
         (x,) = self._prepared.get(rows)
         (y,) = self._prepared.get(columns)
         y = shifted(self.device.xp, y, shift)
         if self.has_missing:
             correlation = np.asarray(self.device.to_host(self._of_common_frames(x, y)))
-            return mirrored(correlation) if shift == 0 and rows == columns else correlation
+            return mirrored(correlation) if shift is None and rows == columns else correlation
         product = x.reshape(len(x), -1) @ y.reshape(len(y), -1).T
         correlation = np.asarray(self.device.to_host(product))
-        return mirrored(correlation) if shift == 0 and rows == columns else correlation
+        return mirrored(correlation) if shift is None and rows == columns else correlation
 
     def _prepare(self, block: slice) -> tuple[Any]:
         xp = self.device.xp
@@ -493,15 +504,15 @@ class SplinePairs:
         self._series = series
         self._spline = SplineSettings(settings.n_bins, settings.order, "clamped", "float64")
         self._scorer = BsplineScorer(self._spline, device, complete=complete)
-        self._last: dict[tuple[int, int, int], Any] = {}
+        self._last: dict[tuple[int, int, int | bytes | None], Any] = {}
 
-    def block(self, rows: slice, columns: slice, shift: int) -> NDArray[np.float64]:
+    def block(self, rows: slice, columns: slice, shift: Shift | None) -> NDArray[np.float64]:
         """Nats, float64 (rows, columns); the column variables taken ``shift`` frames later.
 
         Of d > 1 coordinates, the sum over the d x d pairs of coordinates, as the first GPU programs
         computed it; it misses what coordinates share only jointly.
         """
-        x = self._weights(rows, 0)
+        x = self._weights(rows, None)
         y = self._weights(columns, shift)
         if self.settings.kind == "dihedral" and self.device.backend == "cpu":
             nats = self._from_dense(x, y)
@@ -510,22 +521,22 @@ class SplinePairs:
             nats = np.asarray(self.device.to_host(bits), dtype=np.float64) * NATS_PER_BIT
         n_rows, n_columns = rows.stop - rows.start, columns.stop - columns.start
         nats = nats.reshape(n_rows, self.d, n_columns, self.d).sum(axis=(1, 3))
-        return mirrored(nats) if shift == 0 and rows == columns else nats
+        return mirrored(nats) if shift is None and rows == columns else nats
 
-    def _weights(self, block: slice, shift: int) -> Any:
+    def _weights(self, block: slice, shift: Shift | None) -> Any:
         """Weights of a block, the last few kept: neighbouring tiles share rows."""
-        key = (block.start, block.stop, shift)
+        key = (block.start, block.stop, shift.tobytes() if isinstance(shift, np.ndarray) else shift)
         if key not in self._last:
             while len(self._last) >= KEPT_BLOCKS:
                 del self._last[next(iter(self._last))]
             self._last[key] = self._make(block, shift)
         return self._last[key]
 
-    def _make(self, block: slice, shift: int) -> Any:
+    def _make(self, block: slice, shift: Shift | None) -> Any:
         s = self.settings
         values = np.asarray(self._series[block], dtype=np.float32 if s.single else np.float64)
         flat = values.reshape(-1, values.shape[2]).astype(np.float64)
-        flat = np.roll(flat, -shift, axis=1)
+        flat = shifted(np, flat, shift)
         if s.kind == "bspline":
             return self._scorer.weights(scaled(flat, self._spline, s.transform))
         dense = cyclic_weights(flat, s.n_bins, s.order)
@@ -602,9 +613,14 @@ def coordinates(
     return centred_values
 
 
-def shifted(xp: Any, values: Any, shift: int) -> Any:
-    """The series ``shift`` frames later, around its end; frames on the last axis."""
-    return values if shift == 0 else xp.ascontiguousarray(xp.roll(values, -shift, axis=-1))
+def shifted(xp: Any, values: Any, shift: Shift | None) -> Any:
+    """The series ``shift`` frames later, around its end, or in the order ``shift``; as it is for
+    None. Frames are on the last axis."""
+    if shift is None:
+        return values
+    if np.ndim(shift):
+        return xp.ascontiguousarray(values[..., xp.asarray(shift)])
+    return xp.ascontiguousarray(xp.roll(values, -shift, axis=-1))
 
 
 def mirrored(upper: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -41,6 +41,7 @@ __all__ = [
     "null_against_value",
     "p_value_histogram",
     "residue_profiles",
+    "two_profiles",
 ]
 
 
@@ -149,6 +150,64 @@ def reduced(matrix: NDArray[np.float64], pixels: int = MAX_PIXELS) -> NDArray[np
         sums, counts = (np.add.reduceat(part, starts, axis=axis) for part in (sums, counts))
     with np.errstate(invalid="ignore"):
         return sums / np.where(counts > 0, counts, np.nan)
+
+
+def blocks_text(n: int) -> str:
+    """What a caption says of maps of so many variables that are drawn as means of blocks."""
+    block = -(-n // MAX_PIXELS)
+    if block == 1:
+        return ""
+    return f" Each point is the mean of {block} × {block} pairs; the files hold them all."
+
+
+def two_profiles(
+    profiles: tuple[ArrayLike, ArrayLike],
+    names: tuple[str, str],
+    label: str,
+    marks: ResidueMarks,
+    marked: ArrayLike,
+) -> Figure:
+    """Values of each residue in two states, one over the other.
+
+    Parameters
+    ----------
+    profiles : two arrays, shape (n,)
+        NaN where there is no value.
+    names : two of str
+        Of the states.
+    label : str
+        What the values are, with their unit.
+    marks : ResidueMarks
+        Of the n variables.
+    marked : array of bool, shape (n,)
+        Where the two differ: bars below the lines.
+
+    Examples
+    --------
+    >>> marks = ResidueMarks(("A1", "A2", "A3"))
+    >>> states = ([1.2, 0.8, 2.0], [1.1, 0.9, 1.0])
+    >>> figure = two_profiles(states, ("bound", "free"), "RMSF (A)", marks, [False, False, True])
+    """
+    n, where = len(marks), np.flatnonzero(np.asarray(marked, dtype=bool))
+    with styled():
+        figure = Figure(figsize=(12.0, 3.6), layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.subplots()
+        for values, name, colour in zip(profiles, names, (BLUE, ORANGE), strict=True):
+            y = np.asarray(values, dtype=np.float64)
+            for start, end, _ in runs(marks.chains or ("",) * n):
+                own = name if start == 0 else None
+                axes.plot(range(start, end), y[start:end], color=colour, linewidth=1.3, label=own)
+        axes.set_ylim(bottom=0.0)
+        axes.bar(where, 0.03, 1.0, color=INK, transform=axes.get_xaxis_transform())
+        for border in marks.chain_borders():
+            axes.axvline(border - 0.5, color=INK, linewidth=0.9)
+        axes.set_ylabel(label, parse_math=False)
+        axes.set_xlim(-0.5, n - 0.5)
+        marks.set_ticks(axes, "x")
+        axes.set_xlabel(marks.label())
+        figure.legend(loc="outside upper right", ncols=2, frameon=False)
+    return figure
 
 
 def p_value_histogram(counts: ArrayLike, level: float | None = None) -> Figure:

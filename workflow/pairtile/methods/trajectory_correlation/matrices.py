@@ -1,4 +1,4 @@
-"""Matrices of all pairs: a NumPy archive, g_correlation's text, and how two analyses differ."""
+"""Matrices of all pairs: a NumPy archive, and g_correlation's text."""
 
 from __future__ import annotations
 
@@ -6,25 +6,14 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from pairtile.engine.estimator import Written
-from pairtile.errors import InputError
-from pairtile.methods.trajectory_correlation.structures import (
-    centred_structure,
-    residue_means,
-    write_structure_pdb,
-)
 from pairtile.runtime.files import atomic_path
-
-if TYPE_CHECKING:
-    from pairtile.methods.trajectory_correlation.score import TrajectoryCorrelation
 
 Matrix: TypeAlias = NDArray[np.floating[Any]]
 
@@ -181,6 +170,12 @@ def write_g_correlation_text(path: Path, matrix: Matrix) -> None:
         handle.write("]\n")
 
 
+def write_table(path: Path, table: pd.DataFrame) -> None:
+    """Write a table as tab-separated text, whole or not at all; missing values are empty."""
+    with atomic_path(path) as temporary:
+        table.to_csv(temporary, sep="\t", index=False, lineterminator="\n", encoding="utf-8")
+
+
 def _rows(matrix: Matrix) -> Iterator[NDArray[np.float64]]:
     for first in range(0, len(matrix), _ROWS):
         block = np.nan_to_num(matrix[first : first + _ROWS].astype(np.float64), nan=0.0)
@@ -231,184 +226,3 @@ def _parts(pairs: Pairs, names: Sequence[str]) -> Iterator[pd.DataFrame | pa.Tab
 def _array(pairs: pd.DataFrame | pa.Table, column: str) -> NDArray[Any]:
     values: NDArray[Any] = np.asarray(pairs[column])
     return values
-
-
-# --- difference from another analysis -------------------------------------------------------------
-
-
-_PLACE = ("chain", "resid", "icode", "atom")
-VALUES = ("correlation", "mi_nats", "dcc")
-"""What is compared; and ``correlation_centred`` where both have it."""
-
-CENTRED = "correlation_centred"
-
-
-def matched_items(items: pd.DataFrame, other: pd.DataFrame, names: tuple[str, str]) -> pd.Series:
-    """Which item of another analysis each item is: by name, else by place.
-
-    Residues of the same chain and number are one place, whatever their names, so that a mutant
-    can be held against the wild type.
-
-    Parameters
-    ----------
-    items, other : DataFrame
-        The items tables.
-    names : tuple
-        Names of the two analyses, for the message.
-
-    Returns
-    -------
-    Series
-        Item numbers of ``other`` by those of ``items``; only what both have and keep.
-
-    Raises
-    ------
-    InputError
-        If the two share fewer than two items.
-    """
-    mine, theirs = _kept(items), _kept(other)
-    shared = _by(["name"], mine, theirs)
-    if len(shared) < len(mine) and {*_PLACE} <= {*mine} & {*theirs}:
-        own = mine[~mine.index.isin(shared.index)]
-        rest = theirs[~theirs.index.isin(shared)]
-        shared = pd.concat([shared, _by(list(_PLACE), own, rest)]).sort_index()
-    if len(shared) < 2:
-        raise InputError.at(
-            f"compare: {names[1]}",
-            "",
-            f"{len(shared)} of the {len(mine)} variables of {names[0]}",
-            "the same residues, atoms or angles in both, by name or by chain and number",
-        )
-    return shared
-
-
-def difference(
-    pairs: pd.DataFrame, other: pd.DataFrame, matched: pd.Series, n_items: int
-) -> pd.DataFrame:
-    """Values of pairs that two analyses share, and how they differ.
-
-    Parameters
-    ----------
-    pairs, other : DataFrame
-        Pairs tables: ``i``, ``j`` and some of ``correlation``, ``mi_nats``, ``dcc``.
-    matched : Series
-        From ``matched_items``.
-    n_items : int
-        Items of ``other``.
-
-    Returns
-    -------
-    DataFrame
-        ``i``, ``j`` (items of the first), and for each value that both have ``VALUE``,
-        ``VALUE_other`` and ``VALUE_difference``, the first minus the other; in the order of
-        ``pairs``.
-    """
-    mine = np.full(n_items, -1, dtype=np.int64)
-    mine[matched.to_numpy()] = matched.index.to_numpy()
-    i, j = mine[other["i"].to_numpy()], mine[other["j"].to_numpy()]
-    known = (i >= 0) & (j >= 0)
-    values = [v for v in (*VALUES, CENTRED) if v in pairs and v in other]
-    theirs = pd.DataFrame({"i": np.minimum(i, j), "j": np.maximum(i, j)})
-    theirs[[f"{value}_other" for value in values]] = other[values].to_numpy()
-    joined = pairs[["i", "j", *values]].merge(theirs[known], on=["i", "j"], how="inner")
-    for value in values:
-        joined[f"{value}_difference"] = joined[value] - joined[f"{value}_other"]
-    ordered = ["i", "j", *(v + end for v in values for end in ("", "_other", "_difference"))]
-    return joined[ordered]
-
-
-def _kept(items: pd.DataFrame) -> pd.DataFrame:
-    numbered = items.reset_index(drop=True)
-    return numbered[numbered["kept"].to_numpy(dtype=bool)]
-
-
-def _by(columns: list[str], mine: pd.DataFrame, theirs: pd.DataFrame) -> pd.Series:
-    """Rows of both that agree in ``columns``, where these are unique in each."""
-    left = mine[columns].assign(mine=mine.index).drop_duplicates(columns, keep=False)
-    right = theirs[columns].assign(theirs=theirs.index).drop_duplicates(columns, keep=False)
-    both = left.merge(right, on=columns, how="inner")
-    number: NDArray[np.int64] = both["theirs"].to_numpy(dtype=np.int64)
-    return pd.Series(number, index=both["mine"].to_numpy(dtype=np.int64)).sort_index()
-
-
-DIFFERENCE_MATRICES = [f"{value}_difference" for value in VALUES]
-
-
-def write_difference(
-    opened: TrajectoryCorrelation,
-    pairs: StreamedPairs,
-    items: pd.DataFrame,
-    folder: Path,
-    written: Written,
-) -> None:
-    """Values of this analysis minus those of ``compare``, of all pairs that both have.
-
-    ``difference.parquet``: ``i``, ``j``, ``source``, ``target``, and of ``correlation``,
-    ``mi_nats`` and ``dcc`` the value here, ``_other`` there and the ``_difference``.
-    ``difference.npz``: the differences as matrices. ``difference.pdb``: the mean difference of the
-    correlations of each residue, times 100.
-
-    Raises
-    ------
-    InputError
-        If the two share fewer than two variables.
-    """
-    name = opened.config.compare
-    assert name is not None
-    other = folder.parent / name
-    columns = ["i", "j", *VALUES]
-    shared = {*pairs.columns} & {*pq.read_schema(other / "pairs.parquet").names}
-    columns += [CENTRED] * (CENTRED in shared)
-    mine = pa.concat_tables(pairs.read(columns)).to_pandas()
-    theirs = pd.read_parquet(other / "pairs.parquet", columns=columns)
-    other_items = pd.read_parquet(other / "items.parquet")
-    matched = matched_items(items, other_items, (folder.name, name))
-    table = difference(mine, theirs, matched, len(other_items))
-    del mine, theirs
-    kept = int(items["kept"].sum())
-    written.counts["pairs_compared"] = len(table)
-    written.counts["variables_compared"] = len(matched)
-    lacking = max(kept - len(matched), int(other_items["kept"].sum()) - len(matched))
-    if lacking:
-        written.warnings.append(
-            f"{len(matched)} variables are in {folder.name} and in {name}; up to {lacking} of one "
-            "of them are not in the other, and are not compared."
-        )
-    if (table["correlation"] < 0).any() != (table["correlation_other"] < 0).any():
-        written.warnings.append(
-            f"Correlations of {name} have a sign and those of {folder.name} have none, or the "
-            "other way round: their difference means little."
-        )
-    _write_table(folder / "difference.parquet", table, items)
-    centred = [f"{CENTRED}_difference"] * (CENTRED in shared)
-    write_matrices(folder / "difference.npz", table, items, names=[*DIFFERENCE_MATRICES, *centred])
-    score = opened.config.score if opened.config.score in table else "correlation"
-    if "structure" in opened.state:
-        structure = centred_structure(opened.state)["structure"]
-        n_residues = int(structure["residue"].max(initial=-1)) + 1
-        write_structure_pdb(
-            folder / "difference.pdb",
-            structure,
-            100.0 * residue_means(items, _item_means(table, len(items), score), n_residues),
-            np.zeros(n_residues, dtype=np.int32),
-            f"100 X MEAN DIFFERENCE OF CORRELATIONS, THIS MINUS {name}",
-        )
-
-
-def _write_table(path: Path, table: pd.DataFrame, items: pd.DataFrame) -> None:
-    names = items["name"].to_numpy(dtype=object)
-    named = table.assign(source=names[table["i"]], target=names[table["j"]])
-    first = ["i", "j", "source", "target"]
-    named = named[[*first, *(column for column in named.columns if column not in first)]]
-    typed = named.astype({"i": np.int32, "j": np.int32})
-    with atomic_path(path) as temporary:
-        pq.write_table(pa.Table.from_pandas(typed, preserve_index=False), temporary)
-
-
-def _item_means(table: pd.DataFrame, n_items: int, score: str) -> np.ndarray:
-    """Mean difference of the correlations of each item; NaN where none is shared."""
-    value = table[f"{score}_difference"].to_numpy()
-    ends = np.concatenate([table["i"].to_numpy(), table["j"].to_numpy()])
-    number = np.bincount(ends, minlength=n_items)
-    total = np.bincount(ends, np.concatenate([value, value]), minlength=n_items)
-    return np.where(number > 0, total / np.maximum(number, 1), np.nan)

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.sparse.linalg import eigsh
 
 from pairtile.engine.network import Network
 from pairtile.errors import ConfigError
@@ -25,6 +27,10 @@ CENTRED = ("mi_centred", "correlation_centred")
 """Columns that go with them where surrogates were run."""
 
 EDGE_COLUMNS = ["source", "target", "mi_nats", "correlation", "p_value", "q_value", "dcc"]
+
+CENTRALITIES = ("betweenness", "closeness", "eigenvector")
+
+_DENSE_NODES = 500
 
 GIRVAN_NEWMAN_EDGES = 2_000
 """From here on Girvan and Newman's communities take minutes, and soon hours."""
@@ -191,6 +197,34 @@ class ResidueNetwork:
             return np.zeros(self.n_nodes)
         counts = np.array(self.graph.betweenness(directed=False, weights="length"))
         return counts / ((self.n_nodes - 1) * (self.n_nodes - 2) / 2)
+
+    def closeness(self) -> NDArray[np.float64]:
+        """Inverse mean length of the shortest paths to the nodes that each is joined to, shape
+        (n_nodes,) (Freeman 1978; paths of ``lengths``); NaN for nodes without edges."""
+        if not self.correlation.size:
+            return np.full(self.n_nodes, np.nan)
+        return np.array(self.graph.closeness(weights="length"), dtype=np.float64)
+
+    def eigenvector(self) -> NDArray[np.float64]:
+        """Eigenvector centrality, weighted by correlation (Bonacich 1987), shape (n_nodes,); the
+        largest is 1, and parts other than the most strongly connected one are near 0."""
+        if not self.correlation.size:
+            return np.zeros(self.n_nodes)
+        i, j = self.ends.T
+        ends = (np.concatenate([i, j]), np.concatenate([j, i]))
+        shape = (self.n_nodes, self.n_nodes)
+        adjacency = sparse.coo_array((np.tile(self.correlation, 2), ends), shape=shape).tocsr()
+        if self.n_nodes <= _DENSE_NODES:
+            vector = np.linalg.eigh(adjacency.toarray())[1][:, -1]
+        else:  # igraph starts at random: other last digits each time
+            start = np.asarray(adjacency.sum(axis=1)).ravel()
+            vector = eigsh(adjacency, k=1, which="LA", v0=start)[1][:, 0]
+        size = np.abs(vector)
+        return np.asarray((size / size.max()).round(12))
+
+    def centralities(self) -> dict[str, NDArray[np.float64]]:
+        """``betweenness``, ``closeness``, ``eigenvector``."""
+        return {name: getattr(self, name)() for name in CENTRALITIES}
 
     def communities(self, method: str, seed: int) -> NDArray[np.int32]:
         """Community of each node, from 1 (the largest) on; 0 for nodes without edges.

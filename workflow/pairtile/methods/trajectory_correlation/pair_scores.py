@@ -7,6 +7,7 @@ series in time, around its end, keeps both as they are.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -44,8 +45,10 @@ class ScoredMotion:
     angles. null : of the surrogates' ``mi_nats`` (or DCC) null_mean, null_sd, p_value; mi_centred,
     correlation_centred (see ``centred``; not for ``kind: dcc``); from two replicas on also
     correlation_half_1, correlation_half_2: the same of the replicas with odd and with even numbers
-    (for ``kind: dcc`` the DCC); empty where there are no surrogates. spread : standard deviation
-    over the replicas (n - 1) of ``mi_nats``, ``correlation`` and ``dcc``; empty for one replica.
+    (for ``kind: dcc`` the DCC); empty where there are no surrogates. spread : standard
+    deviation over the replicas (n - 1) of ``mi_nats``, ``correlation`` and ``dcc``; empty for one
+    replica. replicas : from two on, mi_replica_1, ... (without the mean of the replica's own
+    surrogates, where there are any; not for ``kind: dcc``) and dcc_replica_1, ....
     null_counts : int64 (bins,), correlations of the surrogates of all pairs that ``wanted`` names.
     """
 
@@ -54,6 +57,7 @@ class ScoredMotion:
     dcc: Floats
     null: dict[str, Floats] = field(default_factory=dict)
     spread: dict[str, Floats] = field(default_factory=dict)
+    replicas: dict[str, Floats] = field(default_factory=dict)
     null_counts: NDArray[np.int64] = field(
         default_factory=lambda: np.zeros(HISTOGRAM_BINS, dtype=np.int64)
     )
@@ -61,7 +65,7 @@ class ScoredMotion:
     def columns(self) -> dict[str, Floats]:
         """Name of a column of the pairs table -> its block."""
         values = {"mi_nats": self.mi_nats, "correlation": self.correlation}
-        return values | self.null | {"dcc": self.dcc} | self.spread
+        return values | self.null | {"dcc": self.dcc} | self.spread | self.replicas
 
 
 class MotionScores:
@@ -76,7 +80,7 @@ class MotionScores:
         self,
         replicas: list[NDArray[np.floating]],
         settings: list[MotionEstimatorConfig],
-        shifts: NDArray[np.int64],
+        shifts: Sequence[NDArray[np.int64]],
         device: Device,
     ) -> None:
         """
@@ -87,7 +91,8 @@ class MotionScores:
         settings
             Of each replica: they differ in the Theiler window alone.
         shifts
-            Frames, int64 (replicas, surrogates); no surrogates, or two at least.
+            Of each replica frames, int64 (surrogates,), or orders of its frames, int64
+            (surrogates, frames); no surrogates, or two at least.
         device
             Where to compute.
         """
@@ -98,6 +103,7 @@ class MotionScores:
         self.replicas = replicas
         self.settings = settings
         self.shifts = shifts
+        self.n_surrogates = len(shifts[0])
         self.device = device
         self.d = int(replicas[0].shape[1])
         self.kind = settings[0].kind
@@ -196,15 +202,23 @@ class MotionScores:
             spread["mi_sd"] = unknown if self.signed else _spread(each)
             spread["dcc_sd"] = _spread(dcc_of_each)
             scored = replace(scored, spread=spread)
-        if self.shifts.shape[1]:
-            null, counts = self._surrogates(each, rows, columns, wanted)
+        own_means = [np.zeros_like(value) for _ in each]
+        if self.n_surrogates:
+            null, counts, own_means = self._surrogates(each, rows, columns, wanted)
             scored = replace(scored, null=null, null_counts=counts)
+        if len(each) > 1:
+            replicas = {f"dcc_replica_{k}": part for k, part in enumerate(dcc_of_each, 1)}
+            if not self.signed:
+                parts = zip(each, own_means, strict=True)
+                replicas |= {f"mi_replica_{k}": a - b for k, (a, b) in enumerate(parts, 1)}
+            scored = replace(scored, replicas=replicas)
         return scored
 
     def _surrogates(
         self, each: list[Floats], rows: slice, columns: slice, wanted: NDArray[np.bool_] | None
-    ) -> tuple[dict[str, Floats], NDArray[np.int64]]:
-        """``each``: the values of the replicas."""
+    ) -> tuple[dict[str, Floats], NDArray[np.int64], list[Floats]]:
+        """``each``: the values of the replicas. Gives columns, counts, and of each replica the mean
+        of its surrogates."""
         observed = _mean(each)
         moments = SurrogateMoments(observed)
         halves = [SurrogateMoments(_mean(each[first::2])) for first in (0, 1) if len(each) > 1]
@@ -212,11 +226,14 @@ class MotionScores:
         # On the diagonal of the pair space only what lies above it is wanted.
         upper = rows == columns
         counts = np.zeros(HISTOGRAM_BINS, dtype=np.int64)
-        for number in range(self.shifts.shape[1]):
+        own_sums = [np.zeros_like(observed) for _ in each]
+        for number in range(self.n_surrogates):
             parts = [
-                pairs.block(rows, columns, int(shift), upper=upper)
-                for pairs, shift in zip(self._pairs(), self.shifts[:, number], strict=True)
+                pairs.block(rows, columns, shifts[number], upper=upper)
+                for pairs, shifts in zip(self._pairs(), self.shifts, strict=True)
             ]
+            for total, part in zip(own_sums, parts, strict=True):
+                total += part
             shifted = _mean(parts)
             moments.add(shifted)
             for first, half in enumerate(halves):
@@ -233,7 +250,7 @@ class MotionScores:
             null["correlation_centred"] = self.correlation(moments.centred)
         for name, half in zip(HALVES, halves, strict=False):
             null[name] = self.correlation(half.observed if self.signed else half.centred)
-        return null, counts
+        return null, counts, [total / self.n_surrogates for total in own_sums]
 
     def _in_halves(
         self, rows: slice, columns: slice, wanted: NDArray[np.bool_] | None
@@ -261,6 +278,7 @@ class MotionScores:
             joined(first.dcc, second.dcc),
             {name: joined(first.null[name], second.null[name]) for name in first.null},
             {name: joined(first.spread[name], second.spread[name]) for name in first.spread},
+            {name: joined(first.replicas[name], second.replicas[name]) for name in first.replicas},
             first.null_counts + second.null_counts,
         )
 

@@ -247,6 +247,8 @@ class _Preparation:
         prepared.state["frame_interval_ps"] = np.array([run.interval_ps for run in runs])
         counts = {"atoms": self.input.n_atoms, "residues": len(residues)}
         prepared.counts.update(counts, fit_atoms=int(self.fit.size))
+        if self.config.unwrap:
+            prepared.notes.append("Molecules are put together across the periodic box (unwrap).")
         prepared.notes[:0] = self.notes
         for run in runs:
             if run.n_promised > run.n_frames:
@@ -257,8 +259,8 @@ class _Preparation:
         if broken:
             prepared.warnings.append(
                 f"In {broken} frames an atom is more than half a box length from where it was the "
-                "frame before: molecules may be broken across the periodic box. Make them whole "
-                "first (gmx trjconv -pbc whole or nojump, cpptraj unwrap)."
+                "frame before: molecules may be broken across the periodic box. unwrap: true "
+                "makes them whole."
             )
 
 

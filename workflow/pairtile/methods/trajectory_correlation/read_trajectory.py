@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import struct
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from pairtile.errors import ConfigError, InputError
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import FramesConfig
+from pairtile.methods.trajectory_correlation.unwrap import WholeMolecules
 
 _FRAMES_SHOWN = 5
 _FORMATS = "https://docs.mdanalysis.org/stable/documentation_pages/coordinates/init.html"
@@ -79,6 +80,7 @@ class Trajectories:
             self.universe: Any = mda.Universe(topology)
         self._files = [(t,) if isinstance(t, str) else tuple(t) for t in trajectories]
         self._loaded: tuple[str, ...] | None = None
+        self._whole: WholeMolecules | None = None
         self.runs = [self._opened(files, frames) for files in self._files]
 
     @property
@@ -140,7 +142,26 @@ class Trajectories:
             expected = f"{run.n_frames} sound frames, as it says itself"
             with _reading(run.name, expected, f"frame {number}"):
                 step = trajectory[number]
+                if self._whole is not None:
+                    step = self._whole.made_whole(step, run.name)
             yield number, step
+
+    def unwrap(self, selections: Mapping[str, str]) -> None:
+        """From here on, ``read`` gives the residues of these selections whole; names of keys ->
+        selections.
+
+        Raises
+        ------
+        ConfigError, InputError
+            As ``select``; without a periodic box.
+        """
+        chosen = [self.select(selection, key) for key, selection in selections.items()]
+        residues = self.universe.atoms[np.concatenate(chosen)].residues
+        run = self.runs[0]
+        (_, step), *_ = self.read(run, run.frames[:1])
+        atoms = np.unique(np.asarray(residues.atoms.indices, dtype=np.int64))
+        check_finite(self, run, run.frames[:1], atoms, step.positions[atoms][None])
+        self._whole = WholeMolecules(atoms, step.positions, step.dimensions, run.name)
 
     def _opened(self, files: tuple[str, ...], frames: FramesConfig) -> Run:
         self._load(files)
@@ -210,7 +231,20 @@ class Trajectories:
 def trajectories_of(config: TrajectoryCorrelationConfig) -> Trajectories:
     """Those that a section of ``method: trajectory_correlation`` names, in the frames it uses."""
     assert config.topology is not None
-    return Trajectories(config.topology, config.trajectories, config.frames)
+    return unwrapped(Trajectories(config.topology, config.trajectories, config.frames), config)
+
+
+def unwrapped(source: Trajectories, config: TrajectoryCorrelationConfig) -> Trajectories:
+    """``source``, which gives whole molecules under ``unwrap: true``."""
+    if config.unwrap:
+        selections = {"select": config.select}
+        if isinstance(config.fit, str):
+            selections["fit"] = config.fit
+        if config.variables == "distances":
+            ends = [end for pair in config.distances.values() for end in pair]
+            selections = {f"distances {end}": end for end in ends}
+        source.unwrap(selections)
+    return source
 
 
 def import_mdanalysis() -> ModuleType:

@@ -14,13 +14,18 @@ from numpy.typing import NDArray
 
 from pairtile.io.networks.drawing import Grouping
 from pairtile.methods.trajectory_correlation import figures as maps
+from pairtile.methods.trajectory_correlation.report_states import (
+    difference_map,
+    fluctuations,
+    states_finding,
+    states_section,
+)
 from pairtile.methods.trajectory_correlation.report_text import (
     LEVEL,
     METHOD_NAMES,
     MotionResults,
     agreement_of,
     claimed_communities,
-    difference_of,
     findings,
     kind_of,
     members_in_words,
@@ -58,13 +63,6 @@ def _marks_text(found: MotionResults) -> str:
     return text
 
 
-def _blocks_text(n: int) -> str:
-    block = -(-n // maps.MAX_PIXELS)
-    if block == 1:
-        return ""
-    return f" Each point is the mean of {block} × {block} pairs; the files hold them all."
-
-
 def _correlation(results: Results) -> FigureWithText | None:
     found = results.cached(motion_results)
     matrix = None if found is None else found.matrix(score_of(results))
@@ -81,7 +79,7 @@ def _correlation(results: Results) -> FigureWithText | None:
             f"{label.capitalize()}: below the diagonal of all pairs, above it of those with {limit}"
         )
     caption += "; blue: motion against each other, red: together." if signed else "."
-    caption += _marks_text(found) + _blocks_text(len(matrix))
+    caption += _marks_text(found) + maps.blocks_text(len(matrix))
     values = matrix[np.triu_indices(len(matrix), 1)]
     middle = f" Median {number(float(np.nanmedian(values)))}."
     return FigureWithText(figure, "Map of correlations", caption, f"Heat map. {caption}{middle}")
@@ -100,26 +98,9 @@ def _dcc(results: Results) -> FigureWithText | None:
     caption = (
         "Dynamical cross-correlation of displacements. Red: along the same direction at the same "
         "time; blue: in opposite directions; white: neither, or at right angles, which it does not "
-        f"see.{_blocks_text(len(matrix))}"
+        f"see.{maps.blocks_text(len(matrix))}"
     )
     return FigureWithText(figure, "Together or against each other", caption, f"Heat map. {caption}")
-
-
-def _difference(results: Results) -> FigureWithText | None:
-    found, name = results.cached(motion_results), results.parameters.get("compare")
-    matrix = None if found is None or not name else difference_of(results, found)
-    if found is None or matrix is None:
-        return None
-    if len(matrix) != len(found.marks):
-        return None
-    figure = maps.correlation_map(
-        matrix, found.marks, label="difference of correlation", diverging=True
-    )
-    caption = (
-        f"Correlation here minus that of “{name}”. Red: stronger here; blue: stronger there. Grey: "
-        f"pairs that only one of the two has.{_blocks_text(len(matrix))}"
-    )
-    return FigureWithText(figure, f"Difference from {name}", caption, f"Heat map. {caption}")
 
 
 def _score_distribution(results: Results) -> FigureWithText | None:
@@ -264,7 +245,8 @@ FIGURES: Mapping[str, FigureMaker] = {
     "correlation": _correlation,
     "dcc": _dcc,
     "residues": _residues,
-    "difference": _difference,
+    "difference": difference_map,
+    "difference_fluctuation": fluctuations,
     "distance": _distance,
     "score_distribution": _score_distribution,
     "surrogates": _surrogates,
@@ -284,6 +266,8 @@ COLUMNS = {
     "community_girvan_newman": "community (GN)",
     "degree": "edges",
     "betweenness": "betweenness",
+    "closeness": "closeness",
+    "eigenvector": "eigenvector",
     "mean_correlation": "mean correlation",
     "sd": "fluctuation",
     "correlation_time": "correlation time",
@@ -484,6 +468,13 @@ def adapted(results: Results) -> MethodText:
     return words
 
 
+def _remarks(results: Results) -> list[str]:
+    """``findings``, and what differs from another state."""
+    found = results.cached(motion_results)
+    states = "" if found is None else states_finding(results, found)
+    return [*findings(results), *([states] if states else [])]
+
+
 _WORDS = tomllib.loads(
     (Path(__file__).parent / "templates" / "words.toml").read_text(encoding="utf-8")
 )
@@ -503,7 +494,7 @@ TEXT = MethodText(
     counts=_WORDS["counts"],
     headline=headline,
     key_numbers=key_numbers,
-    remarks=findings,
+    remarks=_remarks,
     warnings=text_warnings,
     empty=(
         "The network is empty: no pair passed the keep rule. More frames or replicas make it "
@@ -518,5 +509,8 @@ TEXT = MethodText(
 )
 
 REPORT = MethodReport(
-    text=TEXT, figures=FIGURES, sections=(motion_section,), grouping=community_grouping
+    text=TEXT,
+    figures=FIGURES,
+    sections=(motion_section, states_section),
+    grouping=community_grouping,
 )

@@ -71,6 +71,10 @@ class MotionResults:
         """A matrix of differences from the analysis that this one is compared with."""
         return _matrix(self.folder / DIFFERENCE, f"{name}_difference")
 
+    def difference_array(self, name: str) -> NDArray[Any] | None:
+        """A matrix of ``difference.npz`` by its own name, such as ``mi_q_value``."""
+        return _matrix(self.folder / DIFFERENCE, name)
+
     @cached_property
     def community_methods(self) -> list[str]:
         """How communities were sought, the first first."""
@@ -465,7 +469,7 @@ def _one_trajectory(results: Results, settings: dict[str, Any]) -> str:
     if results.counts.get("replicas", 1) > 1 or found is None:
         return ""
     few = int((found.residues["n_effective"] < 50).sum())
-    if not few:
+    if not few or results.parameters.get("ensemble") is True:
         return ""
     return (
         "This is one trajectory: whether another run of the same system would show the same "
@@ -590,7 +594,7 @@ def _estimator(results: Results) -> Part:
     how, cited = _information(settings, kind)
     centred = ""
     if score_of(results) == "correlation_centred":
-        centred = ", here of I less the mean of its time-shifted surrogates"
+        centred = ", here of I less the mean of its surrogates"
     return (
         f"{how} The generalized correlation coefficient is (1 − exp(−2I/d))^½, with I the mutual "
         "information in nats and d the dimension of a variable (Lange and Grubmüller 2006)"
@@ -645,6 +649,8 @@ def _time(results: Results) -> Part:
     found = results.cached(motion_results)
     if found is None:
         return "", []
+    if results.parameters.get("ensemble") is True:
+        return "The models have no order in time; each counts as an independent frame.", []
     tau = float(found.residues["correlation_time"].median())
     effective = float(found.residues["n_effective"].median())
     return (
@@ -657,10 +663,15 @@ def _significance(results: Results) -> Part:
     n = section(results, "estimator").get("surrogates") or 0
     if not n:
         return "", []
+    how = (
+        "shifting one of the two series in time around its end, at least three correlation times "
+        "from no shift"
+    )
+    if results.parameters.get("ensemble") is True:
+        how = "exchanging the models of one of the two at random"
     text = (
-        f"Significance was tested against {counted(n, 'surrogate')} of each pair, made by shifting "
-        "one of the two series in time around its end, at least three correlation times from no "
-        "shift; p-values are those of Student’s t for one more draw from a normal population "
+        f"Significance was tested against {counted(n, 'surrogate')} of each pair, made by {how}; "
+        "p-values are those of Student’s t for one more draw from a normal population "
         "known by these surrogates"
     )
     keep = results.parameters.get("keep")
@@ -684,9 +695,12 @@ def _network(results: Results) -> Part:
     text = f"The network has {counted(len(results.network), 'pair')}{rule}"
     if isinstance(contacts, dict):
         share = f"{100 * contacts['fraction']:g}"
+        cutoff = contacts["cutoff"]
+        within = "4.5 Å (8 Å of residues of a single atom)"
+        if cutoff != "auto":
+            within = f"{plain(cutoff)} Å"
         text += (
-            f", among residues with heavy atoms within {plain(contacts['cutoff'])} Å in at least "
-            f"{share} % of the frames"
+            f", among residues with heavy atoms within {within} in at least {share} % of the frames"
         )
     return f"{text}.", []
 

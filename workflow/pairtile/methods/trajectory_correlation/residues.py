@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count as count_from
+from itertools import islice
 from string import ascii_uppercase
 from typing import Any
 
@@ -175,22 +178,53 @@ def secondary_structure(residues: Residues, positions: NDArray[np.float64]) -> l
 
 
 def _chains(group: Any) -> list[str]:
-    """Chain identifiers (of PDB and the like), else segment names, else ``A``, ``B``, ... where
-    residue numbers begin again, as they do in GROMACS files of several molecules (each of two
-    residues or more)."""
+    """Chain identifiers (of PDB and the like), else segment names, made readable; where residue
+    numbers begin again within one, as in GROMACS files of several molecules, each part (of two
+    residues or more) is a chain of its own: ``A``, ``B``, ... of the nameless, else ``A``, ``A2``,
+    ``A3``, ..."""
     found = [""] * len(group)
     if hasattr(group.atoms, "chainIDs"):
         found = [str(residue.atoms.chainIDs[0]).strip() for residue in group]
-    segments = _texts(group, "segids")
-    named = [
-        chain or ("" if segment in _NO_CHAIN else segment)
-        for chain, segment in zip(found, segments, strict=True)
-    ]
-    number = np.cumsum(np.diff(getattr(group, "resids", np.empty(0)), prepend=-np.inf) < 0)
-    sizes = np.bincount(number)
-    if any(named) or not 1 < sizes.size <= len(ascii_uppercase) or sizes.min() < 2:
-        return named
-    return [ascii_uppercase[k] for k in number]
+    segments = _readable(_texts(group, "segids"))
+    named = np.array(
+        [
+            chain or ("" if segment in _NO_CHAIN else segment)
+            for chain, segment in zip(found, segments, strict=True)
+        ],
+        dtype=object,
+    )
+    resids = np.asarray(getattr(group, "resids", np.zeros(len(group))))
+    taken = set(named)
+    for name in dict.fromkeys(named):
+        rows = np.flatnonzero(named == name)
+        part = np.cumsum(np.diff(resids[rows], prepend=-np.inf) < 0)
+        sizes = np.bincount(part)
+        if sizes.size < 2 or sizes.min() < 2:
+            continue
+        free = (new for new in _more_chains(name) if new not in taken)
+        labels = [*([name] * bool(name)), *islice(free, sizes.size)]
+        named[rows] = np.array(labels, dtype=object)[part]
+    return list(named)
+
+
+def _more_chains(name: str) -> Iterator[str]:
+    """``A2``, ``A3``, ... after ``A``; ``A`` to ``Z``, ``A2``, ... after none."""
+    if name:
+        yield from (f"{name}{number}" for number in count_from(2))
+    yield from ascii_uppercase
+    yield from (f"{letter}{number}" for number in count_from(2) for letter in ascii_uppercase)
+
+
+_GROMACS_SEGMENT = re.compile(r"^seg_\d+_(?:(?:Protein|DNA|RNA|Other)(?:_chain)?_?)?(\w*)$")
+
+
+def _readable(segments: list[str]) -> list[str]:
+    """Segments of GROMACS' ``.tpr`` files (``seg_0_Protein_chain_A``) as ``A``, where that tells
+    them apart."""
+    short = {name: (_GROMACS_SEGMENT.match(name) or [name, name])[1] for name in segments}
+    if len(set(short.values())) < len(short):
+        return segments
+    return [short[name] for name in segments]
 
 
 def _texts(group: Any, attribute: str) -> list[str]:
@@ -216,6 +250,9 @@ def _hydrogen(part: Any, names: Sequence[str]) -> NDArray[np.bool_]:
 
 # --- contacts -------------------------------------------------------------------------------------
 
+
+HEAVY_ATOM_CUTOFF, SINGLE_ATOM_CUTOFF = 4.5, 8.0
+"""Angstrom: usual for all heavy atoms (Sethi et al. 2009), and between C-alphas."""
 
 _PENDING = 1 << 18
 """Contacts gathered before they are added up: bounds the memory, whatever the number of frames."""
@@ -248,19 +285,32 @@ def trajectory_contacts(
     ConfigError, InputError
         As ``prepare_trajectory``, here for positions of all heavy atoms of the residues.
     """
-    assert config.contacts
+    rule = config.contact_rule
+    assert rule is not None
     source = source or trajectories_of(config)
     _, residues = selected_residues(config, source)
     atoms, owner = residues.heavy_atoms()
-    count = ContactCount(atoms, owner, config.contacts.cutoff)
+    cutoff = contact_cutoff(owner) if rule.cutoff == "auto" else rule.cutoff
+    counts = [ContactCount(atoms, owner, cutoff) for _ in source.runs]
     progress = Progress(sum(len(run.frames) for run in source.runs), "frames")
-    for run in source.runs:
+    for run, count in zip(source.runs, counts, strict=True):
         for number, step in source.read(run):
             check_finite(source, run, [number], atoms, step.positions[atoms][None])
             count.add(step.positions, box_of(step))
             progress.advance(1)
     residue_of_variable = items.loc[items["kept"].to_numpy(dtype=bool), "residue"]
-    return variable_contacts(count.fractions(), residue_of_variable.to_numpy(), len(residues))
+    return variable_contacts(
+        joined_fractions(counts), residue_of_variable.to_numpy(), len(residues)
+    )
+
+
+def contact_cutoff(owner: NDArray[np.int64]) -> float:
+    """Angstrom within which atoms touch: 8 where most residues have a single heavy atom, else 4.5.
+
+    ``owner``: the residue of each heavy atom.
+    """
+    single = np.median(np.bincount(owner)) == 1 if owner.size else False
+    return SINGLE_ATOM_CUTOFF if single else HEAVY_ATOM_CUTOFF
 
 
 class ContactCount:
@@ -301,11 +351,11 @@ class ContactCount:
         if self._n_new > _PENDING:
             self._add_up()
 
-    def fractions(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
-        """Residues i < j that touch in some frame, in order, and the share of the frames."""
+    def totals(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Keys i * residues + j of residues i < j that touch in some frame, in order, and in how
+        many."""
         self._add_up()
-        low, high = np.divmod(self._keys, max(self.n_residues, 1))
-        return low, high, (self._counts / max(self.n_frames, 1)).astype(np.float32)
+        return self._keys, self._counts
 
     def _add_up(self) -> None:
         keys, counts = np.unique(np.concatenate([self._keys, *self._new]), return_counts=True)
@@ -313,6 +363,25 @@ class ContactCount:
         counts[np.searchsorted(keys, self._keys)] += self._counts - 1
         self._keys, self._counts = keys, counts
         self._new, self._n_new = [], 0
+
+
+def joined_fractions(
+    counts: Sequence[ContactCount],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+    """Residues i < j that touch in some frame of some replica, in order, and the share of the
+    frames: float32 (1 + replicas, contacts), of all frames and of those of each replica."""
+    totals = [count.totals() for count in counts]
+    keys = np.unique(np.concatenate([own for own, _ in totals]))
+    frames = np.array([count.n_frames for count in counts])
+    table = np.zeros((len(counts), keys.size))
+    for row, (own, number) in zip(table, totals, strict=True):
+        row[np.searchsorted(keys, own)] = number
+    low, high = np.divmod(keys, max(counts[0].n_residues, 1))
+    shares = [
+        table.sum(axis=0) / max(int(frames.sum()), 1),
+        *(table / np.maximum(frames, 1)[:, None]),
+    ]
+    return low, high, np.array(shares, dtype=np.float32)
 
 
 def variable_contacts(
@@ -323,16 +392,18 @@ def variable_contacts(
     """Contacts of residues as contacts of the variables that belong to them.
 
     Two variables of one residue touch always. Returns ``contact_i`` < ``contact_j`` (int32, in
-    order) and ``contact_fraction`` (float32).
+    order), ``contact_fraction`` (float32) and ``contact_fraction_replicas`` (replicas, contacts).
     """
     owner = np.asarray(residue_of_variable, dtype=np.int64)
     order = np.argsort(owner, kind="stable")
     number = np.bincount(owner, minlength=n_residues)
     start = np.concatenate([[0], np.cumsum(number)[:-1]])
     low, high, fraction = residues_in_contact
+    fraction = np.atleast_2d(fraction)
     own = np.arange(n_residues)
     low, high = np.concatenate([low, own]), np.concatenate([high, own])
-    fraction = np.concatenate([fraction, np.ones(n_residues, dtype=np.float32)])
+    always = np.ones((len(fraction), n_residues), dtype=np.float32)
+    fraction = np.concatenate([fraction, always], axis=1)
     size = number[low] * number[high]
     row = np.repeat(np.arange(size.size), size)
     within = np.arange(row.size) - np.repeat(np.cumsum(size) - size, size)
@@ -345,7 +416,8 @@ def variable_contacts(
     return {
         "contact_i": i[kept][sorted_].astype(np.int32),
         "contact_j": j[kept][sorted_].astype(np.int32),
-        "contact_fraction": fraction[row][kept][sorted_],
+        "contact_fraction": fraction[0, row][kept][sorted_],
+        "contact_fraction_replicas": fraction[1:, row][:, kept][:, sorted_],
     }
 
 

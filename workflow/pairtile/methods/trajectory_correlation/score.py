@@ -105,8 +105,8 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
         cls, config: TrajectoryCorrelationConfig, items: pd.DataFrame
     ) -> tuple[dict[str, NDArray[Any]], dict[str, int]]:
         arrays = trajectory_contacts(config, items)
-        assert config.contacts
-        touching, _ = pairs_in_contact(arrays, config.contacts.fraction)
+        assert config.contact_rule
+        touching, _ = pairs_in_contact(arrays, config.contact_rule.fraction)
         return arrays, {"contacts": touching.size}
 
     @classmethod
@@ -192,8 +192,16 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
                 ("n_frames", pa.int32()),
                 *null,
                 *((name, real) for name in names),
+                *((name, pa.float32()) for name in self.replica_columns),
             ]
         )
+
+    @property
+    def replica_columns(self) -> list[str]:
+        """Columns of single replicas; none where there is one. In single precision, for size."""
+        values = ("dcc",) if self.config.estimator.kind == "dcc" else ("mi", "dcc")
+        numbers = range(1, self.n_replicas + 1) if self.n_replicas > 1 else ()
+        return [f"{value}_replica_{k}" for value in values for k in numbers]
 
     # --- tiles ----------------------------------------------------------------------------------
 
@@ -269,7 +277,7 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
 
     def in_contact(self, i: NDArray[Any], j: NDArray[Any]) -> NDArray[np.bool_] | None:
         """Which pairs may become edges; None for all."""
-        contacts = self.config.contacts
+        contacts = self.config.contact_rule
         return in_contact(i, j, self.state, contacts.fraction) if contacts else None
 
     def _stored(self, merged: Merged, names: tuple[str, ...]) -> pd.DataFrame:

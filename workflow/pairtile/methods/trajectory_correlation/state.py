@@ -6,10 +6,13 @@ the shifts of the surrogates and what is warned of.
 
 from __future__ import annotations
 
+import gzip
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import islice, pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +26,9 @@ from pairtile.methods.trajectory_correlation.correlation_times import (
     BLOCK_VALUES,
     correlation_time,
     effective_frames,
+    largest_window,
     theiler_window,
+    wanted_window,
 )
 from pairtile.methods.trajectory_correlation.prepare import prepare_trajectory
 from pairtile.methods.trajectory_correlation.stationarity import (
@@ -37,6 +42,10 @@ FEW_FRAMES = 50.0
 """Effective frames below which a variable is warned of."""
 
 FEW_SURROGATES = 20
+
+_MODELS = re.compile(r"\.(pdb|ent|cif|mmcif)(\.gz)?$", re.IGNORECASE)
+_NMR = re.compile(r"^(EXPDTA\b|_exptl\.method\b|\S+\s+')[^\n]*\bNMR\b")
+HEADER_LINES = 5_000
 
 SHORTEST_HALF = 100
 """Frames of half a trajectory, to be scored by itself."""
@@ -60,6 +69,7 @@ def trajectory_state(
     | correlation_time | float64 (replicas, variables) | integrated, in frames |
     | kind | string () | ``estimator.kind``, where it is ``auto`` as decided |
     | theiler | int64 (replicas,) | window in frames; 0 but for ``kind: ksg`` |
+    | ensemble | bool () | whether frames are models without an order in time |
 
     and the items have ``correlation_time`` (mean over the replicas), ``n_effective`` (effective
     frames, added up over the replicas), ``drift`` and ``drift_p_value`` (``half_shifts`` of the
@@ -78,24 +88,96 @@ def state_of_series(
     config: TrajectoryCorrelationConfig,
     prepared: PreparedInput,
     scratch: str | os.PathLike[str] | None = None,
+    files: Sequence[str] | None = None,
 ) -> PreparedInput:
-    """``trajectory_state`` of series that are prepared already."""
+    """``trajectory_state`` of series that are prepared already; ``files``: of ``is_ensemble``."""
     names = replica_names(config)
     cyclic = config.estimator.kind == "dihedral"
     prepared = _without_repeated(prepared, config, names, cyclic, scratch)
     replicas = replicas_of(prepared.state)
     lengths = [part.shape[2] for part in replicas]
-    tau = np.stack([correlation_time(part, cyclic=cyclic) for part in replicas])
+    ensemble = is_ensemble(config, replicas, files)
+    if ensemble:
+        tau = np.full((len(replicas), len(replicas[0])), 0.5)
+        prepared.notes.append(
+            "Frames are models without an order in time (ensemble): each counts as independent, "
+            "and surrogates exchange models at random."
+        )
+    else:
+        tau = np.stack([correlation_time(part, cyclic=cyclic) for part in replicas])
     config = _with_kind(prepared, config, tau, lengths)
     theiler = _windows(config.estimator, tau, lengths, names)
-    _check_surrogates(config.estimator.surrogates, tau, lengths, names)
+    if not ensemble:
+        _check_surrogates(config.estimator.surrogates, tau, lengths, names)
     kind = config.estimator.kind
-    prepared.state.update(correlation_time=tau, kind=np.array(kind), theiler=theiler)
+    prepared.state.update(
+        correlation_time=tau, kind=np.array(kind), theiler=theiler, ensemble=np.array(ensemble)
+    )
     _describe(prepared, config, tau, lengths)
-    _describe_drift(prepared, [half_shifts(part, cyclic=cyclic) for part in replicas])
+    untested = (np.full(len(replicas[0]), np.nan),) * 2
+    _describe_drift(
+        prepared,
+        [untested if ensemble else half_shifts(part, cyclic=cyclic) for part in replicas],
+    )
     windows = sorted(set(theiler.tolist()))
     window = windows[0] if len(windows) == 1 else theiler.tolist()
-    return replace(prepared, parameters={"estimator": {"kind": kind, "theiler": window}})
+    decided = {"estimator": {"kind": kind, "theiler": window}, "ensemble": ensemble}
+    return replace(prepared, parameters=decided)
+
+
+def is_ensemble(
+    config: TrajectoryCorrelationConfig,
+    replicas: Sequence[NDArray[np.floating]],
+    files: Sequence[str] | None = None,
+) -> bool:
+    """Whether frames have no order in time: as the section says, or ``auto``.
+
+    ``auto``: all files are PDB or mmCIF, and say NMR or have successive models that are no nearer
+    to each other than any two. ``files``: those of the trajectories, where the section does not
+    name them.
+    """
+    if config.ensemble != "auto":
+        return config.ensemble
+    if files is None:
+        files = _trajectory_files(config)
+    if not files or not all(_MODELS.search(file) for file in files):
+        return False
+    return all(map(_says_nmr, files)) or not any(map(successive_are_near, replicas))
+
+
+def _trajectory_files(config: TrajectoryCorrelationConfig) -> list[str]:
+    named = config.input_files().items()
+    return [path for key, path in named if key.startswith("trajectories")]
+
+
+def _says_nmr(file: str) -> bool:
+    path = Path(file)
+    if not path.is_file():
+        return False
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", errors="replace") as lines:
+        return any(_NMR.search(line) for line in islice(lines, HEADER_LINES))
+
+
+def successive_are_near(series: NDArray[np.floating], level: float = 0.05) -> bool:
+    """Whether frames are nearer to the next one than in most random orders (von Neumann 1941).
+
+    series : (variables, d, frames), of which the first 1,000 frames are looked at. level : of the
+    permutation test, with 999 orders.
+    """
+    part = np.asarray(series[:, :, :1000], dtype=np.float64)
+    values = part.reshape(-1, part.shape[2]).T
+    values = np.nan_to_num(values - np.nanmean(values, axis=0))
+    squares = (values**2).sum(axis=1)
+    distance = squares[:, None] + squares[None, :] - 2.0 * (values @ values.T)
+    draw = np.random.default_rng(0)
+
+    def step(order: NDArray[np.int64]) -> float:
+        return float(distance[order[:-1], order[1:]].mean())
+
+    n = len(values)
+    observed = step(np.arange(n))
+    as_near = sum(step(draw.permutation(n)) <= observed for _ in range(999))
+    return (1 + as_near) / 1000 <= level
 
 
 def replica_names(config: TrajectoryCorrelationConfig) -> list[str]:
@@ -122,18 +204,28 @@ def halves_of(state: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]] | No
         "series": state["series"],
         "replica_offsets": np.array([0, half, 2 * half], dtype=np.int64),
         "correlation_time": np.repeat(np.asarray(state["correlation_time"]), 2, axis=0),
+        "ensemble": state.get("ensemble", np.array(False)),
     }
 
 
-def shifts_of(state: Mapping[str, NDArray[Any]], number: int, seed: int) -> NDArray[np.int64]:
-    """Shifts in frames of ``number`` surrogates of each replica: int64 (replicas, number).
+def shifts_of(
+    state: Mapping[str, NDArray[Any]], number: int, seed: int
+) -> Sequence[NDArray[np.int64]]:
+    """What makes the ``number`` surrogates of each replica: shifts in frames, int64 (number,), or,
+    of an ensemble, orders of its models, int64 (number, frames).
 
-    Drawn from the seed and the number of the replica; the same shifts serve all pairs.
+    Drawn from the seed and the number of the replica; the same serve all pairs.
     """
     lengths = np.diff(state["replica_offsets"]).tolist()
     own = [int(np.random.SeedSequence([seed, k]).generate_state(1)[0]) for k in range(len(lengths))]
+    if state.get("ensemble"):
+        draws = [np.random.default_rng(one) for one in own]
+        return [
+            np.array([draw.permutation(n) for _ in range(number)], dtype=np.int64).reshape(-1, n)
+            for draw, n in zip(draws, lengths, strict=True)
+        ]
     parts = zip(np.asarray(state["correlation_time"]), lengths, own, strict=True)
-    return np.stack([_shifts(tau, frames, number, seed) for tau, frames, seed in parts])
+    return [_shifts(tau, frames, number, seed) for tau, frames, seed in parts]
 
 
 def _without_repeated(
@@ -245,10 +337,17 @@ def _check_surrogates(
 ) -> None:
     """There must be as many different shifts as surrogates."""
     for times, frames, name in zip(tau, lengths, names, strict=True):
-        try:
-            _shifts(times, frames, number, 0)
-        except ValueError as error:
-            raise InputError(f"{name}: estimator.{error}") from error
+        room = possible_shifts(frames, float(np.quantile(times, SLOW_SHARE)))
+        if number > room:
+            fewer = f"surrogates: {room}, or 0 (no p-values)" if room > 1 else "surrogates: 0"
+            raise InputError.at(
+                name,
+                "estimator.surrogates",
+                f"{number} for {frames} frames that are remembered for {np.median(times):.2g} "
+                f"frames, which leaves {room} different shifts",
+                f"a longer run; or {fewer}; or ensemble: true, where frames are models without an "
+                "order in time, as those of an NMR structure",
+            )
 
 
 def _shifts(tau: NDArray[np.float64], frames: int, number: int, seed: int) -> NDArray[np.int64]:
@@ -276,6 +375,13 @@ def _describe(
     few = (effective < FEW_FRAMES) & moving
     prepared.counts["variables_few_frames"] = int(few.sum())
     times = tau[:, moving] if moving.any() else tau
+    if prepared.state["ensemble"]:
+        if few.any():
+            prepared.warnings.append(
+                f"{sum(lengths)} models are few: p-values tell related motions from others, "
+                "but values scatter. More models are what helps."
+            )
+        return
     prepared.notes.append(
         f"Correlation times: {np.median(times):.3g} frames (median; 5 to 95 % of the variables: "
         f"{np.quantile(times, 0.05):.3g} to {np.quantile(times, 0.95):.3g})."
@@ -295,7 +401,16 @@ def _describe(
     windows = np.asarray(prepared.state["theiler"])
     if estimator.theiler == "auto" and estimator.kind == "ksg":
         shown = ", ".join(str(window) for window in sorted(set(windows.tolist()))[:5])
-        prepared.notes.append(f"Theiler window: {shown} frames (auto: twice the correlation time).")
+        wanted = max(map(wanted_window, tau))
+        cap = min(map(largest_window, lengths))
+        capped = (
+            f"; {wanted} frames would be wanted, but it is at most an eighth of the frames, here "
+            f"{cap}, so that slow motions still look alike in time"
+        )
+        prepared.notes.append(
+            f"Theiler window: {shown} frames (auto: twice the correlation time"
+            f"{capped if wanted > cap else ''})."
+        )
     if 0 < estimator.surrogates < FEW_SURROGATES:
         prepared.warnings.append(
             f"The p-values rest on {estimator.surrogates} surrogates; {FEW_SURROGATES} or more "
@@ -409,6 +524,15 @@ def _vectors(found: dict[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64
 # --- shifts of surrogates -------------------------------------------------------------------------
 
 
+def possible_shifts(n_frames: int, tau: float) -> int:
+    """How many different shifts ``surrogate_shifts`` has to choose from."""
+    return max(0, n_frames - 2 * _away(n_frames, tau) + 1)
+
+
+def _away(n_frames: int, tau: float) -> int:
+    return max(1, min(int(np.ceil(AWAY * tau)), n_frames // 4))
+
+
 AWAY = 3.0
 """Correlation times that a shift should at least be away from none."""
 
@@ -422,8 +546,7 @@ def surrogate_shifts(n_frames: int, number: int, tau: float, seed: int) -> NDArr
 
     Raises ``ValueError`` where there are fewer different shifts than ``number``.
     """
-    away = max(1, min(int(np.ceil(AWAY * tau)), n_frames // 4))
-    available = n_frames - 2 * away + 1
+    away, available = _away(n_frames, tau), possible_shifts(n_frames, tau)
     if number < 1 or available < number:
         raise ValueError(
             f"surrogates: found {number} for {n_frames} frames; expected 1 to {max(0, available)} "

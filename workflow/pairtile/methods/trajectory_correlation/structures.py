@@ -7,7 +7,7 @@ of the file would change.
 from __future__ import annotations
 
 import string
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,10 @@ from pairtile.runtime.files import atomic_path
 COLOURS = (
     *((31, 119, 180), (255, 127, 14), (44, 160, 44), (214, 39, 40), (148, 103, 189)),
     *((140, 86, 75), (227, 119, 194), (188, 189, 34), (23, 190, 207), (255, 215, 0)),
+    *((0, 0, 117), (170, 255, 195), (128, 0, 0), (230, 190, 255), (0, 128, 128)),
+    *((255, 216, 177), (128, 128, 0), (240, 50, 230), (70, 153, 144), (105, 55, 0)),
 )
-"""Of communities 1 to 10, red, green, blue, 0 to 255; then they come again."""
+"""Of communities 1 to 20, red, green, blue, 0 to 255; then they come again."""
 
 _NEITHER, _WITH, _AGAINST = (190, 190, 190), (214, 39, 40), (31, 80, 200)
 _CHAINS = string.ascii_uppercase + string.ascii_lowercase + string.digits
@@ -31,7 +33,9 @@ _LARGEST = 999  # what the column of occupancies holds
 _DRAWN = 40  # communities in colours of their own
 _FARTHEST = 999.0  # Angstrom
 _THIN, _THICK = 0.08, 0.5  # Angstrom
-_VMD_FIRST_COLOUR = 17  # of its 33; the first 17 have names that people use
+_PATHS = ((255, 140, 0), (0, 160, 90), (150, 60, 200), (120, 120, 40))
+_PATH_RADIUS = 0.6  # Angstrom
+_VMD_FIRST_COLOUR = 6  # of its 33: communities, none, with, against and paths take the others
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,44 @@ def strongest_links(
     return Links(start[best], end[best], value[best])
 
 
+def path_links(
+    items: pd.DataFrame, state: Mapping[str, NDArray[Any]], nodes: Sequence[int]
+) -> Links:
+    """The steps of a path between kept items; those without a place are left out."""
+    places = item_places(items, state)[np.asarray(nodes, dtype=np.int64)]
+    start, end = places[:-1], places[1:]
+    known = np.isfinite(start).all(axis=1) & np.isfinite(end).all(axis=1)
+    return Links(start[known], end[known], np.ones(int(known.sum())))
+
+
+def residue_values(
+    structure: NDArray[Any], values: Mapping[str, NDArray[np.float64]]
+) -> dict[str, dict[str, float]]:
+    """By name, values of residues as PyMOL and ChimeraX name them (``A:13``); NaN left out."""
+    letters = chain_letters(structure)
+    _, first = np.unique(structure["residue"], return_index=True)
+    labels = {
+        int(atom["residue"]): f"{letters[str(atom['chain'])]}:{int(atom['resid']) % 10_000}"
+        f"{atom['icode']!s:.1}"
+        for atom in structure[first]
+    }
+    return {
+        name: {label: float(own[k]) for k, label in labels.items() if np.isfinite(own[k])}
+        for name, own in values.items()
+    }
+
+
+def write_chimerax_attributes(
+    path: Path, structure: NDArray[Any], values: Mapping[str, NDArray[Any]]
+) -> None:
+    """Write residue attributes for ChimeraX (``.defattr``), whole or not at all."""
+    lines = ["# Open structure.pdb first, then this file; color byattribute r:betweenness"]
+    for name, own in residue_values(structure, values).items():
+        lines += [f"attribute: {name}", "recipient: residues"]
+        lines += [f"\t/{label}\t{value:.6g}" for label, value in own.items()]
+    _write_lines(path, lines)
+
+
 def item_places(items: pd.DataFrame, state: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
     """Where to draw each item, (items, 3) in Angstrom: in ``structure`` its own atom, else the
     C-alpha, else the middle of its residue; without a residue its mean position; or NaN."""
@@ -92,7 +134,7 @@ def item_places(items: pd.DataFrame, state: Mapping[str, NDArray[Any]]) -> NDArr
     for row, (residue, atom) in enumerate(zip(items["residue"], items["atom"], strict=True)):
         if residue < 0:
             continue
-        own = names.get((residue, atom))
+        own = names.get((residue, str(atom).split(":")[0]))
         if own is None and atom != "center_of_mass":
             own = names.get((residue, "CA"))
         atoms = np.flatnonzero(owners == residue) if own is None else [own]
@@ -190,12 +232,20 @@ def chain_letters(structure: NDArray[Any]) -> dict[str, str]:
     return {chain: chain if chain in taken else next(free, " ") for chain in chains}
 
 
-def write_pymol_script(path: Path, pdb: str, links: Links, n_communities: int) -> None:
+def write_pymol_script(
+    path: Path,
+    pdb: str,
+    links: Links,
+    n_communities: int,
+    paths: Sequence[Links] = (),
+    values: Mapping[str, Mapping[str, float]] | None = None,
+) -> None:
     """Write a PyMOL script (``.pml``), whole or not at all.
 
     It draws the structure, communities in colours (selections ``community_1``, ...; beyond 40
-    they stay grey) and links as rods. ``pdb``: name of the file of ``write_structure_pdb``, in the
-    folder of the script.
+    they stay grey), links as rods and ``paths`` as thick ones (objects ``path_1``, ...); ``values``
+    (``residue_values``) become the command ``colour_by NAME``. ``pdb``: name of the file of
+    ``write_structure_pdb``, in the folder of the script.
     """
     lines = [
         "# Open with File > Run Script, or start PyMOL in this folder: pymol FILE.pml",
@@ -217,16 +267,42 @@ def write_pymol_script(path: Path, pdb: str, links: Links, n_communities: int) -
     for start, end, radius, colour in _rods(links):
         numbers = ", ".join([*start, *end, radius, _rgb(colour), _rgb(colour)])
         lines.append(f"    CYLINDER, {numbers},")
-    lines += ["]", "if links:", "    cmd.load_cgo(links, 'strongest_correlations')", "python end"]
+    lines += ["]", "if links:", "    cmd.load_cgo(links, 'strongest_correlations')"]
+    for number, own in enumerate(paths, 1):
+        rgb = _rgb(_PATHS[(number - 1) % len(_PATHS)])
+        lines.append(f"path_{number} = [")
+        for start, end, _, _ in _rods(own):
+            numbers = ", ".join([*start, *end, str(_PATH_RADIUS), rgb, rgb])
+            lines.append(f"    CYLINDER, {numbers},")
+        lines += ["]", f"cmd.load_cgo(path_{number}, 'path_{number}')"]
+    if values:
+        lines.append("values_of_residues = {")
+        for name, own_values in values.items():
+            inside = ", ".join(f"{label!r}: {value:.5g}" for label, value in own_values.items())
+            lines.append(f"    {name!r}: {{{inside}}},")
+        lines += ["}", *_COLOUR_BY]
+    lines.append("python end")
     lines += ["# Values of residues in place of communities: spectrum b, blue_white_red, motion"]
     lines += ["orient motion"]
     _write_lines(path, lines)
 
 
-def write_vmd_script(path: Path, pdb: str, links: Links, n_communities: int) -> None:
-    """Write a VMD script (Tcl), whole or not at all: as ``write_pymol_script``.
+_COLOUR_BY = [
+    "def colour_by(name, _self=cmd):",
+    "    own = values_of_residues[name]",
+    "    space = {'value': lambda chain, resi: own.get(chain + ':' + resi, 0.0)}",
+    "    cmd.alter('motion', 'b = value(chain, resi)', space=space)",
+    "    cmd.spectrum('b', 'white_red', 'motion')",
+    "cmd.extend('colour_by', colour_by)",
+]
 
-    It changes the definition of VMD's colours 17 to 32.
+
+def write_vmd_script(
+    path: Path, pdb: str, links: Links, n_communities: int, paths: Sequence[Links] = ()
+) -> None:
+    """Write a VMD script (Tcl), whole or not at all: as ``write_pymol_script``, without values.
+
+    It changes the definition of VMD's colours 6 to 32.
     """
     first, none = _VMD_FIRST_COLOUR, _VMD_FIRST_COLOUR + len(COLOURS)
     red, blue = none + 1, none + 2
@@ -235,7 +311,7 @@ def write_vmd_script(path: Path, pdb: str, links: Links, n_communities: int) -> 
         f'mol new [file join [file dirname [info script]] "{pdb}"] type pdb waitfor all',
         "mol delrep 0 top",
     ]
-    palette = [*COLOURS, _NEITHER, _WITH, _AGAINST]
+    palette = [*COLOURS, _NEITHER, _WITH, _AGAINST, *_PATHS]
     for number, colour in enumerate(palette, start=first):
         lines.append(f"color change rgb {number} {_rgb(colour).replace(',', '')}")
     shown = min(n_communities, _DRAWN)
@@ -253,6 +329,11 @@ def write_vmd_script(path: Path, pdb: str, links: Links, n_communities: int) -> 
         ends = f"{{{' '.join(start)}}} {{{' '.join(end)}}}"
         lines.append(f"graphics top color {red if value > 0 else blue}")
         lines.append(f"graphics top cylinder {ends} radius {radius} resolution 12 filled yes")
+    for number, path_of in enumerate(paths):
+        lines.append(f"graphics top color {blue + 1 + number % len(_PATHS)}")
+        for start, end, _, _ in _rods(path_of):
+            ends = f"{{{' '.join(start)}}} {{{' '.join(end)}}}"
+            lines.append(f"graphics top cylinder {ends} radius {_PATH_RADIUS} filled yes")
     lines += ["# Values of residues in place of communities: mol color Beta"]
     _write_lines(path, lines)
 

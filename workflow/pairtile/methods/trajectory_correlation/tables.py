@@ -12,15 +12,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pairtile.engine.estimator import Merged, Written
+from pairtile.methods.trajectory_correlation.differences import write_difference
 from pairtile.methods.trajectory_correlation.matrices import (
     StreamedPairs,
     coordinate_sums,
     correlation_matrix,
-    write_difference,
     write_g_correlation_text,
     write_matrices,
+    write_table,
 )
 from pairtile.methods.trajectory_correlation.network import (
+    CENTRALITIES,
     ResidueNetwork,
     ResiduePath,
     candidate_q_values,
@@ -31,14 +33,16 @@ from pairtile.methods.trajectory_correlation.residues import pairs_in_contact
 from pairtile.methods.trajectory_correlation.stability import MOST_EDGES
 from pairtile.methods.trajectory_correlation.structures import (
     centred_structure,
+    path_links,
     residue_communities,
     residue_means,
+    residue_values,
     strongest_links,
+    write_chimerax_attributes,
     write_pymol_script,
     write_structure_pdb,
     write_vmd_script,
 )
-from pairtile.runtime.files import atomic_path
 
 if TYPE_CHECKING:
     from pairtile.methods.trajectory_correlation.score import TrajectoryCorrelation
@@ -74,8 +78,12 @@ def write_trajectory_tables(
     for method, found in communities.items():
         written.counts[f"communities_{method}"] = int(found.max(initial=0))
     means = mean_correlation(merged, network.n_nodes, config.score)
-    table = residue_table(items, whole, communities, _betweenness(network, whole, written), means)
+    table = residue_table(items, whole, communities, _centralities(network, whole, written), means)
     write_table(folder / "residues.tsv", table)
+    if config.domains or communities:
+        groups = {"domain": table["domain"].to_numpy(dtype=object)} if config.domains else {}
+        groups |= {f"community_{name}": found for name, found in communities.items()}
+        write_table(folder / "domains.tsv", group_table(groups, network, merged, config.score))
     if communities:
         agreement = {
             method: float((merged.scores or {}).get(f"community_agreement_{method}", np.nan))
@@ -83,20 +91,22 @@ def write_trajectory_tables(
         }
         found_again = community_table(items, network, communities, agreement)
         write_table(folder / "communities.tsv", found_again)
+    first_paths: list[ResiduePath] = []
     if config.paths:
         ends = path_ends(items, config.paths)
         number = config.suboptimal_paths
         paths = [shortest_paths(network, start, end, number) for start, end in ends]
         write_table(folder / "paths.tsv", path_table(items, network, ends, paths))
         written.counts["paths_found"] = sum(map(len, paths))
+        first_paths = [found[0] for found in paths if found]
         for pair, between in zip(config.paths, paths, strict=True):
             if not between:
                 written.warnings.append(f"No path joins {pair[0]} and {pair[1]} in the network.")
     if "structure" in opened.state:
         first = next(iter(communities.values()), np.zeros(network.n_nodes, dtype=np.int32))
-        _write_structure(opened, merged, items, first, means, folder)
+        _write_structure(opened, merged, items, first, table, first_paths, folder)
     if config.compare is not None:
-        write_difference(opened, pairs, items, folder, written)
+        write_difference(opened, pairs, items, whole.correlation.size, folder, written)
     return written
 
 
@@ -144,7 +154,7 @@ def _write_matrices(
     folder: Path,
 ) -> None:
     also: dict[str, Any] = {}
-    n, contacts = int(opened.state["series"].shape[0]), opened.config.contacts
+    n, contacts = int(opened.state["series"].shape[0]), opened.config.contact_rule
 
     def q_values() -> NDArray[np.floating[Any]]:
         columns = pa.concat_tables(merged.batches(["i", "j", "p_value"]))
@@ -176,20 +186,21 @@ def _write_matrices(
     write_matrices(folder / "matrices.npz", pairs, items, also=also)
 
 
-def _betweenness(
+def _centralities(
     network: ResidueNetwork, whole: ResidueNetwork, written: Written
-) -> NDArray[np.float64]:
+) -> dict[str, NDArray[np.float64]]:
+    unknown = {name: np.full(network.n_nodes, np.nan) for name in CENTRALITIES}
     if network is not whole:
-        return np.full(network.n_nodes, np.nan)
+        return unknown
     cost = network.n_nodes * float(network.correlation.size)
     if cost > MOST_BETWEENNESS:
         written.warnings.append(
-            f"Betweenness is left out: in a network of {network.n_nodes} nodes and "
-            f"{network.correlation.size} edges it would take about "
+            f"Centralities are left out: in a network of {network.n_nodes} nodes and "
+            f"{network.correlation.size} edges betweenness would take about "
             f"{cost / BETWEENNESS_A_MINUTE:.0f} minutes."
         )
-        return np.full(network.n_nodes, np.nan)
-    return network.betweenness()
+        return unknown
+    return network.centralities()
 
 
 def _write_structure(
@@ -197,11 +208,13 @@ def _write_structure(
     merged: Merged,
     items: pd.DataFrame,
     communities: NDArray[np.int32],
-    means: NDArray[np.float64],
+    table: pd.DataFrame,
+    paths: Sequence[ResiduePath],
     folder: Path,
 ) -> None:
-    """The structure with mean correlations and communities, and scripts that draw the strongest
-    edges of the network."""
+    """The structure with mean correlations and communities, scripts that draw the strongest edges
+    of the network and the shortest paths, and attributes for ChimeraX."""
+    means = table["mean_correlation"].to_numpy()
     state = centred_structure(opened.state)
     structure = state["structure"]
     kept = items[items["kept"].to_numpy(dtype=bool)]
@@ -225,8 +238,24 @@ def _write_structure(
         opened.config.draw_strongest,
     )
     n_communities = int(communities.max(initial=0))
-    write_pymol_script(folder / "structure.pml", "structure.pdb", links, n_communities)
-    write_vmd_script(folder / "structure.vmd", "structure.pdb", links, n_communities)
+    drawn = [path_links(items, state, path.nodes) for path in paths]
+    values = {
+        name: residue_means(kept, table[name], n_residues)
+        for name in (*CENTRALITIES, "mean_correlation", "sd")
+    }
+    of_residues = residue_communities(kept, communities, n_residues)
+    write_pymol_script(
+        folder / "structure.pml",
+        "structure.pdb",
+        links,
+        n_communities,
+        drawn,
+        residue_values(structure, values),
+    )
+    write_vmd_script(folder / "structure.vmd", "structure.pdb", links, n_communities, drawn)
+    write_chimerax_attributes(
+        folder / "structure.defattr", structure, {"community": of_residues, **values}
+    )
 
 
 # --- tables of residues ---------------------------------------------------------------------------
@@ -243,7 +272,7 @@ def residue_table(
     items: pd.DataFrame,
     network: ResidueNetwork,
     communities: Mapping[str, NDArray[np.integer[Any]]],
-    betweenness: NDArray[np.float64] | None = None,
+    centralities: Mapping[str, NDArray[np.float64]] | None = None,
     mean_correlation: NDArray[np.float64] | None = None,
 ) -> pd.DataFrame:
     """One row for each variable that is paired, in the order of items (``residues.tsv``).
@@ -254,20 +283,22 @@ def residue_table(
     | name, chain, resid, icode, resname, atom, domain, secondary_structure | as there |
     | community_METHOD | community, from 1 (the largest) on; 0 for none |
     | betweenness | share of pairs of others whose shortest path runs through it |
+    | closeness, eigenvector | as ``ResidueNetwork`` has them |
     | degree | edges of the network |
     | strength | sum of the sizes of their correlations |
     | mean_correlation | mean size of the correlation with all others, in the network or not |
     | sd, correlation_time, n_effective | as in the items table |
 
-    ``communities``: by method, as ``ResidueNetwork.communities`` gives them. ``betweenness``: where
-    it is known already, or too much to ask for (NaN).
+    ``communities``: by method, as ``ResidueNetwork.communities`` gives them. ``centralities``:
+    where they are known already, or too much to ask for (NaN).
     """
     kept = _kept(items, network)
     table = kept[[column for column in PLACE if column in kept]].copy()
     table.insert(0, "item", kept.index.to_numpy(dtype=np.int32))
     for method, found in communities.items():
         table[f"community_{method}"] = np.asarray(found)
-    table["betweenness"] = network.betweenness() if betweenness is None else betweenness
+    for name, values in (centralities or network.centralities()).items():
+        table[name] = values
     table["degree"] = network.degree()
     ends = network.ends.ravel()
     weights = np.repeat(network.correlation, 2)
@@ -278,6 +309,51 @@ def residue_table(
         if column in kept:
             table[column] = kept[column].to_numpy()
     return table.reset_index(drop=True)
+
+
+def group_table(
+    groups: Mapping[str, NDArray[Any]], network: ResidueNetwork, merged: Merged, score: str
+) -> pd.DataFrame:
+    """One row for each two groups of variables, or a group with itself (``domains.tsv``).
+
+    | column | meaning |
+    |---|---|
+    | kind | domain, or community_METHOD |
+    | first, second | names of the groups |
+    | n_pairs | pairs of variables of the one and the other |
+    | mean_score | mean size of their ``score``, in the network or not |
+    | edges | of the network between them |
+
+    ``groups``: group of each variable by kind; empty text and 0 are none.
+    """
+    tables = []
+    for kind, member in groups.items():
+        names, number = np.unique(member.astype(str), return_inverse=True)
+        n = len(names)
+        total, pairs = np.zeros(n * n), np.zeros(n * n, dtype=np.int64)
+        for part in merged.batches(["i", "j", score]):
+            ends = np.sort([number[part[end].to_numpy()] for end in ("i", "j")], axis=0)
+            cell, size = ends[0] * n + ends[1], np.abs(part[score].to_numpy())
+            total += np.bincount(cell, np.nan_to_num(size), minlength=n * n)
+            pairs += np.bincount(cell, minlength=n * n)
+        ends = np.sort(number[network.ends], axis=1)
+        edges = np.bincount(ends[:, 0] * n + ends[:, 1], minlength=n * n)
+        first, second = np.divmod(np.arange(n * n), n)
+        none = np.isin(names, ["", "0"])
+        there = (pairs > 0) & ~none[first] & ~none[second]
+        tables.append(
+            pd.DataFrame(
+                {
+                    "kind": kind,
+                    "first": names[first[there]],
+                    "second": names[second[there]],
+                    "n_pairs": pairs[there],
+                    "mean_score": total[there] / pairs[there],
+                    "edges": edges[there],
+                }
+            )
+        )
+    return pd.concat(tables, ignore_index=True)
 
 
 def community_table(
@@ -369,12 +445,6 @@ def path_table(
     columns = ["source", "target", "rank", "length", "n_edges", "weakest_correlation", "path"]
     table = pd.DataFrame(rows, columns=columns)
     return table.astype({"rank": "Int32", "n_edges": "Int32", "length": np.float64})
-
-
-def write_table(path: Path, table: pd.DataFrame) -> None:
-    """Write a table as tab-separated text, whole or not at all; missing values are empty."""
-    with atomic_path(path) as temporary:
-        table.to_csv(temporary, sep="\t", index=False, lineterminator="\n", encoding="utf-8")
 
 
 def _kept(items: pd.DataFrame, network: ResidueNetwork) -> pd.DataFrame:

@@ -18,8 +18,8 @@ A prepared input has ``items``: one row per variable in the order of the series,
 | n_observed | frames, int32 |
 | mean | of scalars (angles: circular); NaN for positions |
 | sd | root mean square deviation from the mean of the replica (positions: RMSF) |
+| sd_replica_1, ... | the same of each replica, where there are several |
 | constant | never moves |
-| is_regulator | false |
 
 ``state``: arrays.
 
@@ -116,8 +116,9 @@ class SeriesWriter:
         mean, sd = pooled(self.moments, self.cyclic)
         n_variables, d, n_frames = self.file.shape
         positions = mean if d == 3 else np.full((n_variables, 3), np.nan)
+        spreads = replica_spreads(self.moments)
         if self.displacements:
-            mean, sd = self._to_displacements()
+            mean, sd, spreads = self._to_displacements()
             d = 1
         items = _items(table, dropped)
         gap = len(items) - n_variables
@@ -126,8 +127,9 @@ class SeriesWriter:
         means = mean[:, 0] if d == 1 else np.full(n_variables, np.nan)
         items["mean"] = np.concatenate([means, np.full(gap, np.nan)])
         items["sd"] = np.concatenate([sd, np.full(gap, np.nan)])
+        for name, spread in spreads.items():
+            items[name] = np.concatenate([spread, np.full(gap, np.nan)])
         items["constant"] = np.concatenate([constant, np.zeros(gap, dtype=bool)])
-        items["is_regulator"] = False
         replicas = len(self.moments)
         prepared = PreparedInput(
             items,
@@ -151,8 +153,11 @@ class SeriesWriter:
                 found = f"{int(part.n[few[0]].min())} values"
                 raise InputError.at(name, names[few[0]], found, f"at least {LEAST_OBSERVED}")
 
-    def _to_displacements(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Series of |r - mean of the replica|, from the positions; mean and spread of those."""
+    def _to_displacements(
+        self,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[str, NDArray[np.float64]]]:
+        """Series of |r - mean of the replica|, from the positions; mean and spread of those, and
+        the spread in each replica."""
         n_variables, _, n_frames = self.file.shape
         result = SeriesFile(
             self.scratch.folder / "series.npy", (n_variables, 1, n_frames), self.dtype
@@ -168,7 +173,7 @@ class SeriesWriter:
                 moments[replica].add(away)
         self.file.path.unlink()
         self.file = result
-        return pooled(moments, cyclic=False)
+        return *pooled(moments, cyclic=False), replica_spreads(moments)
 
     def _tell(
         self,
@@ -355,6 +360,17 @@ def pooled(replicas: list[Moments], cyclic: bool) -> tuple[Floats, Floats]:
     return mean, spread
 
 
+def replica_spreads(replicas: list[Moments]) -> dict[str, Floats]:
+    """``sd_replica_1``, ...: root mean square deviation of each replica, (variables,); none where
+    there is one."""
+    if len(replicas) < 2:
+        return {}
+    return {
+        f"sd_replica_{k}": np.sqrt((part.squares / np.maximum(part.n, 1)).sum(axis=1))
+        for k, part in enumerate(replicas, 1)
+    }
+
+
 # --- files of series ------------------------------------------------------------------------------
 
 
@@ -474,12 +490,14 @@ def without_frames(
     new_offsets = np.cumsum([0, *lengths]).astype(np.int64)
     with Scratch(scratch) as folder:
         file = SeriesFile(folder.folder / "kept_frames.npy", shape, series.dtype)
-        mean, sd = _copied(series, kept, file, new_offsets, cyclic)
+        mean, sd, spreads = _copied(series, kept, file, new_offsets, cyclic)
         opened = folder.hold(file.opened())
     items = prepared.items.copy()
     rows = np.arange(shape[0])
     items.loc[rows, "n_observed"] = np.int32(shape[2])
     items.loc[rows, "sd"] = sd
+    for name, spread in spreads.items():
+        items.loc[rows, name] = spread
     if shape[1] == 1:
         items.loc[rows, "mean"] = mean[:, 0]
     state = {**prepared.state, "series": opened, "replica_offsets": new_offsets}
@@ -493,11 +511,13 @@ def _copied(
     file: SeriesFile,
     offsets: NDArray[np.int64],
     cyclic: bool,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Copy the kept frames, some variables at a time; mean and spread of each variable."""
+) -> tuple[Floats, Floats, dict[str, Floats]]:
+    """Copy the kept frames, some variables at a time; mean and spread of each variable, and the
+    spread in each replica."""
     n_variables, d, _ = file.shape
     size = max(1, BLOCK_BYTES // (8 * d * series.shape[2]))
     mean, sd = np.empty((n_variables, d)), np.empty(n_variables)
+    spreads: list[dict[str, Floats]] = []
     written = np.lib.format.open_memmap(file.path, mode="r+")
     for first in range(0, n_variables, size):
         block = np.asarray(series[first : first + size])[:, :, kept]
@@ -508,5 +528,6 @@ def _copied(
             part.add(np.moveaxis(block[:, :, begin:end], 2, 0).astype(np.float64))
             moments.append(part)
         mean[first : first + size], sd[first : first + size] = pooled(moments, cyclic)
+        spreads.append(replica_spreads(moments))
     written.flush()
-    return mean, sd
+    return mean, sd, {k: np.concatenate([part[k] for part in spreads]) for k in spreads[0]}

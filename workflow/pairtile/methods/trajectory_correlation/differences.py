@@ -1,0 +1,541 @@
+"""How two analyses differ: pair by pair, residue by residue, in contacts and in communities.
+
+With two replicas or more in both, differences are tested with replicas as the unit
+(``two_states``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from pairtile.engine.estimator import Written
+from pairtile.errors import InputError
+from pairtile.methods.trajectory_correlation.estimators import generalized_correlation
+from pairtile.methods.trajectory_correlation.matrices import (
+    StreamedPairs,
+    write_matrices,
+    write_table,
+)
+from pairtile.methods.trajectory_correlation.network import ResidueNetwork
+from pairtile.methods.trajectory_correlation.residues import in_contact
+from pairtile.methods.trajectory_correlation.stability import adjusted_rand
+from pairtile.methods.trajectory_correlation.structures import (
+    centred_structure,
+    residue_means,
+    strongest_links,
+    write_pymol_script,
+    write_structure_pdb,
+)
+from pairtile.methods.trajectory_correlation.two_states import (
+    Differences,
+    compare_states,
+    matched_communities,
+    relabellings,
+)
+from pairtile.runtime.files import atomic_path, read_arrays
+
+if TYPE_CHECKING:
+    from pairtile.methods.trajectory_correlation.score import TrajectoryCorrelation
+
+LEVEL = 0.05
+"""q-value up to which a pair is in the difference network."""
+
+TESTS = ("z", "p_value", "p_permutation", "q_value")
+_REPLICA = re.compile(r"^(mi|dcc)_replica_\d+$")
+_LARGEST_DCC = 1.0 - 1e-9  # whose Fisher transform is finite
+
+_PLACE = ("chain", "resid", "icode", "atom")
+VALUES = ("correlation", "mi_nats", "dcc")
+"""What is compared; and ``correlation_centred`` where both have it."""
+
+CENTRED = "correlation_centred"
+
+
+def matched_items(items: pd.DataFrame, other: pd.DataFrame, names: tuple[str, str]) -> pd.Series:
+    """Which item of another analysis each item is: by name, else by place.
+
+    Residues of the same chain and number are one place, whatever their names, so that a mutant
+    can be held against the wild type.
+
+    Parameters
+    ----------
+    items, other : DataFrame
+        The items tables.
+    names : tuple
+        Names of the two analyses, for the message.
+
+    Returns
+    -------
+    Series
+        Item numbers of ``other`` by those of ``items``; only what both have and keep.
+
+    Raises
+    ------
+    InputError
+        If the two share fewer than two items.
+    """
+    mine, theirs = _kept(items), _kept(other)
+    shared = _by(["name"], mine, theirs)
+    if len(shared) < len(mine) and {*_PLACE} <= {*mine} & {*theirs}:
+        own = mine[~mine.index.isin(shared.index)]
+        rest = theirs[~theirs.index.isin(shared)]
+        shared = pd.concat([shared, _by(list(_PLACE), own, rest)]).sort_index()
+    if len(shared) < 2:
+        raise InputError.at(
+            f"compare: {names[1]}",
+            "",
+            f"{len(shared)} of the {len(mine)} variables of {names[0]}",
+            "the same residues, atoms or angles in both, by name or by chain and number",
+        )
+    return shared
+
+
+def difference(
+    pairs: pd.DataFrame, other: pd.DataFrame, matched: pd.Series, n_items: int, seed: int = 1
+) -> pd.DataFrame:
+    """Values of pairs that two analyses share, and how they differ.
+
+    Parameters
+    ----------
+    pairs, other : DataFrame
+        Pairs tables: ``i``, ``j`` and some of ``correlation``, ``mi_nats``, ``dcc``; columns of
+        single replicas, where there are several.
+    matched : Series
+        From ``matched_items``.
+    n_items : int
+        Items of ``other``.
+    seed : int
+        Of the divisions of replicas that are drawn.
+
+    Returns
+    -------
+    DataFrame
+        ``i``, ``j`` (items of the first), and for each value that both have ``VALUE``,
+        ``VALUE_other`` and ``VALUE_difference``, the first minus the other; in the order of
+        ``pairs``. With two replicas or more in both, of ``mi`` and ``dcc`` (by its Fisher
+        transform) ``z``, ``p_value``, ``p_permutation``, ``q_value`` (``two_states``), and the
+        columns of the replicas, those of the other as ``NAME_other``.
+    """
+    mine = np.full(n_items, -1, dtype=np.int64)
+    mine[matched.to_numpy()] = matched.index.to_numpy()
+    i, j = mine[other["i"].to_numpy()], mine[other["j"].to_numpy()]
+    known = (i >= 0) & (j >= 0)
+    values = [v for v in (*VALUES, CENTRED) if v in pairs and v in other]
+    own, their_own = ([c for c in part if _REPLICA.match(str(c))] for part in (pairs, other))
+    theirs = pd.DataFrame({"i": np.minimum(i, j), "j": np.maximum(i, j)})
+    carried = [*values, *their_own]
+    theirs[[f"{value}_other" for value in carried]] = other[carried].to_numpy()
+    joined = pairs[["i", "j", *values, *own]].merge(theirs[known], on=["i", "j"], how="inner")
+    for value in values:
+        joined[f"{value}_difference"] = joined[value] - joined[f"{value}_other"]
+    ordered = ["i", "j", *(v + end for v in values for end in ("", "_other", "_difference"))]
+    replicas: list[str] = []
+    for value in ("mi", "dcc"):
+        first, second = replica_columns(joined, value)
+        if min(len(first), len(second)) > 1:
+            one, other_one = (_on_scale(joined[names], value) for names in (first, second))
+            tests = compare_states(one, other_one, seed)
+            ordered += _add_tests(joined, tests, f"{value}_")
+            replicas += [*first, *second]
+    return joined[[*ordered, *replicas]]
+
+
+def replica_columns(table: pd.DataFrame, value: str) -> tuple[list[str], list[str]]:
+    """Columns of ``mi`` or ``dcc`` in the replicas of this analysis, and of the other."""
+    names = [str(c) for c in table if str(c).startswith(f"{value}_replica_")]
+    theirs = [name for name in names if name.endswith("_other")]
+    return [name for name in names if name not in theirs], theirs
+
+
+def _on_scale(replicas: pd.DataFrame, value: str) -> NDArray[np.float64]:
+    """(replicas, pairs): DCC by its Fisher transform, which scatters alike at any value."""
+    values = replicas.to_numpy(dtype=np.float64).T
+    return np.arctanh(np.clip(values, -_LARGEST_DCC, _LARGEST_DCC)) if value == "dcc" else values
+
+
+def _add_tests(table: pd.DataFrame, tests: Differences, prefix: str = "") -> list[str]:
+    names = [prefix + name for name in TESTS]
+    for name in TESTS:
+        table[prefix + name] = getattr(tests, name)
+    return names
+
+
+def _kept(items: pd.DataFrame) -> pd.DataFrame:
+    numbered = items.reset_index(drop=True)
+    return numbered[numbered["kept"].to_numpy(dtype=bool)]
+
+
+def _by(columns: list[str], mine: pd.DataFrame, theirs: pd.DataFrame) -> pd.Series:
+    """Rows of both that agree in ``columns``, where these are unique in each."""
+    left = mine[columns].assign(mine=mine.index).drop_duplicates(columns, keep=False)
+    right = theirs[columns].assign(theirs=theirs.index).drop_duplicates(columns, keep=False)
+    both = left.merge(right, on=columns, how="inner")
+    number: NDArray[np.int64] = both["theirs"].to_numpy(dtype=np.int64)
+    return pd.Series(number, index=both["mine"].to_numpy(dtype=np.int64)).sort_index()
+
+
+DIFFERENCE_MATRICES = [f"{value}_difference" for value in VALUES]
+
+
+def write_difference(
+    opened: TrajectoryCorrelation,
+    pairs: StreamedPairs,
+    items: pd.DataFrame,
+    n_edges: int,
+    folder: Path,
+    written: Written,
+) -> None:
+    """Values of this analysis minus those of ``compare``, of all pairs that both have.
+
+    ``n_edges``: of the network of this analysis.
+
+    ``difference.parquet``: what ``difference`` gives, with names. ``difference.npz``: the
+    differences, their z and q as matrices. ``difference.pdb``: the mean difference of the
+    correlations of each residue, times 100; ``difference.pml`` draws the difference network.
+    ``difference_network.tsv``: pairs with a q-value of at most 0.05 (of mutual information; of DCC
+    for ``kind: dcc``), by the size of z. ``difference_residues.tsv``, ``difference_contacts.tsv``,
+    ``difference_communities.tsv``, ``difference_agreement.tsv``: see the functions that make them.
+
+    Raises
+    ------
+    InputError
+        If the two share fewer than two variables.
+    """
+    name = opened.config.compare
+    assert name is not None
+    other = folder.parent / name
+    their_columns = pq.read_schema(other / "pairs.parquet").names
+    shared = {*pairs.columns} & {*their_columns}
+    values = ["i", "j", *VALUES, *([CENTRED] * (CENTRED in shared))]
+    mine = pa.concat_tables(
+        pairs.read([*values, *(c for c in pairs.columns if _REPLICA.match(c))])
+    ).to_pandas()
+    theirs = pd.read_parquet(
+        other / "pairs.parquet",
+        columns=[*values, *(c for c in their_columns if _REPLICA.match(c))],
+    )
+    other_items = pd.read_parquet(other / "items.parquet")
+    matched = matched_items(items, other_items, (folder.name, name))
+    table = difference(mine, theirs, matched, len(other_items), opened.seed)
+    del mine, theirs
+    _say_what_is_compared(table, items, other_items, matched, (folder.name, name), written)
+    kind = "dcc" if opened.config.estimator.kind == "dcc" else "mi"
+    tested = f"{kind}_q_value" in table
+    if not tested:
+        written.warnings.append(
+            f"Differences from {name} are not tested: replicas are the unit, and one of the two "
+            "has a single trajectory. Give two or more of each state under trajectories."
+        )
+    replicas = [column for column in table if "_replica_" in str(column)]
+    _write_table(folder / "difference.parquet", table.drop(columns=replicas), items)
+    also = [c for v in ("mi", "dcc") for c in (f"{v}_z", f"{v}_q_value") if c in table]
+    centred = [f"{CENTRED}_difference"] * (CENTRED in shared)
+    matrices = [*DIFFERENCE_MATRICES, *centred, *also]
+    write_matrices(folder / "difference.npz", table, items, names=matrices)
+    edges = difference_network(table, items, kind)
+    write_table(folder / "difference_network.tsv", edges)
+    if tested:
+        written.counts["pairs_that_differ"] = len(edges)
+    residues = residue_differences(items, other_items, matched, opened.seed)
+    write_table(folder / "difference_residues.tsv", residues)
+    contacts = None
+    if opened.config.contact_rule:
+        contacts = _other_contacts(other / "network_data.npz", matched, len(other_items))
+        write_table(
+            folder / "difference_contacts.tsv",
+            contact_differences(opened.state, contacts, items, opened.seed),
+        )
+    if opened.config.communities:
+        communities, agreement = _communities(opened, table, contacts, items, n_edges)
+        write_table(folder / "difference_communities.tsv", communities)
+        write_table(folder / "difference_agreement.tsv", agreement)
+    if "structure" in opened.state:
+        score = opened.config.score if opened.config.score in table else "correlation"
+        _write_structure(opened, table, edges, items, score, folder)
+
+
+def _say_what_is_compared(
+    table: pd.DataFrame,
+    items: pd.DataFrame,
+    other_items: pd.DataFrame,
+    matched: pd.Series,
+    names: tuple[str, str],
+    written: Written,
+) -> None:
+    kept = int(items["kept"].sum())
+    written.counts["pairs_compared"] = len(table)
+    written.counts["variables_compared"] = len(matched)
+    lacking = max(kept - len(matched), int(other_items["kept"].sum()) - len(matched))
+    if lacking:
+        written.warnings.append(
+            f"{len(matched)} variables are in {names[0]} and in {names[1]}; up to {lacking} of one "
+            "of them are not in the other, and are not compared."
+        )
+    if (table["correlation"] < 0).any() != (table["correlation_other"] < 0).any():
+        written.warnings.append(
+            f"Correlations of {names[1]} have a sign and those of {names[0]} have none, or the "
+            "other way round: their difference means little."
+        )
+
+
+def difference_network(table: pd.DataFrame, items: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """Pairs that differ, the largest z first: ``source``, ``target``, then the columns of
+    ``difference``.
+
+    ``kind``: ``mi`` or ``dcc``, whose q-value decides. Empty where it was not tested.
+    """
+    names = items["name"].to_numpy(dtype=object)
+    if f"{kind}_q_value" in table:
+        chosen = table[table[f"{kind}_q_value"] <= LEVEL]
+        order = np.argsort(-chosen[f"{kind}_z"].abs().to_numpy(), kind="stable")
+        chosen = chosen.iloc[order]
+    else:
+        chosen = table.iloc[:0]
+    shown = [c for c in chosen if c not in ("i", "j") and "_replica_" not in str(c)]
+    result = chosen[shown].reset_index(drop=True)
+    result.insert(0, "source", names[chosen["i"].to_numpy()])
+    result.insert(1, "target", names[chosen["j"].to_numpy()])
+    return result
+
+
+def residue_differences(
+    items: pd.DataFrame, other: pd.DataFrame, matched: pd.Series, seed: int
+) -> pd.DataFrame:
+    """One row for each variable of both: how far it moves (RMSF of positions) in either state.
+
+    | column | meaning |
+    |---|---|
+    | name | of the variable |
+    | sd, sd_other, sd_difference | as in ``items.parquet`` |
+    | z, p_value, p_permutation, q_value | of the logarithms in the replicas |
+    """
+    mine, theirs = items.loc[matched.index], other.loc[matched.to_numpy()]
+    table = pd.DataFrame(
+        {
+            "name": mine["name"].to_numpy(),
+            "sd": mine["sd"].to_numpy(),
+            "sd_other": theirs["sd"].to_numpy(),
+        }
+    )
+    table["sd_difference"] = table["sd"] - table["sd_other"]
+    replicas = []
+    for part in (mine, theirs):
+        columns = [c for c in part if str(c).startswith("sd_replica_")]
+        with np.errstate(divide="ignore"):
+            logs = np.log(part[columns].to_numpy(dtype=np.float64)).T
+        replicas.append(np.where(np.isfinite(logs), logs, np.nan))
+    tests = _empty_tests(len(table))
+    if min(map(len, replicas)) > 1:
+        tests = compare_states(replicas[0], replicas[1], seed)
+    _add_tests(table, tests)
+    return table
+
+
+def _empty_tests(n: int) -> Differences:
+    return Differences(*(np.full(n, np.nan) for _ in range(5)))
+
+
+def _other_contacts(path: Path, matched: pd.Series, n_items: int) -> dict[str, NDArray[Any]]:
+    """Contacts of the other analysis by the numbers of this one; those of variables that only it
+    has are left out."""
+    arrays = read_arrays(path)
+    number = np.full(n_items, -1, dtype=np.int64)
+    number[matched.to_numpy()] = matched.index.to_numpy()
+    i, j = number[arrays["contact_i"]], number[arrays["contact_j"]]
+    known = (i >= 0) & (j >= 0)
+    return {
+        "contact_i": np.minimum(i, j)[known].astype(np.int32),
+        "contact_j": np.maximum(i, j)[known].astype(np.int32),
+        "contact_fraction": arrays["contact_fraction"][known],
+        "contact_fraction_replicas": arrays["contact_fraction_replicas"][:, known],
+    }
+
+
+def contact_differences(
+    state: Mapping[str, NDArray[Any]],
+    other: Mapping[str, NDArray[Any]],
+    items: pd.DataFrame,
+    seed: int,
+) -> pd.DataFrame:
+    """One row for each two variables whose residues touch in some frame of either state.
+
+    | column | meaning |
+    |---|---|
+    | source, target | names |
+    | contact, contact_other, contact_difference | share of the frames in contact |
+    | z, p_value, p_permutation, q_value | of the replicas' shares, as arcsin(sqrt(share)) |
+
+    ``state``, ``other``: ``contact_i``, ``contact_j``, ``contact_fraction`` and
+    ``contact_fraction_replicas``, by items of the first. Variables of one residue are left out.
+    """
+    frames = []
+    for part in (state, other):
+        columns = ["all", *(f"r{k}" for k in range(len(part["contact_fraction_replicas"])))]
+        shares = np.vstack([part["contact_fraction"], part["contact_fraction_replicas"]])
+        index = pd.MultiIndex.from_arrays([part["contact_i"], part["contact_j"]])
+        frames.append(pd.DataFrame(shares.T.astype(np.float64), index=index, columns=columns))
+    pairs = frames[0].index.union(frames[1].index)
+    mine, theirs = (frame.reindex(pairs, fill_value=0.0) for frame in frames)
+    i, j = (pairs.get_level_values(k).to_numpy() for k in (0, 1))
+    residue = items["residue"].to_numpy()
+    apart = residue[i] != residue[j]
+    names = items["name"].to_numpy(dtype=object)
+    table = pd.DataFrame(
+        {
+            "source": names[i[apart]],
+            "target": names[j[apart]],
+            "contact": mine["all"].to_numpy()[apart],
+            "contact_other": theirs["all"].to_numpy()[apart],
+        }
+    )
+    table["contact_difference"] = table["contact"] - table["contact_other"]
+    replicas = [
+        np.arcsin(np.sqrt(frame.iloc[:, 1:].to_numpy()[apart].T.clip(0.0, 1.0)))
+        for frame in (mine, theirs)
+    ]
+    tests = _empty_tests(len(table))
+    if min(map(len, replicas)) > 1:
+        tests = compare_states(replicas[0], replicas[1], seed)
+    _add_tests(table, tests)
+    return table
+
+
+def _communities(
+    opened: TrajectoryCorrelation,
+    table: pd.DataFrame,
+    contacts: Mapping[str, NDArray[Any]] | None,
+    items: pd.DataFrame,
+    n_edges: int,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Communities of both states, and how far those of replicas agree.
+
+    First table: ``name``, ``community``, ``community_other``, the latter by the numbers of the
+    former that share the most members (``matched_communities``). Second table: ``between``
+    (replicas of this state, of the other, of both), ``agreement`` (mean adjusted Rand index),
+    ``n_pairs``, and ``p_value``: share of the divisions of the replicas in which those of one group
+    agree by as much more than those of two. Both are empty without replicas of both states.
+
+    Each replica, and the mean of each state, has a network of as many pairs as this analysis' whole
+    one has, the strongest of those that may become edges in its state.
+    """
+    method, seed = opened.config.communities[0], opened.seed
+    kind = "dcc" if opened.config.estimator.kind == "dcc" else "mi"
+    named = replica_columns(table, kind)
+    columns = ["name", "community", "community_other"]
+    lines = ["between", "agreement", "n_pairs", "p_value"]
+    if min(map(len, named)) < 2 or not n_edges:
+        return pd.DataFrame(columns=columns), pd.DataFrame(columns=lines)
+    i, j = table["i"].to_numpy(), table["j"].to_numpy()
+    rule = opened.config.contact_rule
+    candidate = [np.ones(len(table), dtype=bool)] * 2
+    if rule and contacts is not None:
+        candidate = [in_contact(i, j, part, rule.fraction) for part in (opened.state, contacts)]
+    nodes = np.unique(np.concatenate([end[candidate[0] | candidate[1]] for end in (i, j)]))
+    d = int(opened.state["series"].shape[1])
+
+    def communities(values: NDArray[np.float64], may: NDArray[np.bool_]) -> NDArray[np.int32]:
+        size = np.abs(values) if kind == "dcc" else generalized_correlation(values, d)
+        rows = np.flatnonzero(may)
+        best = rows[np.argsort(-size[rows], kind="stable")[:n_edges]]
+        network = ResidueNetwork.of(len(items), i[best], j[best], size[best])
+        return network.communities(method, seed)[nodes]
+
+    values = [table[own].to_numpy(dtype=np.float64) for own in named]
+    of_replicas = [
+        communities(part[:, k], may)
+        for part, may in zip(values, candidate, strict=True)
+        for k in range(part.shape[1])
+    ]
+    of_states = [
+        communities(part.mean(axis=1), may) for part, may in zip(values, candidate, strict=True)
+    ]
+    found = pd.DataFrame(
+        {
+            "name": items["name"].to_numpy()[nodes],
+            "community": of_states[0],
+            "community_other": matched_communities(*of_states),
+        }
+    )
+    sizes = [part.shape[1] for part in values]
+    return found, pd.DataFrame(_agreement_rows(of_replicas, sizes, seed), columns=lines)
+
+
+def _agreement_rows(
+    of_replicas: list[NDArray[np.int32]], sizes: list[int], seed: int
+) -> list[tuple[str, float, int, float]]:
+    n = len(of_replicas)
+    index = np.full((n, n), np.nan)
+    for a, b in combinations(range(n), 2):
+        index[a, b] = index[b, a] = adjusted_rand(of_replicas[a], of_replicas[b])
+
+    def parts(group: NDArray[np.int64]) -> list[NDArray[np.float64]]:
+        rest = np.setdiff1d(np.arange(n), group)
+        inside = [index[np.ix_(g, g)][np.triu_indices(len(g), 1)] for g in (group, rest)]
+        return [*inside, index[np.ix_(group, rest)].ravel()]
+
+    def gap(group: NDArray[np.int64]) -> float:
+        one, other, between = parts(group)
+        return float(np.concatenate([one, other]).mean() - between.mean())
+
+    true = np.arange(sizes[0])
+    others = [gap(group) for group in relabellings(sizes[0], sizes[1], seed)]
+    p = (1 + sum(value >= gap(true) - 1e-12 for value in others)) / (1 + len(others))
+    names = ("replicas of this state", "replicas of the other", "replicas of both")
+    return [
+        (name, float(part.mean()), part.size, p if name == names[2] else np.nan)
+        for name, part in zip(names, parts(true), strict=True)
+    ]
+
+
+def _write_structure(
+    opened: TrajectoryCorrelation,
+    table: pd.DataFrame,
+    edges: pd.DataFrame,
+    items: pd.DataFrame,
+    score: str,
+    folder: Path,
+) -> None:
+    state = centred_structure(opened.state)
+    structure = state["structure"]
+    n_residues = int(structure["residue"].max(initial=-1)) + 1
+    write_structure_pdb(
+        folder / "difference.pdb",
+        structure,
+        100.0 * residue_means(items, _item_means(table, len(items), score), n_residues),
+        np.zeros(n_residues, dtype=np.int32),
+        f"100 X MEAN DIFFERENCE OF CORRELATIONS, THIS MINUS {opened.config.compare}",
+    )
+    number = pd.Index(items["name"])
+    start, end = (number.get_indexer(edges[name]) for name in ("source", "target"))
+    changes = edges[f"{score}_difference"]
+    links = strongest_links(items, state, start, end, changes, opened.config.draw_strongest)
+    write_pymol_script(folder / "difference.pml", "difference.pdb", links, 0)
+
+
+def _write_table(path: Path, table: pd.DataFrame, items: pd.DataFrame) -> None:
+    names = items["name"].to_numpy(dtype=object)
+    named = table.assign(source=names[table["i"]], target=names[table["j"]])
+    first = ["i", "j", "source", "target"]
+    named = named[[*first, *(column for column in named.columns if column not in first)]]
+    typed = named.astype({"i": np.int32, "j": np.int32})
+    with atomic_path(path) as temporary:
+        pq.write_table(pa.Table.from_pandas(typed, preserve_index=False), temporary)
+
+
+def _item_means(table: pd.DataFrame, n_items: int, score: str) -> np.ndarray:
+    """Mean difference of the correlations of each item; NaN where none is shared."""
+    value = table[f"{score}_difference"].to_numpy()
+    ends = np.concatenate([table["i"].to_numpy(), table["j"].to_numpy()])
+    number = np.bincount(ends, minlength=n_items)
+    total = np.bincount(ends, np.concatenate([value, value]), minlength=n_items)
+    return np.where(number > 0, total / np.maximum(number, 1), np.nan)

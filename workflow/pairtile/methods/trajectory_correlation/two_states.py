@@ -1,0 +1,172 @@
+"""Whether two states differ, with replicas as the unit: arrays in, arrays out.
+
+Frames of one run are no independent samples, runs are. So a value is compared by how far the
+replicas of each state scatter about their mean. Of few replicas the scatter of one pair is hardly
+known; that of all pairs together says what to expect (Smyth 2004).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linear_sum_assignment
+from scipy.special import digamma, polygamma
+from scipy.stats import t as student
+
+from pairtile.statistics.correction import benjamini_hochberg
+
+Floats = NDArray[np.float64]
+
+MOST_RELABELLINGS = 50
+"""Divisions of the replicas into two groups that make the permutation null; more are drawn from."""
+
+LARGEST_FREEDOM = 1e6
+"""Degrees of freedom that stand for a scatter that is the same for all."""
+
+
+@dataclass(frozen=True)
+class Differences:
+    """First state minus second, float64 (values,) each. ``z``: over its moderated standard error.
+    ``p_value``: of Student's t, two-sided. ``p_permutation``: share of all values under all other
+    divisions of the replicas whose z is as large. ``q_value``: Benjamini and Hochberg, of the
+    larger of the two. NaN where not tested (fewer than two replicas, or a value is NaN)."""
+
+    difference: Floats
+    z: Floats
+    p_value: Floats
+    p_permutation: Floats
+    q_value: Floats
+
+
+def compare_states(first: ArrayLike, second: ArrayLike, seed: int) -> Differences:
+    """Differences of values that were measured in replicas of two states.
+
+    Parameters
+    ----------
+    first, second
+        float64 (replicas, values) of each state.
+    seed
+        Of the divisions that are drawn where there are more than ``MOST_RELABELLINGS``.
+    """
+    one, other = (np.asarray(part, dtype=np.float64) for part in (first, second))
+    difference = one.mean(axis=0) - other.mean(axis=0)
+    unknown = np.full(difference.shape, np.nan)
+    known = np.isfinite(difference)
+    if min(len(one), len(other)) < 2 or not known.any():
+        return Differences(difference, unknown, unknown.copy(), unknown.copy(), unknown.copy())
+    values = np.concatenate([one, other])[:, known]
+    z, freedom = moderated(values, len(one))
+    size = np.sort(np.abs(z))
+    exceeding, number = np.zeros(size.size), 0
+    for group in relabellings(len(one), len(other), seed):
+        rest = np.setdiff1d(np.arange(len(values)), group)
+        null, _ = moderated(values[np.concatenate([group, rest])], len(group))
+        null = np.sort(np.abs(null))
+        exceeding += null.size - np.searchsorted(null, size, side="left")
+        number += null.size
+    rank = np.searchsorted(size, np.abs(z), side="left")
+    found = {name: unknown.copy() for name in ("z", "p_value", "p_permutation", "q_value")}
+    found["z"][known] = z
+    found["p_value"][known] = 2.0 * student.sf(np.abs(z), freedom)
+    found["p_permutation"][known] = ((1.0 + exceeding) / (1.0 + number))[rank]
+    larger = np.maximum(found["p_value"], found["p_permutation"])[known]
+    found["q_value"][known] = benjamini_hochberg(larger)
+    return Differences(difference, **found)
+
+
+def moderated(values: Floats, n_first: int) -> tuple[Floats, float]:
+    """Difference of the means over its standard error, and its degrees of freedom.
+
+    The variance of each value is drawn towards that of all by as much as these agree, with the
+    prior of Smyth (2004), equations 7 to 12. ``values``: (replicas of both states, values);
+    ``n_first``: replicas of the first. 0 where neither state scatters and the two are equal.
+    """
+    one, other = values[:n_first], values[n_first:]
+    freedom = len(values) - 2
+    squares = ((one - one.mean(axis=0)) ** 2).sum(axis=0)
+    squares += ((other - other.mean(axis=0)) ** 2).sum(axis=0)
+    variance = squares / freedom
+    prior, prior_freedom = variance_prior(variance[variance > 0.0], freedom)
+    drawn = (prior_freedom * prior + freedom * variance) / (prior_freedom + freedom)
+    error = np.sqrt(drawn * (1.0 / len(one) + 1.0 / len(other)))
+    difference = one.mean(axis=0) - other.mean(axis=0)
+    z = np.divide(difference, error, out=np.zeros_like(difference), where=error > 0.0)
+    return z, min(prior_freedom, LARGEST_FREEDOM) + freedom
+
+
+def variance_prior(variance: Floats, freedom: float) -> tuple[float, float]:
+    """Scaled inverse chi squared that variances come from: its scale and degrees of freedom.
+
+    ``variance``: float64 (values,), above 0, each with ``freedom`` degrees of freedom.
+    """
+    if variance.size < 3:
+        return 0.0, 0.0
+    logs = np.log(variance) - digamma(freedom / 2) + np.log(freedom / 2)
+    spread = float(logs.var(ddof=1) - polygamma(1, freedom / 2))
+    if spread <= polygamma(1, LARGEST_FREEDOM / 2):
+        return float(np.exp(logs.mean())), LARGEST_FREEDOM
+    half = _inverse_trigamma(spread)
+    return float(np.exp(logs.mean() + digamma(half) - np.log(half))), 2.0 * half
+
+
+def _inverse_trigamma(value: float) -> float:
+    """By Newton's method (Smyth 2004, appendix)."""
+    x = 0.5 + 1.0 / value
+    for _ in range(50):
+        trigamma = float(polygamma(1, x))
+        step = trigamma * (1.0 - trigamma / value) / float(polygamma(2, x))
+        x += step
+        if abs(step) < 1e-10 * x:
+            break
+    return x
+
+
+def relabellings(n_first: int, n_second: int, seed: int) -> list[NDArray[np.int64]]:
+    """Divisions of all replicas other than the true one: the numbers of the first group of each.
+
+    Of groups of one size a division and its mirror image are one. At most ``MOST_RELABELLINGS``.
+    """
+    n, true = n_first + n_second, tuple(range(n_first))
+    mirrored = n_first == n_second
+    total = comb(n, n_first) // (2 if mirrored else 1) - 1
+    if total <= MOST_RELABELLINGS:
+        every = combinations(range(n), n_first)
+        wanted = [g for g in every if g != true and (not mirrored or 0 in g)]
+        return [np.array(group, dtype=np.int64) for group in wanted]
+    draw = np.random.default_rng(seed)
+    found: set[tuple[int, ...]] = set()
+    while len(found) < MOST_RELABELLINGS:
+        group = tuple(np.sort(draw.permutation(n)[:n_first]).tolist())
+        if mirrored and 0 not in group:
+            group = tuple(sorted(set(range(n)) - set(group)))
+        if group != true:
+            found.add(group)
+    return [np.array(group, dtype=np.int64) for group in sorted(found)]
+
+
+def matched_communities(
+    first: NDArray[np.integer], second: NDArray[np.integer]
+) -> NDArray[np.int64]:
+    """Communities of the second state by the numbers of those of the first that they share the most
+    members with (each number once; Kuhn 1955); further ones get numbers after all of the first.
+
+    ``first``, ``second``: (members,), from 1 on, 0 for none. Returns ``second`` renumbered.
+    """
+    n_first, n_second = int(first.max(initial=0)), int(second.max(initial=0))
+    shared = np.zeros((n_second + 1, n_first + 1), dtype=np.int64)
+    np.add.at(shared, (second, first), 1)
+    number = np.zeros(n_second + 1, dtype=np.int64)
+    rows, columns = linear_sum_assignment(-shared[1:, 1:])
+    for row, column in zip(rows, columns, strict=True):
+        if shared[row + 1, column + 1]:
+            number[row + 1] = column + 1
+    new = n_first
+    for community in range(1, n_second + 1):
+        if not number[community]:
+            new += 1
+            number[community] = new
+    return number[second]
