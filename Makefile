@@ -153,6 +153,7 @@ quality: $(VENV)/.stamp
 	$(BIN)/python -m benchmarks.bench_recovery
 	$(BIN)/python -m benchmarks.bench_planted_modes
 	$(BIN)/python -m benchmarks.bench_bins
+	$(BIN)/python -m benchmarks.bench_counts
 	$(BIN)/python -m benchmarks.bench_settings
 
 compare-peers: $(VENV)/.stamp
