@@ -13,6 +13,7 @@ from pairtile.methods.mutual_information.network import (
     Significance,
     build_network,
     directed_edges,
+    p_bounds,
     p_values,
     q_values,
 )
@@ -45,12 +46,12 @@ def histogram(pairs):
 
 
 def built(pairs, null, keep, *, score="mi", dpi=False, moments=None, is_regulator=None):
-    p, bound = p_values(pairs, null)
+    p = p_values(pairs, null)
     q = q_values(p, pairs.i.size, null, histogram(pairs), SAMPLES, TOP_BITS)
     rules = analysis_config(MutualInformationConfig, keep=keep, dpi=dpi)
     return build_network(
         pairs,
-        Significance(p, q, bound),
+        Significance(p, q, lambda some: p_bounds(some, null)),
         GeneRoles(GENES, is_regulator, moments),
         keep=rules.keep,
         score=score,
@@ -60,7 +61,7 @@ def built(pairs, null, keep, *, score="mi", dpi=False, moments=None, is_regulato
 
 def test_q_values_of_all_pairs_are_benjamini_hochberg():
     pairs, null = example()
-    p, _ = p_values(pairs, null)
+    p = p_values(pairs, null)
     q = q_values(p, p.size, null, histogram(pairs), SAMPLES, TOP_BITS)
     np.testing.assert_allclose(q, false_discovery_control(p), rtol=1e-12)
 
@@ -68,7 +69,7 @@ def test_q_values_of_all_pairs_are_benjamini_hochberg():
 @pytest.mark.parametrize("part", [0.02, 0.1, 0.5])
 def test_q_values_of_a_part_are_never_too_small_and_close(part):
     pairs, null = example(1)
-    p, _ = p_values(pairs, null)
+    p = p_values(pairs, null)
     exact = false_discovery_control(p)
     few = np.argsort(p, kind="stable")[: int(part * p.size)]
     q = q_values(p[few], p.size, null, histogram(pairs), SAMPLES, TOP_BITS)
@@ -79,7 +80,7 @@ def test_q_values_of_a_part_are_never_too_small_and_close(part):
 def test_q_values_of_scattered_pairs_use_the_histogram():
     """Rows kept for their score, not their p, must not be selected by their number alone."""
     pairs, null = example(2)
-    p, _ = p_values(pairs, null)
+    p = p_values(pairs, null)
     exact = false_discovery_control(p)
     scattered = np.arange(0, p.size, 7)
     q = q_values(p[scattered], p.size, null, histogram(pairs), SAMPLES, TOP_BITS)
@@ -89,7 +90,7 @@ def test_q_values_of_scattered_pairs_use_the_histogram():
 
 def test_keep_by_p_value():
     pairs, null = example()
-    p, _ = p_values(pairs, null)
+    p = p_values(pairs, null)
     network = built(pairs, null, {"p_value": 0.001})
     assert network.counts["edges"] == (p <= 0.001).sum() > 0
     assert (network.edges["p_value"] <= 0.001).all()
@@ -97,7 +98,7 @@ def test_keep_by_p_value():
 
 def test_keep_by_false_discovery_rate():
     pairs, null = example()
-    p, _ = p_values(pairs, null)
+    p = p_values(pairs, null)
     network = built(pairs, null, {"fdr": 0.05})
     assert network.counts["edges"] == (false_discovery_control(p) <= 0.05).sum() > 0
 

@@ -16,7 +16,7 @@ from collections import Counter
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -38,7 +38,7 @@ _SYMMETRIES = {"general": 0, "symmetric": 1, "skew-symmetric": -1}
 """What the entry on the other side of the diagonal is times the given one; 0: nothing."""
 
 
-def read_matrix_market(path: str | PathLike[str]) -> sparse.coo_array:
+def read_matrix_market(path: str | PathLike[str]) -> sparse.csr_array:
     """Read a matrix, float64, NaN where a value is ``nan``; plain or gzip.
 
     Raises
@@ -65,15 +65,17 @@ def read_matrix_market(path: str | PathLike[str]) -> sparse.coo_array:
         off = rows != columns
         rows, columns = np.append(rows, columns[off]), np.append(columns, rows[off])
         values = np.append(values, header.mirror * values[off])
-    order = np.lexsort((columns, rows))
-    twice = (np.diff(rows[order]) == 0) & (np.diff(columns[order]) == 0)
-    if twice.any():
-        entry = int(order[int(twice.argmax())])
-        found = f"row {rows[entry]}, column {columns[entry]} more than once"
-        raise InputError.at(path, "", found, "each place once")
     from scipy import sparse  # a sixth of a second, which every job would pay
 
-    return sparse.coo_array((values, (rows - 1, columns - 1)), (header.rows, header.columns))
+    rows, columns = rows - 1, columns - 1
+    matrix = sparse.coo_array((values, (rows, columns)), (header.rows, header.columns)).tocsr()
+    if matrix.nnz < len(values):  # those that are there twice became one
+        order = np.lexsort((columns, rows))
+        twice = (np.diff(rows[order]) == 0) & (np.diff(columns[order]) == 0)
+        entry = int(order[int(twice.argmax())])
+        found = f"row {rows[entry] + 1}, column {columns[entry] + 1} more than once"
+        raise InputError.at(path, "", found, "each place once")
+    return matrix
 
 
 @dataclass(frozen=True)
@@ -124,12 +126,13 @@ def _is_whole(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) < 16
 
 
-_Entries = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+_Entries = tuple[NDArray[np.integer], NDArray[np.integer], NDArray[np.float64]]
 
 
 def _read_fast(path: str | PathLike[str], header: _Header) -> _Entries | None:
     """Entries with one blank between their fields, by Arrow; None where anything is unusual."""
-    kinds = {"row": pa.int64(), "column": pa.int64(), "value": pa.float64()}
+    place = pa.int32() if max(header.rows, header.columns) < 2**31 else pa.int64()
+    kinds = {"row": place, "column": place, "value": pa.float64()}
     names = list(kinds)[: header.width]
     try:
         with open_unpacked(path) if is_gzip(path) else pa.input_stream(str(path)) as stream:
@@ -188,7 +191,7 @@ def read_mtx_folder(path: str | PathLike[str], orientation: str) -> Table:
     )
     genes, notes = _gene_names(features_file)
     barcodes = [fields[0].strip() for fields in _lines(barcodes_file)]
-    matrix = read_matrix_market(matrix_file)
+    matrix: Any = read_matrix_market(matrix_file)
     if orientation == "samples_in_rows":
         matrix = matrix.T
     if matrix.shape != (len(genes), len(barcodes)):

@@ -364,9 +364,15 @@ class KeepBest(KeepFdr):
 
 def _best(score: NDArray[Any], among: NDArray[np.bool_], number: int) -> NDArray[np.bool_]:
     """Of the rows ``among``, the ``number`` with the highest scores."""
-    order = (-score).argsort(kind="stable")
-    best = among & False
-    best[order[among[order]][:number]] = True
+    rows = among.nonzero()[0]
+    if rows.size <= number:
+        return among
+    falling = -score[rows]
+    falling.partition(number - 1)
+    least = -falling[number - 1]
+    best = among & (score > least)
+    # Of those that are as good as the last, the first ones.
+    best[rows[score[rows] == least][: number - int(best.sum())]] = True
     return best
 
 

@@ -6,12 +6,13 @@ together; the workflow's steps, bootstraps and ``pairtile.infer_network`` all ca
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from pairtile.engine.estimator import Merged, Ranking
@@ -34,13 +35,15 @@ from pairtile.methods.mutual_information.context_scores import (
     clr,
     target_z,
 )
-from pairtile.methods.mutual_information.dpi import data_processing_inequality
+from pairtile.methods.mutual_information.dpi import prune
 from pairtile.methods.mutual_information.null import Null
-from pairtile.statistics.correction import benjamini_hochberg
 
 P_GRID = np.concatenate([np.logspace(-30, -6, 97), np.logspace(-6, 0, 241)[1:]])
 """p-values at which the tests of all pairs are counted, for q-values."""
 
+
+_PART = 1 << 22
+"""Pairs that are worked on together, where there may be very many."""
 
 MANY_PAIRS = 0.2
 """Share of the scored pairs that may be kept by significance without a warning."""
@@ -76,23 +79,34 @@ class Pairs:
     n_samples: NDArray[np.int32]
 
     @classmethod
-    def from_frame(cls, frame: pd.DataFrame) -> Pairs:
-        """From ``pairs.parquet``."""
+    def of(cls, merged: Merged) -> Pairs:
+        """From ``pairs.parquet``, part by part: it is in memory once."""
         names = ("i", "j", "mi_bits", "n_samples")
-        return cls(*(frame[name].to_numpy() for name in names))
+        if isinstance(merged.table, pd.DataFrame):
+            return cls(*(merged.table[name].to_numpy() for name in names))
+        schema, n_pairs = pq.read_schema(merged.table), pq.read_metadata(merged.table).num_rows
+        columns = [np.empty(n_pairs, schema.field(name).type.to_pandas_dtype()) for name in names]
+        begin = 0
+        for batch in merged.batches(names):
+            for name, column in zip(names, columns, strict=True):
+                column[begin : begin + len(batch)] = batch[name].to_numpy()
+            begin += len(batch)
+        if n_pairs and (columns[3] == columns[3][0]).all():
+            columns[3] = np.broadcast_to(columns[3][0], n_pairs)
+        return cls(*columns)
 
-    def take(self, which: NDArray[Any]) -> Pairs:
+    def take(self, which: NDArray[Any] | slice) -> Pairs:
         """Some of the pairs."""
         return Pairs(self.i[which], self.j[which], self.mi_bits[which], self.n_samples[which])
 
 
 class Significance(NamedTuple):
-    """Of each pair: p-value, extrapolated where ``bound`` says what was resolved (NaN elsewhere);
-    q-value, from these p-values."""
+    """Of each pair: p-value, and q-value from these p-values; and what makes, of some pairs, where
+    the p-value is extrapolated, the bound that was resolved (NaN elsewhere)."""
 
     p: NDArray[np.float64]
     q: NDArray[np.float64]
-    bound: NDArray[np.float64]
+    bound: Callable[[Pairs], NDArray[np.float64]]
 
 
 class GeneRoles(NamedTuple):
@@ -109,9 +123,9 @@ def infer_network(analysis: GeneAnalysis, merged: Merged) -> Network:
     if merged.bootstraps is not None:
         return _consensus_network(analysis, merged, merged.bootstraps)
     config = analysis.config
-    pairs = Pairs.from_frame(merged.pairs)
+    pairs = Pairs.of(merged)
     null = Null.from_arrays(merged.null)
-    p, bound = p_values(pairs, null)
+    p = p_values(pairs, null)
     q = q_values(
         p,
         _n_tests(merged),
@@ -123,7 +137,7 @@ def infer_network(analysis: GeneAnalysis, merged: Merged) -> Network:
     )
     result = build_network(
         pairs,
-        Significance(p, q, bound),
+        Significance(p, q, lambda some: p_bounds(some, null)),
         _genes(analysis, merged),
         keep=config.keep,
         score=config.score,
@@ -161,7 +175,7 @@ def infer_network(analysis: GeneAnalysis, merged: Merged) -> Network:
 def rank_pairs(analysis: GeneAnalysis, merged: Merged) -> Ranking:
     """Every stored pair in its allowed directions, with the score that ranks it."""
     score, genes = analysis.config.score, _genes(analysis, merged)
-    edges = directed_edges(Pairs.from_frame(merged.pairs), score, genes)
+    edges = directed_edges(Pairs.of(merged), score, genes)
     edges = edges.rename(columns={_column(score): "score"})
     return Ranking(edges[["source", "target", "score"]], _is_directed(score, genes))
 
@@ -184,12 +198,29 @@ def score_histogram(
     }
 
 
-def p_values(pairs: Pairs, null: Null) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """p-value of each pair's MI, and where it is extrapolated the bound that was resolved."""
+def p_values(pairs: Pairs, null: Null) -> NDArray[np.float64]:
+    """p-value of each pair's MI."""
+    p = np.empty(pairs.i.size)
+    for part in _parts(p.size):
+        p[part] = _p_values(pairs.take(part), null)[0]
+    return p
+
+
+def p_bounds(pairs: Pairs, null: Null) -> NDArray[np.float64]:
+    """Where the p-value of a pair is extrapolated, the bound that was resolved; else NaN."""
+    extrapolated = _p_values(pairs, null)[1]
+    bound = null.bound(null.class_of[pairs.i], null.class_of[pairs.j])
+    return np.where(extrapolated, bound, np.nan)
+
+
+def _p_values(pairs: Pairs, null: Null) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     statistic = pairs.mi_bits.astype(np.float64) * pairs.n_samples
-    classes = null.class_of[pairs.i], null.class_of[pairs.j]
-    p, extrapolated = null.p_value(statistic, *classes)
-    return p, np.where(extrapolated, null.bound(*classes), np.nan)
+    return null.p_value(statistic, null.class_of[pairs.i], null.class_of[pairs.j])
+
+
+def _parts(size: int) -> list[slice]:
+    """Of so many pairs, those that are worked on together."""
+    return [slice(begin, begin + _PART) for begin in range(0, size, _PART)]
 
 
 def q_values(
@@ -215,9 +246,7 @@ def q_values(
         The p-value up to which the pairs at hand are all that there are. Those beyond were stored
         for another reason, and only the histogram ranks them.
     """
-    complete = p <= complete_to
-    q = np.ones(p.size)
-    q[complete] = benjamini_hochberg(p[complete], n_tests)
+    found, q_of_found = _benjamini_hochberg(p[p <= complete_to], n_tests)
     bins = histogram.shape[1]
     at_least = np.cumsum(histogram[:, ::-1], axis=1)[:, ::-1]
     at_least = np.concatenate([at_least, np.zeros((len(histogram), 1), dtype=np.int64)], axis=1)
@@ -233,8 +262,30 @@ def q_values(
         bound[k] = p_grid * n_tests / max(count, 1)
     # The least bound among all thresholds that are no stricter than p.
     least = np.minimum.accumulate(bound[::-1])[::-1]
-    place = np.searchsorted(P_GRID, p, side="left")
-    return np.minimum(q, np.minimum(least[np.minimum(place, P_GRID.size - 1)], 1.0))
+    q = np.ones(p.size)
+    for part in _parts(p.size):
+        here = p[part]
+        complete = here <= complete_to
+        q[part][complete] = q_of_found[np.searchsorted(found, here[complete])]
+        place = np.minimum(np.searchsorted(P_GRID, here), P_GRID.size - 1)
+        q[part] = np.minimum(q[part], np.minimum(least[place], 1.0))
+    return q
+
+
+def _benjamini_hochberg(
+    p: NDArray[np.float64], n_tests: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The different p-values, rising, and the q-value of each, as
+    ``statistics.correction.benjamini_hochberg``; ``p`` is put in order in place.
+
+    Of equal p-values the last rank decides. So millions of pairs take little memory.
+    """
+    p.sort()
+    last = np.flatnonzero(np.append(p[1:] != p[:-1], True)[: p.size])
+    found = p[last]
+    q = found * n_tests
+    q /= last + 1
+    return found, np.minimum(np.minimum.accumulate(q[::-1])[::-1], 1.0)
 
 
 def build_network(
@@ -254,42 +305,50 @@ def build_network(
     direction, each kept or not on its own by ``score`` and ``top_edges``. DPI works on the pairs
     kept.
     """
-    p, q, bound = significance
-    table = directed_edges(pairs, score, genes)
-    pair = table.pop("pair").to_numpy()
-    kept = keep.kept(table[_column(score)].to_numpy(), p[pair], q[pair])
-    in_network = np.zeros(pairs.i.size, dtype=bool)
-    in_network[pair[kept]] = True
+    p, q, bound_of = significance
+    if score == "mi":  # one candidate for each pair: no table is made of them all
+        in_network = keep.kept(pairs.mi_bits, p, q)
+        least_score = _least(pairs.mi_bits, in_network)
+    else:
+        table = directed_edges(pairs, score, genes)
+        pair = table["pair"].to_numpy()
+        kept = keep.kept(table[score].to_numpy(), p[pair], q[pair])
+        in_network = np.zeros(pairs.i.size, dtype=bool)
+        in_network[pair[kept]] = True
+        least_score = _least(table[score].to_numpy(), kept)
     before = int(in_network.sum())
-    threshold_bits = float(pairs.mi_bits[in_network].min()) if before else None
-    bar = {
-        "largest_p_value": float(p[in_network].max()) if before else None,
-        "least_score": float(table.loc[kept, _column(score)].min()) if before else None,
-    }
+    threshold_bits = _least(pairs.mi_bits, in_network)
+    largest_p = float(p.max(where=in_network, initial=0.0)) if before else None
     if dpi is not None and before:
-        few = pairs if before == pairs.i.size else pairs.take(in_network)
-        in_network[in_network] = data_processing_inequality(
-            few.i,
-            few.j,
-            few.mi_bits,
+        prune(
+            pairs.i,
+            pairs.j,
+            pairs.mi_bits,
+            in_network,
             genes.number,
             tolerance=dpi.tolerance,
             rule=dpi.rule,
             is_regulator=genes.is_regulator,
             backend=backend,
         )
-    kept &= in_network[pair]
     # Only now the other columns: there may be far fewer edges than pairs.
-    table, pair = table[kept], pair[kept]
-    beyond = ~np.isnan(bound[pair])
-    table["p_value"] = np.where(beyond, bound[pair], p[pair])
+    rows = np.flatnonzero(in_network)
+    if score == "mi":
+        table = directed_edges(pairs.take(rows), score, genes)
+        pair = rows
+    else:
+        table = table[kept & in_network[pair]]
+        pair = table["pair"].to_numpy()
+    bound = bound_of(pairs.take(pair))
+    beyond = ~np.isnan(bound)
+    table["p_value"] = np.where(beyond, bound, p[pair])
     table["p_value_extrapolated"] = p[pair]
     table["q_value"] = q[pair]
     table["p_method"] = np.where(beyond, "bound", "empirical")
     edges = sort_edges(table, _column(score))
     wanted = ["source", "target", "mi_bits", "p_value", "q_value"]
     wanted += [] if score == "mi" else [score]
-    in_pairs = int(in_network.sum())
+    in_pairs = rows.size
     return Network(
         edges[[*wanted, "p_value_extrapolated", "p_method"]],
         directed=_is_directed(score, genes),
@@ -301,8 +360,13 @@ def build_network(
             "edges_with_extrapolated_p": int(beyond.sum()),
         },
         threshold_value=threshold_bits,
-        threshold=bar,
+        threshold={"largest_p_value": largest_p, "least_score": least_score},
     )
+
+
+def _least(scores: NDArray[np.floating], among: NDArray[np.bool_]) -> float | None:
+    """Of the scores that are known; None where there is none."""
+    return float(np.fmin.reduce(scores, where=among, initial=np.inf)) if among.any() else None
 
 
 def directed_edges(pairs: Pairs, score: str, genes: GeneRoles) -> pd.DataFrame:
@@ -359,7 +423,7 @@ def _consensus_network(analysis: GeneAnalysis, merged: Merged, bootstraps: pd.Da
     bits, n_samples = analysis.score_pairs(i, j)
     result = build_network(
         Pairs(i, j, bits, n_samples),
-        Significance(p, q, np.full(len(table), np.nan)),
+        Significance(p, q, lambda some: np.full(some.i.size, np.nan)),
         _genes(analysis, merged),
         keep=KeepAll(),
         score=score,

@@ -28,7 +28,9 @@ from pairtile.engine.estimator import (
 )
 from pairtile.engine.in_memory import network_in_memory
 from pairtile.engine.network import Network
+from pairtile.engine.room import count
 from pairtile.engine.selection import Selection
+from pairtile.engine.state import release
 from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.methods.mutual_information.bootstrap import (
     resample_samples,
@@ -89,6 +91,13 @@ SLACK = 1e-6
 """Chunks keep this much (relative) below a threshold; the network step applies it exactly."""
 
 
+def _complete(state: State) -> bool:
+    """Whether nothing is missing. A state on disk says so: it may be too large to look at."""
+    if isinstance(state["z"], np.memmap) and "autocorrelation" in state:
+        return "observed" not in state
+    return count(np.isnan, state["z"]) == 0
+
+
 class MutualInformation(Estimator[MutualInformationConfig]):
     """B-spline mutual information with permutation null; scores mi, clr, target_z."""
 
@@ -99,7 +108,7 @@ class MutualInformation(Estimator[MutualInformationConfig]):
     ) -> None:
         super().__init__(config, state, device, precision)
         self.settings = spline_settings(self.config, precision)
-        self.scorer = BsplineScorer(self.settings, device, not np.isnan(state["z"]).any())
+        self.scorer = BsplineScorer(self.settings, device, _complete(state))
         self.genes = int(state["z"].shape[0])
         self.is_regulator: NDArray[np.bool_] | None = None
         if state["regulators"].size:
@@ -294,6 +303,7 @@ class MutualInformation(Estimator[MutualInformationConfig]):
             z = self.state["z"]
             rows = self._row_items(begin, end) if kind == "row" else slice(begin, end)
             weights = self.scorer.weights(np.ascontiguousarray(z[rows]))
+            release(z)
             of_value, _ = weights_bytes(self.settings.bins, self.settings.order)
             size = weights.variables * z.shape[1] * of_value
             room = 0.25 * self.device.free_bytes()
