@@ -419,6 +419,15 @@ def test_genes_have_the_p_of_their_best_transcript_times_their_transcripts(
     assert restrict or found > 0
 
 
+def test_a_gold_standard_is_compared_with_the_order_of_p(tmp_path: Path) -> None:
+    write_random(tmp_path)
+    known = "".join(f"mir-{k % 6}\ttr-{k}\n" for k in range(9))
+    (tmp_path / "gold.tsv").write_text("source\ttarget\n" + known)
+    changes = plain(null={"shuffles": 20}, gold_standard="gold.tsv")
+    out = Analysis(tmp_path, changes).all().out
+    assert read_json(out / "evaluation.json")["aupr"] == pytest.approx(1.0)
+
+
 @pytest.mark.parametrize("empty", ["mirnas.fa", "transcripts.fa"])
 def test_without_sequences_there_are_no_sites_and_no_signal(tmp_path: Path, empty: str) -> None:
     write_random(tmp_path)

@@ -362,8 +362,13 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
 
     def ranking(self, merged: Merged) -> Ranking:
         edges = self._of_genes(_edges(merged, self.pair_tests(merged)))
-        by = "total_score" if self.config.null is False else "neg_log10_p"
-        return Ranking(edges[["source", "target"]].assign(score=edges[by]), directed=True)
+        if self.config.null is False:
+            score = edges["total_score"]
+        else:
+            # Their order, equals in one place: p, and pair score where p is the same.
+            ranks = edges[["p_value", "pair_score"]]
+            score = -(ranks != ranks.shift()).any(axis=1).cumsum().astype(np.float64)
+        return Ranking(edges[["source", "target"]].assign(score=score), directed=True)
 
     def score_histogram(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
         null = {} if self.config.null is False else self._null_arrays(merged)
