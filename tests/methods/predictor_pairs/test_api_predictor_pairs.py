@@ -280,7 +280,7 @@ NAMED = pd.DataFrame(LEVELS, index=list("abcdef"), columns=[f"s{k}" for k in ran
         ({"levels": LEVELS, "penalty": "noobs"}, "^penalty: found 'noobs'.*did you mean no_obs"),
         (
             {"levels": LEVELS, "null": "shift"},
-            "^null: found 'shift'; expected auto, permutation or",
+            "^null: found 'shift'; expected auto, permutation",
         ),
         ({"levels": LEVELS, "include_self": 3}, "^include_self: found 3"),
         ({"levels": LEVELS, "cardinality": 4}, "^cardinality: found 4; expected an integer"),
