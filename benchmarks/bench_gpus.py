@@ -79,26 +79,23 @@ def predictor_pairs(folder: Path, large: bool) -> dict[str, Any]:
 
 def coordinates(folder: Path, large: bool) -> dict[str, Any]:
     """B-spline mutual information of all coordinates of 3,413 atoms."""
-    variables, frames = (10_239, 1_000) if large else (60, 200)
-    np.save(folder / "run.npy", np.moveaxis(moving(variables, 1, frames), 2, 0))
-    return {
-        "method": "trajectory_correlation",
-        "time_series": "run.npy",
-        "estimator": {"kind": "bspline", "bins": 20, "surrogates": 0},
-        "keep": {"top_edges": 1000},
-        "chunks": 8,
-        "export": ["tsv"],
-    }
+    estimator = {"kind": "bspline", "bins": 20, "surrogates": 0}
+    return _motion(folder, (10_239, 1) if large else (60, 1), estimator)
 
 
 def ksg(folder: Path, large: bool) -> dict[str, Any]:
     """Nearest-neighbour mutual information of 10,240 positions, without surrogates."""
-    variables, frames = (10_240, 1_000) if large else (40, 200)
-    np.save(folder / "run.npy", np.moveaxis(moving(variables, 3, frames), 2, 0))
+    estimator = {"kind": "ksg", "surrogates": 0}
+    return _motion(folder, (10_240, 3) if large else (40, 3), estimator)
+
+
+def _motion(folder: Path, shape: tuple[int, int], estimator: dict[str, Any]) -> dict[str, Any]:
+    """1,000 frames of so many variables of so many coordinates."""
+    np.save(folder / "run.npy", np.moveaxis(moving(*shape, 1_000), 2, 0))
     return {
         "method": "trajectory_correlation",
         "time_series": "run.npy",
-        "estimator": {"kind": "ksg", "surrogates": 0},
+        "estimator": estimator,
         "keep": {"top_edges": 1000},
         "chunks": 16,
         "export": ["tsv"],

@@ -357,7 +357,7 @@ def test_tables_are_those_that_were_asked_for() -> None:
         return set(TrajectoryCorrelationConfig.model_validate(keys).result_tables())
 
     least = names(**resolved())
-    drawn = {f"structure.{end}" for end in ("pdb", "pml", "vmd", "defattr")}
+    drawn = {f"structure.{end}" for end in ("pdb", "pml", "vmd", "defattr")} | {"frames.tsv"}
     assert least == {"matrices.npz", "residues.tsv", "communities.tsv", "domains.tsv"} | drawn
     assert names(**resolved(communities=[])) == least - {"communities.tsv", "domains.tsv"}
     assert names(**tables()) == least - drawn

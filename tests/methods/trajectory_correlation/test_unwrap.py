@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from MDAnalysis.lib.mdamath import triclinic_vectors
+from pairtile import trajectory_correlation
 from pairtile.errors import InputError
 from pairtile.methods.trajectory_correlation.read_trajectory import trajectories_of
 from pairtile.methods.trajectory_correlation.residues import residues_of, trajectory_contacts
@@ -119,3 +120,17 @@ def test_chains_begin_where_residue_numbers_do(
 ) -> None:
     found = residues_of(universe_of([7, 8] * 3, segids, of), np.arange(6))
     assert found.table["label"].tolist() == expected
+
+
+def test_an_open_universe_stays_as_it_was() -> None:
+    universe = molecule()
+    still = universe.atoms.positions.astype(float)
+    frames = (still + np.random.default_rng(1).normal(size=(40, *still.shape)) * 0.2) % 50.0
+    box = np.tile(np.array([50.0, 50.0, 50.0, 90, 90, 90], dtype=np.float32), (40, 1))
+    universe.load_new(frames.astype(np.float32), dimensions=box)
+    before = np.array(universe.trajectory.get_array())
+    keys = {"select": "name CA", "fit": False, "kind": "gaussian", "surrogates": 0}
+    found = trajectory_correlation(universe, unwrap=True, backend="cpu", **keys)
+    np.testing.assert_array_equal(universe.trajectory.get_array(), before)
+    broken = trajectory_correlation(universe, backend="cpu", **keys)
+    assert found.items["sd"].max() < 1.0 < broken.items["sd"].max()

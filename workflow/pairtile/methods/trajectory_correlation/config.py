@@ -250,6 +250,7 @@ class TrajectoryCorrelationConfig(Analysis):
         "structure.vmd",
         "structure.defattr",
         "domains.tsv",
+        "frames.tsv",
         "g_correlation.txt",
         "difference.parquet",
         "difference.npz",
@@ -321,6 +322,7 @@ class TrajectoryCorrelationConfig(Analysis):
             **dict.fromkeys(
                 (name for name in self.tables if name.startswith("structure")), self.has_residues
             ),
+            "frames.tsv": self.variables == "positions" and self.has_residues,
             "domains.tsv": bool(self.domains) or bool(self.communities),
             **dict.fromkeys(
                 ("difference.pdb", "difference.pml"),

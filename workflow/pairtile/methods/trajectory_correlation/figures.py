@@ -38,6 +38,7 @@ __all__ = [
     "ResidueMarks",
     "correlation_against_distance",
     "correlation_map",
+    "frames_figure",
     "null_against_value",
     "p_value_histogram",
     "residue_profiles",
@@ -207,6 +208,53 @@ def two_profiles(
         marks.set_ticks(axes, "x")
         axes.set_xlabel(marks.label())
         figure.legend(loc="outside upper right", ncols=2, frameon=False)
+    return figure
+
+
+MOST_POINTS = 4_000
+"""Of a line or a cloud of frames; of more some are drawn, evenly taken."""
+
+_REPLICAS = (BLUE, ORANGE, GREEN, YELLOW, INK, GREY)
+
+
+def frames_figure(frames: pd.DataFrame, shares: ArrayLike) -> Figure:
+    """How far each frame lies from the first, along time, and its principal components.
+
+    Parameters
+    ----------
+    frames : DataFrame
+        Columns ``replica``, ``frame``, ``time_ps``, ``rmsd``, ``pc1``, ``pc2`` (``frames.tsv``).
+    shares : array, shape (2,)
+        Of the variance, which the components explain.
+
+    Examples
+    --------
+    >>> frames = pd.DataFrame({"replica": 1, "frame": [0, 1, 2], "time_ps": [0.0, 10.0, 20.0],
+    ...     "rmsd": [0.0, 1.0, 1.2], "pc1": [-1.0, 0.5, 0.5], "pc2": [0.1, -0.2, 0.1]})
+    >>> figure = frames_figure(frames, [0.8, 0.1])
+    """
+    share = np.asarray(shares, dtype=np.float64)
+    known = bool(frames["pc1"].notna().any())
+    timed = bool(frames["time_ps"].notna().all())
+    every = -(-len(frames) // MOST_POINTS)
+    with styled():
+        figure = Figure(figsize=(12.0, 4.4), layout="constrained")
+        FigureCanvasAgg(figure)
+        panels = figure.subplots(1, 1 + known, squeeze=False, width_ratios=(2, 1)[: 1 + known])[0]
+        for number, (replica, part) in enumerate(frames.groupby("replica")):
+            drawn, colour = part.iloc[::every], _REPLICAS[number % len(_REPLICAS)]
+            x = drawn["time_ps"] / 1000.0 if timed else drawn["frame"]
+            label = f"replica {replica}"
+            panels[0].plot(x, drawn["rmsd"], color=colour, linewidth=1.1, label=label)
+            if known:
+                panels[1].plot(drawn["pc1"], drawn["pc2"], ".", color=colour, ms=3, alpha=0.6)
+        panels[0].set(xlabel="time (ns)" if timed else "frame", ylabel="RMSD from the first (Å)")
+        panels[0].set_ylim(bottom=0.0)
+        if known:
+            names = [f"component {k + 1} (Å), {100 * share[k]:.0f} %" for k in range(2)]
+            panels[1].set(xlabel=names[0], ylabel=names[1])
+        if frames["replica"].nunique() > 1:
+            figure.legend(loc="outside upper right", ncols=4, frameon=False)
     return figure
 
 

@@ -168,6 +168,26 @@ def _p_values(results: Results) -> FigureWithText | None:
     return FigureWithText(figure, "p-values", caption, f"Histogram. {caption}")
 
 
+def _frames(results: Results) -> FigureWithText | None:
+    path = results.folder / "frames.tsv"
+    found = results.cached(motion_results)
+    if found is None or not path.is_file():
+        return None
+    shares = found.matrix("component_shares")
+    shares = np.full(2, np.nan) if shares is None else shares
+    figure = maps.frames_figure(pd.read_csv(path, sep="\t"), shares)
+    caption = (
+        "Root mean square distance of all positions from the first frame, along time: a curve that "
+        "still rises is a run that has not settled."
+    )
+    if np.isfinite(shares).all():
+        caption += (
+            " Beside it, frames along the first two principal components of the motion (all "
+            "replicas about one mean): replicas that lie apart have seen different states."
+        )
+    return FigureWithText(figure, "The motion of the whole", caption, f"Charts. {caption}")
+
+
 def _residues(results: Results) -> FigureWithText | None:
     found = results.cached(motion_results)
     if found is None or len(found.residues) < 2:
@@ -244,6 +264,7 @@ def _above(results: Results, found: MotionResults) -> tuple[NDArray[np.bool_] | 
 FIGURES: Mapping[str, FigureMaker] = {
     "correlation": _correlation,
     "dcc": _dcc,
+    "frames": _frames,
     "residues": _residues,
     "difference": difference_map,
     "difference_fluctuation": fluctuations,

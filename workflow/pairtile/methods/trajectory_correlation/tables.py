@@ -29,6 +29,7 @@ from pairtile.methods.trajectory_correlation.network import (
     path_ends,
     shortest_paths,
 )
+from pairtile.methods.trajectory_correlation.overall_motion import frames_table
 from pairtile.methods.trajectory_correlation.residues import pairs_in_contact
 from pairtile.methods.trajectory_correlation.stability import MOST_EDGES
 from pairtile.methods.trajectory_correlation.structures import (
@@ -59,7 +60,12 @@ def write_trajectory_tables(
     config = opened.config
     pairs = streamed(merged, opened.schema())
     written = Written()
-    _write_matrices(opened, merged, pairs, items, folder)
+    also: dict[str, Any] = {}
+    if "frames.tsv" in config.result_tables():
+        frames, shares = frames_table(opened.state)
+        write_table(folder / "frames.tsv", frames)
+        also["component_shares"] = lambda: shares
+    _write_matrices(opened, merged, pairs, items, folder, also)
     if config.g_correlation_text:
         matrix = correlation_matrix(pairs, items, config.score)
         write_g_correlation_text(folder / "g_correlation.txt", matrix)
@@ -152,8 +158,8 @@ def _write_matrices(
     pairs: StreamedPairs,
     items: pd.DataFrame,
     folder: Path,
+    also: dict[str, Any],
 ) -> None:
-    also: dict[str, Any] = {}
     n, contacts = int(opened.state["series"].shape[0]), opened.config.contact_rule
 
     def q_values() -> NDArray[np.floating[Any]]:
