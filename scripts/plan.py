@@ -19,4 +19,5 @@ with job(snakemake, threads=snakemake.params.cores.load()):
         state_folder=state,
         out=Path(snakemake.output.plan),
         record=Path(snakemake.output.record),
+        whole=snakemake.params.whole.load(),
     )

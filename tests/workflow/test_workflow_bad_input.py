@@ -31,6 +31,13 @@ def data(tmp_path: Path) -> Path:
 
 
 @pytest.mark.workflow
+def test_a_folder_without_a_configuration_does_not_run_the_demo(tmp_path: Path) -> None:
+    done = run(tmp_path, "--dry-run", config=None)
+    assert done.code == 1
+    assert f"config/config.yaml: found no such file in {tmp_path}; expected a conf" in done.text
+
+
+@pytest.mark.workflow
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

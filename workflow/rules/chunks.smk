@@ -22,6 +22,7 @@ checkpoint plan:
         seed=CONFIG.seed,
         # Not noted by Snakemake: another gold standard plans and scores nothing again.
         later=inputs_to_check,
+        whole=whole_analysis,
     message:
         "{wildcards.analysis}: plan tiles and chunks"
     script:

@@ -132,6 +132,11 @@ def settings_for(step):
     return lambda wildcards: repr(CONFIG.analyses[wildcards.analysis].for_step(step))
 
 
+def whole_analysis(wildcards):
+    """The analysis, for what changes no file but the record."""
+    return Deferred(CONFIG.analyses[wildcards.analysis])
+
+
 def inputs_to_check(wildcards):
     """The analysis, where later steps read files or look for names."""
     return Deferred(CONFIG.analyses[wildcards.analysis].inputs_to_check())

@@ -49,7 +49,7 @@ DEFAULTS: dict[str, Any] = {
         "search": "auto",
     },
     "null": {"kind": "auto", "permutations": "auto"},
-    "keep": "best",
+    "keep": "auto",
     "chunks": "auto",
     "export": "auto",
 }
@@ -206,12 +206,15 @@ BAD_KEYS: list[tuple[dict[str, Any], str]] = [
     ({"estimator": {"bins": 10}}, "estimator.bins: found an unknown key; expected penalty, alpha"),
     ({"null": {"kind": "shift"}}, "null.kind: found 'shift'; expected auto, permutation, circ"),
     ({"null": {"permutations": -1}}, "permutations: found -1; expected auto or an integer between"),
-    ({"keep": "all"}, "keep: found 'all'; expected best, {p_value: x} or {fdr: x} (one of them)"),
-    ({"keep": {"top_edges": 5}}, "keep: found {'top_edges': 5}; expected best, {p_value: x} or"),
+    ({"keep": "all"}, "keep: found 'all'; expected auto, best, {p_value: x}, {fdr: x} or"),
+    (
+        {"keep": {"top_edges": 5}},
+        "keep: found {'top_edges': 5}; expected auto, best, {p_value: x},",
+    ),
     ({"keep": {"fdr": 0}}, "keep.fdr: found 0; expected a number greater than 0 and at most 1"),
     (
         {"keep": {"fdr": 0.1}, "null": {"permutations": 0}},
-        "keep: found {'fdr': 0.1}; expected best under null.permutations: 0 (no p-values)",
+        "keep: found {'fdr': 0.1}; expected auto or best under null.permutations: 0 (no p-values)",
     ),
     ({"dpi": False}, "dpi: found an unknown key"),
     ({"penalty": "none"}, "penalty: found an unknown key"),

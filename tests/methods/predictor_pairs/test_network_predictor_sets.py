@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pairtile.methods.predictor_pairs.config import (
+    KeepBestByFdrConfig,
     KeepSetsByFdrConfig,
     KeepSetsByPValueConfig,
     PredictorEstimatorConfig,
@@ -51,6 +52,8 @@ def sets(**changes) -> pd.DataFrame:
         (KeepSetsByPValueConfig(p_value=0.02), [0, 2, 3]),
         (KeepSetsByFdrConfig(fdr=0.01), [0]),
         (KeepSetsByPValueConfig(p_value=1.0), [0, 1, 2, 3]),
+        (KeepBestByFdrConfig(best_fdr=0.02), [0, 2]),
+        (KeepBestByFdrConfig(best_fdr=0.01), [0]),
     ],
 )
 def test_kept_sets_follow_the_rule_and_tell_something_of_their_target(keep, rows) -> None:

@@ -203,6 +203,23 @@ def test_keep_by_fdr_makes_the_network_and_its_hyperedges(tmp_path: Path) -> Non
     assert summary["directed"] is True
 
 
+@pytest.mark.parametrize(("draws", "keep"), [(999, {"best_fdr": 0.05}), (98, "best")])
+def test_by_default_targets_are_tested_where_draws_suffice(
+    tmp_path: Path, draws: int, keep: Any
+) -> None:
+    """One gene is predicted, 29 are independent."""
+    levels = random_levels(30, 40)
+    levels[0, 1:] = levels[1, :-1] ^ levels[2, :-1]
+    write_levels(tmp_path, levels)
+    analysis = Analysis(tmp_path, section(null={"permutations": draws}, keep="auto")).all()
+    edges = read(analysis.out / "network.tsv")
+    assert edges["target"].nunique() == 30 if keep == "best" else edges["target"].nunique() <= 3
+    assert {("g001", "g000"), ("g002", "g000")} <= set(
+        zip(edges["source"], edges["target"], strict=True)
+    )
+    assert read_json(analysis.out / "summary.json")["parameters"]["keep"] == keep
+
+
 def test_regulators_and_targets_bound_the_search(tmp_path: Path) -> None:
     write_levels(tmp_path, random_levels(15, 30))
     (tmp_path / "tfs.txt").write_text("g003\ng001\ng007\n")

@@ -83,6 +83,12 @@ def network(
             step.details["inputs"] = described
         backend = "cpu" if config.network_on_cpu else None
         opened = merged_files.open_estimator(config, backend)
+        given = config.resolved()
+        step.details["parameters"] = {
+            key: decided
+            for key, decided in opened.config.resolved().items()
+            if given[key] == "auto" != decided
+        }
         merged = merged_files.read()
         result = opened.network(merged)
         step.device = opened.device.name

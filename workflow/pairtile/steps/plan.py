@@ -116,11 +116,18 @@ def read_plan(path: Path) -> Plan:
 
 
 def plan(
-    config: Analysis, backend: str, seed: int, state_folder: Path, out: Path, record: Path
+    config: Analysis,
+    backend: str,
+    seed: int,
+    state_folder: Path,
+    out: Path,
+    record: Path,
+    whole: Analysis | None = None,
 ) -> None:
     """Cut the work of one analysis into chunks and write ``plan.json``.
 
     ``backend`` is the configuration's: ``auto`` is decided here, for all jobs of the analysis.
+    ``whole``: the analysis with the keys that only later steps use, for the time that these take.
     """
     with recorded("plan", record) as step:
         method = get_method(config.method).estimator_class
@@ -149,7 +156,7 @@ def plan(
             return estimator
 
         passes = 2 if method.needs_scan(config) else 1
-        beside = [method.null_work(config, state), method.network_work(config, state)]
+        beside = [method.null_work(config, state), method.network_work(whole or config, state)]
         modelled = passes * sum(seconds) + sum(beside) / rate
         here, how = Speed(0.0, 1.0 / rate), "by the cost model"
         if device.backend == "cpu" and work and modelled >= WORTH_SAMPLING_SECONDS:

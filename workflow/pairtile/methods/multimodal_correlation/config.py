@@ -529,9 +529,8 @@ class MultimodalCorrelationConfig(ExpressionAnalysis):
     node_tables: ClassVar[Mapping[str, tuple[str, ...]]] = {"modules.tsv": ("gene", "module")}
     used_by: ClassVar[Mapping[str, frozenset[str]]] = {
         **dict.fromkeys(("compatibility", "estimator"), SCORING),
-        "threshold": CHOOSING | {"plan"},  # for the time that permuted genes take
         **dict.fromkeys(
-            ("power", "annotations", "conditions", "condition_networks", "modules"),
+            ("threshold", "power", "annotations", "conditions", "condition_networks", "modules"),
             CHOOSING,
         ),
         "kinc_text": frozenset({"tables"}),

@@ -273,7 +273,24 @@ class KeepSetsByFdrConfig(KeepSetsConfig):
     )
 
 
-_KEEP_FORMS = "best, {p_value: x} or {fdr: x} (one of them)"
+class KeepBestByFdrConfig(KeepSetsConfig):
+    """Keep the best set of each target, by false discovery rate."""
+
+    key: ClassVar[str] = "best_fdr"
+    column: ClassVar[str] = "q_value"
+
+    best_fdr: Annotated[float, Number(above=0, high=1)] = Field(
+        description="As `fdr`, but of each target's sets only the best."
+    )
+
+
+AUTO_FDR = 0.05
+
+AUTO_DRAWS = 99
+"""Shuffled targets from which on `keep: auto` tests: with fewer no p-value is below 0.01, and a
+false discovery rate of 0.05 is out of reach unless most targets pass."""
+
+_KEEP_FORMS = "auto, best, {p_value: x}, {fdr: x} or {best_fdr: x} (one of them)"
 
 
 def _keep_form(value: Any) -> str | None:
@@ -281,19 +298,21 @@ def _keep_form(value: Any) -> str | None:
         return f"<{value.key}>"
     if isinstance(value, Mapping):
         key = next(iter(value)) if len(value) == 1 else None
-        return f"<{key}>" if key in ("p_value", "fdr") else None
-    return "<best>" if value == "best" and isinstance(value, str) else None
+        return f"<{key}>" if key in ("p_value", "fdr", "best_fdr") else None
+    return f"<{value}>" if isinstance(value, str) and value in ("auto", "best") else None
 
 
 KeepSets = Annotated[
     Annotated[KeepSetsByPValueConfig, Tag("<p_value>")]
     | Annotated[KeepSetsByFdrConfig, Tag("<fdr>")]
+    | Annotated[KeepBestByFdrConfig, Tag("<best_fdr>")]
+    | Annotated[Literal["auto"], Tag("<auto>")]
     | Annotated[Literal["best"], Tag("<best>")],
     Discriminator(
         _keep_form,
         custom_error_type=EXPECTED,
         custom_error_message="{expected}",
-        custom_error_context={"expected": _KEEP_FORMS, "choices": "best p_value fdr"},
+        custom_error_context={"expected": _KEEP_FORMS, "choices": "auto best p_value fdr best_fdr"},
     ),
     Expected(_KEEP_FORMS),
 ]
@@ -368,12 +387,15 @@ class PredictorPairsConfig(TableAnalysis):
         default=PredictorNullConfig(), description="The null distribution, for p- and q-values."
     )
     keep: KeepSets = Field(
-        default="best",
+        default="auto",
         description=(
-            "Which of the reported sets become edges, predictor to target; give one form. `best`: "
-            "the best set of each target, ties going to the first in the table's order (the result "
-            "says how many tie). `{p_value: x}`: permutation p-value at most x. `{fdr: x}`: "
-            "Benjamini-Hochberg q-value at most x."
+            "Which of the reported sets become edges, predictor to target; give one form. `auto`: "
+            f"`{{best_fdr: {AUTO_FDR}}}` where each test has at least {AUTO_DRAWS} shuffled "
+            "targets, else `best`. `best`: the best set of each target, ties going to the first "
+            "in the table's order (the result says how many tie), however likely by chance. "
+            "`{p_value: x}`: permutation p-value at most x. `{fdr: x}`: Benjamini-Hochberg q-value "
+            "at most x. `{best_fdr: x}`: the best set of each target, where its q-value is at most "
+            "x."
         ),
     )
     chunks: Chunks = chunks_field("the search is")
@@ -457,6 +479,6 @@ class PredictorPairsConfig(TableAnalysis):
 
     @model_validator(mode="after")
     def _keep_has_p_values(self) -> Self:
-        if self.keep != "best" and self.null.permutations == 0:
-            raise refusal("best under null.permutations: 0 (no p-values)", key="keep")
+        if self.keep not in ("auto", "best") and self.null.permutations == 0:
+            raise refusal("auto or best under null.permutations: 0 (no p-values)", key="keep")
         return self

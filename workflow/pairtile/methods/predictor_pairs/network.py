@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.methods.predictor_pairs.config import (
+    KeepBestByFdrConfig,
     KeepSets,
     KeepSetsConfig,
     PredictorEstimatorConfig,
@@ -61,9 +62,11 @@ def kept_sets(sets: pd.DataFrame, keep: KeepSets) -> pd.DataFrame:
     """The sets that make the network, of those that are informative about their target.
 
     keep : ``best`` (the best set of each target), ``{p_value: x}`` or ``{fdr: x}`` (every reported
-    set whose p- or q-value is at most x).
+    set whose p- or q-value is at most x), ``{best_fdr: x}`` (the best sets with such a q-value).
     """
     informative = sets["mi_bits"] > 0.0
+    if isinstance(keep, KeepBestByFdrConfig):
+        informative &= sets["rank"] == 1
     if isinstance(keep, KeepSetsConfig):
         return sets[informative & (sets[keep.column] <= keep.limit)]
     return sets[informative & (sets["rank"] == 1)]

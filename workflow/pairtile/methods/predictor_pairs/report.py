@@ -241,6 +241,8 @@ def _keep(results: Results) -> Part:
     if not isinstance(keep, dict) or not keep:
         return "", []
     key, value = next(iter(keep.items()))
+    if key == "best_fdr":
+        return f"The best {word} of each target, where q ≤ {number(value)}, {edges}", []
     top = section(results, "estimator").get("top", 1)
     among = f" among the {count(top)} best of a target" if top > 1 else ""
     return f"Every {word}{among} with {'q' if key == 'fdr' else 'p'} ≤ {number(value)} {edges}", []

@@ -36,7 +36,14 @@ from pairtile.methods.predictor_pairs.best_sets import (
     rows_found,
     rows_schema,
 )
-from pairtile.methods.predictor_pairs.config import PredictorPairsConfig
+from pairtile.methods.predictor_pairs.config import (
+    AUTO_DRAWS,
+    AUTO_FDR,
+    KeepBestByFdrConfig,
+    KeepSets,
+    KeepSetsConfig,
+    PredictorPairsConfig,
+)
 from pairtile.methods.predictor_pairs.network import (
     edges_of_sets,
     kept_sets,
@@ -67,6 +74,7 @@ class PredictorPairs(Estimator[PredictorPairsConfig]):
         self, config: PredictorPairsConfig, state: State, device: Any, precision: str
     ) -> None:
         super().__init__(config, state, device, precision)
+        self.keep_by_auto = getattr(config, "keep", None) == "auto"
         self.cardinality = int(state["cardinality"][0])
         self.n_targets = int(state["targets"].size)
         self.sffs = config.estimator.cardinality > self.cardinality
@@ -89,6 +97,14 @@ class PredictorPairs(Estimator[PredictorPairsConfig]):
         if prepared.quality is None:
             return made
         return replace(made, state=made.state | prepared.quality.state(prepared.values))
+
+    @classmethod
+    def decided(cls, config: PredictorPairsConfig, state: State) -> PredictorPairsConfig:
+        if getattr(config, "keep", None) != "auto":  # not every step has the key
+            return config
+        tested = draws_of_a_test(state) >= AUTO_DRAWS
+        keep = KeepBestByFdrConfig(best_fdr=AUTO_FDR) if tested else "best"
+        return config.model_copy(update={"keep": keep})
 
     @classmethod
     def space(cls, state: State) -> PairSpace:
@@ -226,6 +242,7 @@ class PredictorPairs(Estimator[PredictorPairsConfig]):
             counts=set_counts(sets, kept, edges),
             threshold=threshold_summary(sets, kept, self.config.keep),
             arrays=stored_sets(self, sets),
+            notes=[f"keep: {_in_words(self.config.keep)} (auto)."] if self.keep_by_auto else [],
             warnings=self.warnings(sets),
         )
 
@@ -235,12 +252,10 @@ class PredictorPairs(Estimator[PredictorPairsConfig]):
         itself = (self.excluded(slice(0, self.n_targets)) >= 0).astype(int)
         enough = int((self.state["predictors"].size - itself >= wanted).sum())
         least = self.config.preprocess.min_samples
-        of_class = np.asarray(self.state["null_class"])
-        draws = int(np.bincount(of_class).max()) if of_class.size else 0
         return [
             *set_warnings(sets, self.config.estimator),
             *lacking_warnings(sets, enough, wanted, least),
-            *threshold_warnings(self.config.keep, draws),
+            *threshold_warnings(self.config.keep, draws_of_a_test(self.state)),
         ]
 
     def ranking(self, merged: Merged) -> Ranking:
@@ -274,3 +289,13 @@ class PredictorPairs(Estimator[PredictorPairsConfig]):
     def write_tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
         sets = tested_sets(self, merged)
         return write_predictor_tables(sets, kept_sets(sets, self.config.keep), items, folder)
+
+
+def draws_of_a_test(state: State) -> int:
+    """Shuffled targets that each target is compared with."""
+    of_class = np.asarray(state["null_class"])
+    return int(np.bincount(of_class).max()) if of_class.size else 0
+
+
+def _in_words(keep: KeepSets) -> str:
+    return f"{{{keep.key}: {keep.limit:g}}}" if isinstance(keep, KeepSetsConfig) else keep
