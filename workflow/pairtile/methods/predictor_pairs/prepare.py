@@ -93,7 +93,7 @@ def prepare_predictors(
     ConfigError
         For settings that are not allowed.
     """
-    return prepare_predictor_input(config, read_predictor_input(config), scratch)
+    return prepare_predictor_input(config, read_predictor_input(config, scratch), scratch)
 
 
 def prepare_predictor_input(
