@@ -38,6 +38,12 @@ LEAST_OF_GROUP = 0.05
 _ROWS = 1000
 """Rows that are looked at together."""
 
+_SAMPLES = 250
+"""Samples that are compared with all others together."""
+
+_DRIFTING_VALUES = 1 << 22
+"""Values that are looked at together for drifts along series."""
+
 
 @dataclass(frozen=True)
 class Dependence:
@@ -168,11 +174,9 @@ def trending_share(values: NDArray[np.float64], series: NDArray[np.int32]) -> fl
     """
     lengths = np.bincount(series)
     longest = int(lengths.max(initial=0))
-    chosen = evenly_spaced(len(values), MOST_GENES)
-    rows = _standardised(copy_rows(values, chosen))
-    rows = rows[rows.any(axis=1)]
-    if longest < 8 or not len(rows):
+    if longest < 8:
         return 0.0
+    chosen = evenly_spaced(len(values), MOST_GENES)
     members = [np.flatnonzero(series == k) for k in np.flatnonzero(lengths)]
     place = np.zeros(series.size)
     for here in members:
@@ -184,8 +188,15 @@ def trending_share(values: NDArray[np.float64], series: NDArray[np.int32]) -> fl
     for k, shift in enumerate(shifts):
         for here in members:
             moved[here, k] = np.roll(place[here], shift)
-    found = np.abs(rows @ moved)
-    return float((found[:, 0] >= np.quantile(found, 0.95, axis=1)).mean())
+    drifting = []
+    step = max(1, _DRIFTING_VALUES // series.size)
+    for begin in range(0, chosen.size, step):
+        rows = _standardised(copy_rows(values, chosen[begin : begin + step]))
+        rows = rows[rows.any(axis=1)]
+        found = np.abs(rows @ moved)
+        if len(found):
+            drifting.append(found[:, 0] >= np.quantile(found, 0.95, axis=1))
+    return float(np.concatenate(drifting).mean()) if drifting else 0.0
 
 
 def _standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -222,12 +233,17 @@ def _near_copies(gram: NDArray[np.float64]) -> int:
     if most < 1:
         return 0
     size = np.sqrt(np.maximum(np.diag(gram), 1e-300))
-    correlation = gram / np.outer(size, size)
-    np.fill_diagonal(correlation, -2.0)
-    nearest = -np.sort(-correlation, axis=1)[:, : most + 1]
-    gaps = nearest[:, :-1] - nearest[:, 1:]
-    stands_apart = (nearest[:, :-1] >= NEAR_CORRELATION) & (gaps >= NEAR_GAP)
-    return int(stands_apart.any(axis=1).sum())
+
+    def near(begin: int) -> int:
+        rows = np.arange(begin, min(begin + _SAMPLES, n))
+        correlation = gram[rows] / np.outer(size[rows], size)
+        correlation[rows - begin, rows] = -2.0
+        nearest = -np.sort(-correlation, axis=1)[:, : most + 1]
+        gaps = nearest[:, :-1] - nearest[:, 1:]
+        stands_apart = (nearest[:, :-1] >= NEAR_CORRELATION) & (gaps >= NEAR_GAP)
+        return int(stands_apart.any(axis=1).sum())
+
+    return sum(in_threads(near, range(0, n, _SAMPLES)))
 
 
 def _within(gram: NDArray[np.float64], group: NDArray[np.integer]) -> NDArray[np.float64]:

@@ -44,6 +44,7 @@ def spline_state(config: MutualInformationConfig, scratch: Path | None = None) -
     """
     expression, design = read_arranged(config, scratch)
     prepared = prepare_expression(expression, config.preprocess, True, design, scratch)
+    del expression  # a sparse table may be the largest thing in memory
     notes = list(prepared.notes)
     items = prepared.items
     regulators, counts, warnings = find_regulators(

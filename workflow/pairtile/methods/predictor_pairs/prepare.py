@@ -94,7 +94,7 @@ def prepare_predictors(
     ConfigError
         For settings that are not allowed.
     """
-    return prepare_predictor_input(config, read_predictor_input(config), scratch)
+    return prepare_predictor_input(config, read_predictor_input(config, scratch), scratch)
 
 
 def prepare_predictor_input(

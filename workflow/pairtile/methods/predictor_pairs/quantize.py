@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
+from pairtile.engine.state import release
 from pairtile.methods.predictor_pairs.config import QuantizeConfig
 from pairtile.methods.predictor_pairs.read_input import MISSING_LEVEL
 from pairtile.preprocess.statistics import row_blocks
@@ -56,6 +57,7 @@ or empty |
     result = np.empty(values.shape, dtype=np.int8)
     for rows in row_blocks(values.shape):
         result[rows] = _block_levels(values[rows], settings)
+        release(values)
     return result
 
 

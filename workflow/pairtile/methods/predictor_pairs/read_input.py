@@ -206,13 +206,15 @@ class PredictorInput:
     design: SampleDesign | None = None
 
 
-def read_predictor_input(config: PredictorPairsConfig) -> PredictorInput:
-    """Read the files that a section names."""
+def read_predictor_input(
+    config: PredictorPairsConfig, scratch: Path | None = None
+) -> PredictorInput:
+    """Read the files that a section names; a large table is mapped from a file in ``scratch``."""
     orientation, layer = config.orientation, config.layer
     table: Expression | Levels
     design = None
     if config.levels is None:
-        table, design = read_arranged(config)
+        table, design = read_arranged(config, scratch)
     else:
         n_levels = None if config.quantize.levels == "auto" else config.quantize.levels
         table = read_levels(config.levels, orientation, layer, n_levels)
