@@ -82,18 +82,20 @@ def test_all_pairs_are_listed_with_the_columns_of_their_score(
 
 @pytest.mark.parametrize("score", ONE_OF_SCORES)
 def test_top_edges_gives_that_many_the_best_of_all(data: Path, score: str) -> None:
-    everything, _ = network(data, keep="all", score=score)
-    table, _ = network(data, keep={"top_edges": 50}, score=score)
+    fixed = {"null": {"permutations": 200_000}, "score": score}
+    everything, _ = network(data, keep="all", **fixed)
+    table, _ = network(data, keep={"top_edges": 50}, **fixed)
     assert len(table) == 50
     assert_same_edges(table, everything.head(50))
 
 
 @pytest.mark.parametrize("score", ONE_OF_SCORES)
 def test_score_keeps_what_reaches_it(data: Path, score: str) -> None:
-    everything, _ = network(data, keep="all", score=score, regulators="regulators.txt")
+    fixed = {"null": {"permutations": 200_000}, "score": score, "regulators": "regulators.txt"}
+    everything, _ = network(data, keep="all", **fixed)
     ranked = everything["mi_bits" if score == "mi" else score]
     limit = float(ranked.iloc[30])
-    table, _ = network(data, keep={"score": limit}, score=score, regulators="regulators.txt")
+    table, _ = network(data, keep={"score": limit}, **fixed)
     assert_same_edges(table, everything[ranked >= limit])
     assert len(table) == 31
 
