@@ -53,7 +53,7 @@ def test_a_sample_finds_the_rate_within_a_second_whatever_compiling_takes(
     monkeypatch.setattr(time, "perf_counter", lambda: float(CLOCK[0]))
     CLOCK[0] = Pretend.opened = 0
     tiles = PairSpace("triangle", 2000, 2000).tiles()
-    found = sampled_speed(lambda: Pretend(rate, scan), tiles)  # type: ignore[arg-type,return-value]
+    found = sampled_speed(lambda: Pretend(rate, scan), tiles, rate / 3)  # type: ignore[arg-type,return-value]
     assert found.of_work == pytest.approx(1.0 / rate, rel=0.02)
     assert found.of_a_tile == pytest.approx(0.03 + 1.0 / rate, rel=1e-3)
     assert CLOCK[0] < 102.0

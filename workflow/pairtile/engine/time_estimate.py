@@ -51,10 +51,15 @@ class Speed(NamedTuple):
     of_work: float
 
 
-def sampled_speed(opening: Callable[[], Estimator], tiles: Sequence[Tile]) -> Speed:
+def sampled_speed(
+    opening: Callable[[], Estimator], tiles: Sequence[Tile], modelled: float
+) -> Speed:
     """How fast this machine is, from parts of the largest tile.
 
     opening : gives the estimator anew: what it keeps of one part must not help with the next.
+    modelled : the rate of the cost model, for the size of the first part: in too small a one, the
+    start of threads on a busy machine would be taken for work.
+
     Before each part a single pair is scored, twice: what is made ready once is no part of the
     speed, and the second time is what a tile takes at least.
     """
@@ -62,7 +67,8 @@ def sampled_speed(opening: Callable[[], Estimator], tiles: Sequence[Tile]) -> Sp
     tile = max(tiles, key=lambda each: opened.work(opened.state, each))
     corner = replace(tile, row_begin=tile.row_end - 1, column_begin=tile.column_end - 1)
     _seconds(opened, _part(tile, FIRST_CELLS))  # compiles
-    cells, least = float(FIRST_CELLS), math.inf
+    share = SAMPLE_SECONDS / 2 * modelled / max(opened.work(opened.state, tile), 1)
+    cells, least = max(float(FIRST_CELLS), min(1.0, share) * tile.cells), math.inf
     while True:
         part, times = _part(tile, cells), []
         for _ in range(2):  # other work on this machine only ever adds time

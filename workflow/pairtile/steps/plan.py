@@ -160,7 +160,7 @@ def plan(
         modelled = passes * sum(seconds) + sum(beside) / rate
         here, how = Speed(0.0, 1.0 / rate), "by the cost model"
         if device.backend == "cpu" and work and modelled >= WORTH_SAMPLING_SECONDS:
-            here, how = sampled_speed(opened, tiles), "by a sample"
+            here, how = sampled_speed(opened, tiles, rate), "by a sample"
         estimate = step_seconds(
             tiles=len(tiles) * here.of_a_tile + sum(work) * here.of_work,
             passes=passes,
