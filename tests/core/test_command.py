@@ -161,10 +161,11 @@ def test_check_looks_for_contacts_too(
         contacts = {"contacts": {"cutoff": cutoff, "fraction": 0.5}}
         assert main(["check", str(write_config(tmp_path, {"net": section | contacts}))]) == 0
         assert message in capsys.readouterr().out
-    assert main(["check", str(write_config(tmp_path, {"net": section}))]) == 0
+    everywhere = section | {"contacts": False}
+    assert main(["check", str(write_config(tmp_path, {"net": everywhere}))]) == 0
     assert "contacts:" not in capsys.readouterr().out
     for wrong, message in (
-        ({"cutoff": 0}, "contacts.cutoff: found 0; expected a number greater than 0"),
+        ({"cutoff": 0}, "contacts.cutoff: found 0; expected auto or a number greater than 0"),
         ({"fraction": 1.5}, "contacts.fraction: found 1.5; expected a number greater than 0"),
         ({"distance": 4}, "contacts.distance"),
     ):

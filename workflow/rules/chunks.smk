@@ -15,7 +15,7 @@ checkpoint plan:
         **asks(data_memory(1), data_seconds(20e6)),
     params:
         analysis=analysis_for("plan"),
-        cores=lambda wildcards: Deferred(workflow.cores),
+        cores=lambda wildcards: Deferred(workflow.resource_settings.cores),
         settings=settings_for("plan"),
         version=VERSION,
         backend=CONFIG.backend,

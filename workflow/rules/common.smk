@@ -147,6 +147,11 @@ def preparation_seed(wildcards):
     return CONFIG.seed if CONFIG.analyses[wildcards.analysis].draws_in_prepare else 0
 
 
+def all_cores(wildcards):
+    """Every core of the run; asked for only when a job is at hand, as --report has no --cores."""
+    return workflow.cores
+
+
 def plan_threads(wildcards):
     """One core where another plan may run beside: all are used, but for half a second at most. A
     job elsewhere has no more than it asks for, and plans for as many."""

@@ -1,5 +1,6 @@
 # What an analysis reads for its network and tables alone (which residues touch). No score depends on
-# it, so that a change of it neither prepares nor scores again. Its priority puts it before the plan.
+# it, so that a change of it neither prepares nor scores again. Its priority and its cores put it before
+# the plan: a fault of its files is found before anything is scored.
 rule network_data:
     input:
         unpack(input_files),
@@ -10,6 +11,7 @@ rule network_data:
     log:
         f"{LOGS}/network_data.log",
     priority: 100
+    threads: all_cores
     conda:
         ENVIRONMENT
     resources:

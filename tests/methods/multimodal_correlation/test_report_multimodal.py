@@ -293,9 +293,11 @@ def test_every_kind_of_analysis_has_a_page(
 
 def test_nothing_is_warned_of_without_a_cause(demo: Path) -> None:
     found = read_page(demo).xpath("//*[@class='warnings']//li")
-    assert [item.text_content() for item in found] == [
-        "1 of 14 genes were dropped: too few samples."
-    ]
+    dropped, alike, drift = [item.text_content() for item in found]
+    assert dropped == "1 of 14 genes were dropped: too few samples."
+    # The treated samples come first.
+    assert alike.startswith("Neighbouring samples are alike (lag-1 autocorrelation ")
+    assert "of the genes drift along the samples" in drift
 
 
 @pytest.mark.parametrize(

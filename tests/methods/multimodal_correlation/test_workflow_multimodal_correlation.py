@@ -143,9 +143,10 @@ def test_replicates_are_warned_of_unless_they_are_stated(tmp_path: Path) -> None
         config = load_config({"analyses": {"net": asked}}).analyses["net"]
         assert isinstance(config, MultimodalCorrelationConfig)
         found = method.MultimodalCorrelation.prepare(config, 1).warnings
-        assert ["60 of 60 samples have near copies" in text for text in found] == (
-            [True] if samples is None else []
-        )
+        if samples is None:  # they also lie beside each other
+            assert any("60 of 60 samples have near copies" in text for text in found)
+        else:
+            assert found == []
 
 
 def test_without_a_threshold_the_network_is_empty_and_says_why(tmp_path: Path) -> None:

@@ -20,7 +20,8 @@ miRNA targets
     ``target_map``, ``signal_and_chance``
 Correlated motion
     ``correlation_map``, ``residue_profiles``, ``correlation_against_distance``,
-    ``null_against_value``, ``p_value_histogram``, with ``ResidueMarks`` for what stands beside them
+    ``null_against_value``, ``p_value_histogram``, ``two_profiles``, ``frames_figure``, with
+    ``ResidueMarks`` for what stands beside them
 """
 
 from __future__ import annotations

@@ -96,7 +96,9 @@ def measure_dependence(
     series = np.zeros(n_samples, dtype=np.int32) if series is None else series[:n_samples]
     autocorrelation = lag_one(values[:, :n_samples], series)
     chosen = evenly_spaced(len(values), MOST_GENES)
-    gram = _similarity(copy_rows(values[:, :n_samples], chosen))
+    # Of ranks, so that no sample's few extreme values decide.
+    ranks = pd.DataFrame(copy_rows(values[:, :n_samples], chosen)).rank(axis=1).to_numpy()
+    gram = _similarity(ranks)
     step = np.flatnonzero(series[1:] == series[:-1])
     mean = _mean_of_neighbours(gram, np.arange(n_samples), step)
     random = np.random.default_rng([seed, 0x6F72646572])
@@ -213,9 +215,8 @@ def _standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _similarity(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Products of samples, mean over genes: (samples, samples). Of ranks, so that no sample's few
-    extreme values decide."""
-    rows = _standardised(pd.DataFrame(values).rank(axis=1).to_numpy())
+    """Products of samples, mean over genes: (samples, samples)."""
+    rows = _standardised(values)
     return np.asarray(rows.T @ rows / max(1, len(rows)))
 
 
