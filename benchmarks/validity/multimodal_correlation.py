@@ -40,9 +40,8 @@ def run(quick: bool) -> list[dict[str, Any]]:
     command."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        tables = 6 if quick else 40
         return [
-            *conditions(tables),
+            *conditions(40),
             far_off_numbers(600 if quick else 3000),
             replicates(600 if quick else 3000),
             *false_edges(1 if quick else 6),

@@ -93,7 +93,7 @@ def test_other_contacts_read_the_frames_again_and_score_nothing(tmp_path: Path) 
     assert summary["counts"] == read_json(expected / "summary.json")["counts"]
     assert summary["steps"]["network_data"]["seconds"] > 0
 
-    write_config(tmp_path, {"net": adenylate_kinase(**small)})
+    write_config(tmp_path, {"net": adenylate_kinase(**small, contacts=False)})
     assert run(tmp_path, "-n").rules == follow
 
 

@@ -16,7 +16,7 @@ from pairtile.engine.state import copy_rows, release
 from pairtile.runtime.threads import in_threads
 
 MOST_GENES = 1000
-MOST_SAMPLES = 4000
+MOST_SAMPLES = 2000
 """More are not looked at: evenly spaced genes, the first samples."""
 
 MOST_SHIFTS = 200
