@@ -11,9 +11,9 @@ rule network_data:
     log:
         f"{LOGS}/network_data.log",
     priority: 100
-    threads: all_cores
     conda:
         ENVIRONMENT
+    threads: all_cores
     resources:
         **asks(data_memory(8), data_seconds(10e6), least=60),
     params:
