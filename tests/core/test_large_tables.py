@@ -12,8 +12,8 @@ import anndata
 import numpy as np
 import pandas as pd
 import pytest
-from pairtile.engine import room
-from pairtile.engine.room import GrowingTable, in_row_order, take_columns, take_rows
+from pairtile.engine import large_table
+from pairtile.engine.large_table import GrowingTable, in_row_order, take_columns, take_rows
 from pairtile.engine.state import open_state, scratch_beside, write_state
 from pairtile.io import binary_table, text_table
 from pairtile.io.expression import read_expression, read_sparsely
@@ -96,8 +96,8 @@ def test_states_are_the_same_bytes_from_files_as_from_memory(
     found = []
     for state in (tmp_path / "memory", tmp_path / "file"):
         if found:
-            monkeypatch.setattr(room, "IN_MEMORY_BYTES", 1000)
-            monkeypatch.setattr(room, "_BLOCK_BYTES", 3000)
+            monkeypatch.setattr(large_table, "IN_MEMORY_BYTES", 1000)
+            monkeypatch.setattr(large_table, "_BLOCK_BYTES", 3000)
             monkeypatch.setattr(binary_table, "_BLOCK_BYTES", 3000)
             monkeypatch.setattr(text_table, "_PIECE", 2000)
             monkeypatch.setattr(statistics, "_BLOCK_VALUES", 300)
@@ -123,7 +123,7 @@ def test_genes_of_one_name_become_one_in_a_file(
     text(path, awkward())
     path.write_text(path.read_text().replace("\ng9\t", "\ng3\t").replace("\ng40\t", "\ng3\t"))
     expected = read_expression(path, duplicates=how)
-    monkeypatch.setattr(room, "IN_MEMORY_BYTES", 1000)
+    monkeypatch.setattr(large_table, "IN_MEMORY_BYTES", 1000)
     found = read_sparsely(path, duplicates=how, scratch=tmp_path)
     assert isinstance(found.values, np.memmap)
     assert found.genes == expected.genes
@@ -133,7 +133,7 @@ def test_genes_of_one_name_become_one_in_a_file(
 def test_a_growing_table_is_what_was_appended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(room, "IN_MEMORY_BYTES", 8 * 7 * 100)
+    monkeypatch.setattr(large_table, "IN_MEMORY_BYTES", 8 * 7 * 100)
     rows = np.random.default_rng(0).normal(size=(200, 7))
     for scratch in (None, tmp_path):
         table = GrowingTable(7, scratch)
@@ -184,8 +184,8 @@ def test_threads_keep_the_order_and_pass_on_the_first_error() -> None:
 MEASURE = """
 import sys
 from pathlib import Path
-from pairtile.engine import room
-room.IN_MEMORY_BYTES = 1 << 24
+from pairtile.engine import large_table
+large_table.IN_MEMORY_BYTES = 1 << 24
 from pairtile.config import load_config
 from pairtile.runtime.host_memory import peak_host_bytes
 from pairtile.steps.prepare import prepare

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from pairtile.engine.room import count, room
+from pairtile.engine.large_table import count, empty_table
 from pairtile.engine.state import release
 from pairtile.errors import InputError
 from pairtile.io.annotations import AnnotationTable
@@ -53,7 +53,7 @@ def read_parquet(path: str | PathLike[str], kinds: Kinds, scratch: Path | None =
     # As they are needed, so that they need not be turned over.
     genes_in_columns = kinds.column == "gene"
     shape = (len(fields), n_rows) if genes_in_columns else (n_rows, len(fields))
-    values = room(shape, scratch)
+    values = empty_table(shape, scratch)
     turned = values if genes_in_columns else values.T
     step = max(1, _BLOCK_BYTES // (8 * n_rows))
     with _sound(path, "Parquet", "a Parquet file"):
@@ -186,7 +186,7 @@ def read_h5ad(
 def _turned(stored: Any, scratch: Path | None) -> NDArray[np.float64]:
     """A dense matrix (cells, genes) as (genes, cells), some cells at a time."""
     n_cells, n_genes = stored.shape
-    values = room((n_genes, n_cells), scratch)
+    values = empty_table((n_genes, n_cells), scratch)
     step = max(1, _BLOCK_BYTES // (8 * max(1, n_genes)))
     for begin in range(0, n_cells, step):
         values[:, begin : begin + step] = stored[begin : begin + step].T

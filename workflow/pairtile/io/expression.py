@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.engine.room import in_row_order, take_rows
+from pairtile.engine.large_table import in_row_order, take_rows
 from pairtile.errors import ConfigError, InputError
 from pairtile.io.binary_table import read_h5ad, read_parquet
 from pairtile.io.gct import read_gct

@@ -8,7 +8,7 @@ from os import PathLike
 
 import numpy as np
 
-from pairtile.engine.room import count
+from pairtile.engine.large_table import count
 from pairtile.errors import InputError
 from pairtile.io.sparse_rows import Values, stored_values
 

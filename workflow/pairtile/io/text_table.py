@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pairtile.engine.room import GrowingTable, count
+from pairtile.engine.large_table import GrowingTable, count
 from pairtile.errors import InputError
 from pairtile.io.table import Kinds, Table, check_names, has_name_fault, listed
 from pairtile.io.text_file import check_file, is_gzip, open_lines, open_rows, open_unpacked

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.config.preprocess import Preprocess
-from pairtile.engine.room import room
+from pairtile.engine.large_table import empty_table
 from pairtile.engine.state import release
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
@@ -107,7 +107,7 @@ def prepare_expression(
     The input is not changed, unless the caller needs its values no more and allows to
     ``overwrite`` them: a copy of a large table is then never made. Genes are prepared in blocks, so
     that a sparse table (``io.sparse_rows``) is never made dense: with a folder ``scratch``, the
-    values of its kept genes are mapped from a file there where they are many (``engine.room``).
+    values of its kept genes are mapped from a file there where they are many.
 
     In this order: ``cpm`` and what else normalises the raw values of all genes; log2, with
     zeros to missing unless a pseudocount is added; genes observed in fewer than ``min_samples``
@@ -178,7 +178,7 @@ def prepare_expression(
         account.drop_constant()
     kept = _left(expression, chosen, account)
     in_place = overwrite and isinstance(values, np.ndarray)
-    out = values[: kept.size] if in_place else room((kept.size, n_samples), scratch)
+    out = values[: kept.size] if in_place else empty_table((kept.size, n_samples), scratch)
     begin = 0
     for block, _ in in_threads(cleaned, blocks_of(kept, n_samples)):
         out[begin : begin + len(block)] = block  # never beyond what is read

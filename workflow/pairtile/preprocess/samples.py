@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pairtile.config.preprocess import TableAnalysis
 from pairtile.config.samples import SamplesConfig
-from pairtile.engine.room import room, take_columns
+from pairtile.engine.large_table import empty_table, take_columns
 from pairtile.engine.state import release
 from pairtile.errors import InputError
 from pairtile.io.annotations import AnnotationTable, quoted, read_annotation_table
@@ -231,7 +231,7 @@ def _combine_replicates(
         return expression, first
     order = np.argsort(specimen, kind="stable")
     begins = np.searchsorted(specimen[order], np.arange(len(found)))
-    values = room((len(expression.genes), len(found)), scratch)
+    values = empty_table((len(expression.genes), len(found)), scratch)
     for rows in row_blocks(expression.values.shape):
         block = expression.values[rows][:, order]
         observed = ~np.isnan(block)

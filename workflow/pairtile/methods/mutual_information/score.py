@@ -27,8 +27,8 @@ from pairtile.engine.estimator import (
     State,
 )
 from pairtile.engine.in_memory import network_in_memory
+from pairtile.engine.large_table import count
 from pairtile.engine.network import Network
-from pairtile.engine.room import count
 from pairtile.engine.selection import Selection
 from pairtile.engine.state import release
 from pairtile.engine.tiles import PairSpace, Tile

@@ -1,4 +1,4 @@
-"""Room for large tables: in memory, or mapped from a file on the disk of the state."""
+"""Large tables: in memory, or mapped from a file on the disk of the state."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BLOCK_BYTES = 1 << 26
 """Of a table that is turned over: each block reads and writes long runs of its files."""
 
 
-def room(shape: tuple[int, int], scratch: Path | None) -> NDArray[np.float64]:
+def empty_table(shape: tuple[int, int], scratch: Path | None) -> NDArray[np.float64]:
     """Uninitialised values of this shape: in memory, or mapped from a new file in ``scratch``."""
     if scratch is None or 8 * shape[0] * shape[1] <= IN_MEMORY_BYTES:
         return np.empty(shape)
@@ -100,7 +100,7 @@ def take_rows(
     values: NDArray[np.float64], rows: NDArray[np.int64], scratch: Path | None
 ) -> NDArray[np.float64]:
     """``values[rows]``, part by part."""
-    taken = room((rows.size, values.shape[1]), scratch)
+    taken = empty_table((rows.size, values.shape[1]), scratch)
     for part in row_blocks(taken):
         taken[part] = values[rows[part]]
         release(values)
@@ -112,7 +112,7 @@ def take_columns(
     values: NDArray[np.float64], columns: NDArray[np.int64], scratch: Path | None
 ) -> NDArray[np.float64]:
     """``values[:, columns]``, part by part."""
-    taken = room((len(values), columns.size), scratch)
+    taken = empty_table((len(values), columns.size), scratch)
     for part in row_blocks(taken):
         taken[part] = values[part][:, columns]
         release(values)
@@ -124,7 +124,7 @@ def in_row_order(values: NDArray[np.float64], scratch: Path | None) -> NDArray[n
     """The values in C order; a table that lies the other way is turned over block by block."""
     if values.flags.c_contiguous:
         return values
-    turned = room((values.shape[0], values.shape[1]), scratch)
+    turned = empty_table((values.shape[0], values.shape[1]), scratch)
     step = max(1, _BLOCK_BYTES // (8 * max(1, values.shape[0])))
     for begin in range(0, values.shape[1], step):
         turned[:, begin : begin + step] = values[:, begin : begin + step]
