@@ -15,12 +15,13 @@ pytestmark = pytest.mark.workflow
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Run]:
-    """A folder with an analysis of two passes and two chunks, and the run that scored it."""
+    """A folder with an analysis of two passes and two chunks, and the run that scored it, one chunk
+    after the other: of two that end at once, neither knows that all is done."""
     folder = tmp_path_factory.mktemp("finished")
     write_data(folder, genes=2200, samples=30)
     rare = {"regulators": "regulators.txt", "keep": {"top_edges": 100}}
     write_config(folder, {"net": rare | {"chunks": 2, "score": "clr"}})
-    return folder, run(folder, "results/net/pairs.parquet")
+    return folder, run(folder, "--cores", "1", "results/net/pairs.parquet")
 
 
 def test_tiles_done_are_shown_for_each_analysis_over_all_its_chunks(
