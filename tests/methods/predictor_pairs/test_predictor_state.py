@@ -101,6 +101,25 @@ def test_auto_shifts_where_levels_change_slowly(levels: str, kind: str) -> None:
     assert any(note.startswith(f"Null: {kind} (targets keep") for note in found.notes)
 
 
+@pytest.mark.parametrize(
+    ("samples", "changes", "draws"),
+    [
+        (21, {}, 0),
+        (22, {}, 20),
+        (21, {"null": {"kind": "circular_shift"}}, 19),
+        (21, {"null": {"permutations": 5}}, 5),
+        (21, {"keep": {"p_value": 0.05}}, 19),
+    ],
+)
+def test_auto_takes_no_shifts_that_cannot_tell(samples: int, changes: Any, draws: int) -> None:
+    found = state_of(slow_levels()[:, :samples], **changes)
+    target = found.state["target_class"].max()
+    assert (found.state["null_class"] == target).sum() == draws
+    said = [text for text in found.warnings if text.startswith("There are no p-values.")]
+    assert len(said) == (draws == 0)
+    assert all("20 transitions have 19 circular shifts" in text for text in said)
+
+
 def test_drifts_are_warned_of_under_shifts() -> None:
     random = np.random.default_rng(6)
     drift = random.normal(size=(20, 60)) + np.linspace(-3, 3, 60)

@@ -28,18 +28,18 @@ WORTH_SAMPLING_SECONDS = 2.0
 
 FIRST_CELLS = 64
 
-BOOTSTRAP_SECONDS = 0.5
+BOOTSTRAP_SECONDS = 0.05
 """Of DPI and files of each."""
 
-START_SECONDS = 6.0
+START_SECONDS = 3.0
 """Snakemake, until the first job runs, and at its end."""
 
 STEP_SECONDS = {
-    "merge": 0.5,
-    "network": 1.0,
-    "tables": 1.0,
-    "export": 1.5,
-    "report": 4.0,
+    "merge": 0.3,
+    "network": 0.6,
+    "tables": 0.6,
+    "export": 0.4,
+    "report": 2.0,
 }
 """What the other steps take of a small analysis, with the start of their jobs."""
 

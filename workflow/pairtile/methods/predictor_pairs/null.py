@@ -25,6 +25,9 @@ CHEAP_SETS = 5_000_000_000
 
 AUTO_SHIFTS = 99
 
+FEWEST_SHIFTS = 20
+"""With fewer, no p-value can be below 0.05."""
+
 
 @dataclass(frozen=True)
 class NullTargets:
@@ -135,6 +138,14 @@ def shifted_targets(
         return found
 
     return _of_each_target(targets, draws, seed, 0x73686966)
+
+
+def most_shifts(series: NDArray[np.integer]) -> int:
+    """How many circular shifts series of these lengths have.
+
+    series : int (samples,), the series of each sample.
+    """
+    return math.prod(np.unique(series, return_counts=True)[1].tolist()) - 1
 
 
 def targets_within_batches(

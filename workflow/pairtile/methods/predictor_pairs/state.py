@@ -20,7 +20,9 @@ from numpy.typing import NDArray
 from pairtile.engine.estimator import PreparedInput
 from pairtile.methods.predictor_pairs.config import PredictorPairsConfig
 from pairtile.methods.predictor_pairs.null import (
+    FEWEST_SHIFTS,
     NullTargets,
+    most_shifts,
     permuted_targets,
     shifted_targets,
     targets_within_batches,
@@ -125,11 +127,24 @@ def _null(
     asked = config.null.permutations
     number = None if asked == "auto" else int(asked)
     if kind == "circular_shift":
+        if _is_too_short(config, kind, prepared):
+            number = 0
         return shifted_targets(targets, prepared.transitions.series, number, seed)
     if kind == "blocks":
         batch = prepared.stated["sample_batch"][prepared.target_samples]
         return targets_within_batches(targets, batch, number, seed)
     return permuted_targets(targets, prepared.n_levels, number, sets, seed)
+
+
+def _is_too_short(config: PredictorPairsConfig, kind: str, prepared: PreparedPredictors) -> bool:
+    """Whether shifts, which nobody asked for and which cost a search each, would tell nothing."""
+    unasked = config.null.kind == config.null.permutations == "auto"
+    return (
+        kind == "circular_shift"
+        and unasked
+        and config.keep in ("auto", "best")
+        and most_shifts(prepared.transitions.series) < FEWEST_SHIFTS
+    )
 
 
 def _null_notes(
@@ -180,6 +195,14 @@ def _null_warnings(
     if config.null.permutations == 0:
         return []
     warnings = []
+    if _is_too_short(config, kind, prepared):
+        shifts = most_shifts(prepared.transitions.series)
+        warnings.append(
+            f"There are no p-values. Levels change slowly ({slow}), so that targets have to be "
+            f"shifted in time, and {prepared.target_samples.size} transitions have {shifts} "
+            "circular shifts: no p-value could be below 0.05. null: {kind: circular_shift} "
+            f"computes them all the same, which takes as long as {shifts} searches."
+        )
     # With lag 0, samples have an order only where a table of series says so.
     if kind == "permutation" and slow is not None and _is_ordered(config):
         warnings.append(
