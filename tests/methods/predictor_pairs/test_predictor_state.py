@@ -108,7 +108,6 @@ def test_auto_shifts_where_levels_change_slowly(levels: str, kind: str) -> None:
         (22, {}, 20),
         (21, {"null": {"kind": "circular_shift"}}, 19),
         (21, {"null": {"permutations": 5}}, 5),
-        (21, {"keep": {"p_value": 0.05}}, 19),
     ],
 )
 def test_auto_takes_no_shifts_that_cannot_tell(samples: int, changes: Any, draws: int) -> None:

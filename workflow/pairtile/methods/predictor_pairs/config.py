@@ -231,7 +231,7 @@ class PredictorNullConfig(ConfigModel):
             "set of each is searched as for a real target, at the same cost. 0: not at all, and no "
             "p-values. `auto`: 100 to 1,000 permutations, by that cost; 99 shifts, or as many as "
             "the series have, and none where these are fewer than 20: no p-value could be below "
-            "0.05 (with this kind or `keep` set, they are drawn). No p- or q-value is less than "
+            "0.05 (with this kind set, they are drawn). No p- or q-value is less than "
             "1 / (permutations + 1): see that `keep` can be met."
         ),
     )

@@ -86,7 +86,8 @@ def _slow_series(results: Results, found: PredictorResults) -> str:
 
 def _coarse_p_values(results: Results, found: PredictorResults) -> str:
     if not found.tested:
-        return WARNINGS["no_p_values"].format(word=found.word)
+        said = any("no p-values" in text for text in results.summary.get("warnings") or [])
+        return "" if said else WARNINGS["no_p_values"].format(word=found.word)
     if found.draws is None:
         return ""
     least, tested = 1.0 / (1.0 + found.draws), int(found.best["p_value"].notna().sum())

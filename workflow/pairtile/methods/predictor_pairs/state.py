@@ -138,11 +138,9 @@ def _null(
 
 def _is_too_short(config: PredictorPairsConfig, kind: str, prepared: PreparedPredictors) -> bool:
     """Whether shifts, which nobody asked for and which cost a search each, would tell nothing."""
-    unasked = config.null.kind == config.null.permutations == "auto"
     return (
         kind == "circular_shift"
-        and unasked
-        and config.keep in ("auto", "best")
+        and config.null.kind == config.null.permutations == "auto"
         and most_shifts(prepared.transitions.series) < FEWEST_SHIFTS
     )
 
