@@ -45,6 +45,7 @@ from pairtile.methods.mutual_information.config import (
 )
 from pairtile.methods.mutual_information.context_scores import ExactMoments, better_direction
 from pairtile.methods.mutual_information.kernels.permuted_rows import Resampling
+from pairtile.methods.mutual_information.kernels.permuted_rows_cuda import RowsOnGpu
 from pairtile.methods.mutual_information.network import (
     infer_network,
     rank_pairs,
@@ -93,9 +94,12 @@ SLACK = 1e-6
 
 def _complete(state: State) -> bool:
     """Whether nothing is missing. A state on disk says so: it may be too large to look at."""
-    if isinstance(state["z"], np.memmap) and "autocorrelation" in state:
+    z = state["z"]
+    if isinstance(z, np.memmap) and "autocorrelation" in state:
         return "observed" not in state
-    return count(np.isnan, state["z"]) == 0
+    if not isinstance(z, np.ndarray):  # of a bootstrap, on the GPU
+        return not bool((z != z).any())
+    return count(np.isnan, z) == 0
 
 
 class MutualInformation(Estimator[MutualInformationConfig]):
@@ -120,6 +124,7 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         self._original: NDArray[np.float64] | None = None
         self._resampling: Resampling | None = None
         self._order: NDArray[np.int32] | None = None
+        self._on_gpu: RowsOnGpu | None = None
         self._given_null: dict[str, NDArray[Any]] | None = None
         self._cache: dict[tuple[str, int], Weights] = {}
 
@@ -301,8 +306,10 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         key = ("column" if self.is_regulator is None else kind, begin)
         if key not in self._cache:
             z = self.state["z"]
-            rows = self._row_items(begin, end) if kind == "row" else slice(begin, end)
-            weights = self.scorer.weights(np.ascontiguousarray(z[rows]))
+            rows: Any = self._row_items(begin, end) if kind == "row" else slice(begin, end)
+            if kind == "row" and not isinstance(z, np.ndarray):
+                rows = self.device.xp.asarray(rows)
+            weights = self.scorer.weights(z[rows])
             release(z)
             of_value, _ = weights_bytes(self.settings.bins, self.settings.order)
             size = weights.variables * z.shape[1] * of_value
@@ -394,10 +401,13 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         repeated samples raise the null as they raise the scores.
         """
         original = np.ascontiguousarray(self.state["z"])
+        top = float(self.settings.intervals)
         if self._order is None:
             by_rank = self.config.estimator.transform == "rank"
             self._order = row_orders(original if by_rank else np.empty((0, 0)))
-        resampling = Resampling(samples, self._order, float(self.settings.intervals))
+            if RowsOnGpu.fit(self.device, original):
+                self._on_gpu = RowsOnGpu(self.device, original, self._order, top)
+        resampling = Resampling(samples, self._order, top, self._on_gpu)
         z = resampling.rows(original)
         state = dict(self.state) | {
             "z": z,
