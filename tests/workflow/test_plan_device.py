@@ -55,6 +55,6 @@ def test_bootstraps_are_cut_by_the_gpus_and_cores_of_the_run(
     monkeypatch.setattr(plan, "visible_gpus", lambda: list(map(str, range(visible))))
     monkeypatch.setattr(plan, "threads", lambda: cores)
     assert plan._at_once("cpu", gpus) == 1
-    cut = plan._bootstrap_jobs(100, 0.25, plan._at_once("cuda", gpus))  # 75 s of work
+    cut = plan._bootstrap_jobs(100, 0.75, plan._at_once("cuda", gpus))  # 75 s of work
     assert len(cut) == jobs
     assert [k for first, last in cut for k in range(first, last + 1)] == list(range(100))

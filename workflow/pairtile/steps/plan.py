@@ -36,6 +36,9 @@ log = logging.getLogger("pairtile")
 GPU_START_SECONDS = 1.0
 """What CUDA takes to start in the jobs of an analysis: 0.4 s in each, seen beside an H200."""
 
+BESIDE_TILES_SECONDS = {"cpu": 0.5, "cuda": 0.2}
+"""Of a bootstrap, beside its tiles: a null, DPI and files."""
+
 BOOTSTRAP_SECONDS = 60.0
 """Work aimed at in one job of bootstraps."""
 
@@ -196,7 +199,11 @@ def plan(
             ],
             "bootstraps": [
                 {"first": a, "last": b}
-                for a, b in _bootstrap_jobs(config.n_bootstraps, sum(seconds), at_once)
+                for a, b in _bootstrap_jobs(
+                    config.n_bootstraps,
+                    sum(seconds) + BESIDE_TILES_SECONDS[device.backend],
+                    at_once,
+                )
             ],
         }
         content["fingerprint"] = json_digest(
@@ -261,11 +268,9 @@ def _in_yaml(value: Any) -> str:
     return str(value)
 
 
-def _bootstrap_jobs(number: int, seconds: float, at_once: int) -> list[tuple[int, int]]:
+def _bootstrap_jobs(number: int, of_one: float, at_once: int) -> list[tuple[int, int]]:
     if number == 0:
         return []
-    # A bootstrap costs its tiles, a null, and about half a second of DPI and files.
-    of_one = seconds + 0.5
     fewest = -(-number // max(1, int(BOOTSTRAP_SECONDS / of_one)))
     jobs = min(number, max(fewest, number_of_jobs(number * of_one, BOOTSTRAP_SECONDS, at_once)))
     # As even as they go, so that jobs side by side end together.

@@ -69,6 +69,10 @@ class GeneAnalysis(Protocol):
         """Scores and samples of a list of pairs."""
         ...
 
+    def null_of(self, arrays: Mapping[str, NDArray[Any]]) -> Null:
+        """What the arrays of a null describe."""
+        ...
+
     def unrelated_share(self) -> float:
         """Share of all pairs that count among the unrelated ones of the bootstraps."""
         ...
@@ -144,7 +148,7 @@ def infer_network(analysis: GeneAnalysis, merged: Merged) -> Network:
         return _consensus_network(analysis, merged, merged.bootstraps)
     config = analysis.config
     pairs = Pairs.of(merged)
-    null = Null.from_arrays(merged.null)
+    null = analysis.null_of(merged.null)
     genes = _genes(analysis, merged)
     significance = _significance(pairs, null, analysis, merged)
     chosen = choose(pairs, significance, genes, config.keep, config.score)
@@ -294,7 +298,7 @@ def q_values(
         count = 0
         for number, (a, b) in enumerate(pairs_of_classes):
             first_bin = np.ceil(limits[a, b] / bits_to_statistic / top_bits * bins)
-            count += int(at_least[number, int(np.clip(first_bin, 0, bins))])
+            count += int(at_least[number, int(min(max(first_bin, 0), bins))])
         bounds[k] = p_grid * n_tests / max(count, 1)
     # The least bound among all thresholds that are no stricter than p.
     least = np.minimum.accumulate(bounds[::-1])[::-1]

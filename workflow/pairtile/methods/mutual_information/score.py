@@ -126,6 +126,7 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         self._order: NDArray[np.int32] | None = None
         self._on_gpu: RowsOnGpu | None = None
         self._given_null: dict[str, NDArray[Any]] | None = None
+        self._opened_null: tuple[State, Null] | None = None
         self._cache: dict[tuple[str, int], Weights] = {}
 
     # --- what the plan needs --------------------------------------------------------------------
@@ -235,6 +236,12 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         draws = permutations_needed(config.null.permutations, config.keep, self.n_pairs())
         return self._drawn(self.null_design, draws, seed)
 
+    def null_of(self, arrays: State) -> Null:
+        """What the arrays of a null describe; opened once, as its tails take time to fit."""
+        if self._opened_null is None or self._opened_null[0] is not arrays:
+            self._opened_null = arrays, Null.from_arrays(arrays)
+        return self._opened_null[1]
+
     def _drawn(self, design: NullDesign, draws: int, seed: int) -> dict[str, NDArray[Any]]:
         z = np.asarray(self.state["z"]) if self._original is None else self._original
         return draw_null(
@@ -282,7 +289,7 @@ class MutualInformation(Estimator[MutualInformationConfig]):
             return Selection(everything=True)
         limits, least = None, keep.score_bound
         if keep.p_bound > 0.0:
-            limits = Null.from_arrays(null).thresholds(keep.p_bound) * (1.0 - SLACK)
+            limits = self.null_of(null).thresholds(keep.p_bound) * (1.0 - SLACK)
         if least is not None:
             least -= SLACK * max(1.0, abs(least))
         ranked = RANKED_EDGES if self.config.gold_standard is not None else 0
@@ -434,6 +441,7 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         opened.config = self.config.model_copy(update={"keep": rule})
         unrelated = opened.resampled(samples)
         unrelated._given_null = replicate._given_null
+        unrelated._opened_null = replicate._opened_null
         unrelated.classes = replicate.classes
         network = network_in_memory(unrelated, tiles, self.seed)
         by_chance = undirected_edges(network, self.is_regulator)
@@ -459,7 +467,7 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         result = infer_network(self, merged)
         if self._resampling is None:  # of bootstraps only the pairs are wanted
             z = np.asarray(self.state["z"])
-            expected = Null.from_arrays(merged.null).expected(result.edges) / z.shape[1]
+            expected = self.null_of(merged.null).expected(result.edges) / z.shape[1]
             result.edges = with_signs(result.edges, z, expected)
         return result
 
