@@ -138,6 +138,22 @@ def nulls(genes: int, samples: int, draws: int, backend: str) -> dict[str, Any]:
     return result
 
 
+def bootstraps(genes: int, samples: int, number: int, backend: str) -> dict[str, Any]:
+    """Seconds of a bootstrap (with its null, and the same of unrelated genes), in one process."""
+    config = analysis_config(
+        MutualInformationConfig, **MEASURED_MI, keep={"p_value": 1e-6}, bootstraps=number
+    )
+    opened = open_analysis(expression(genes, samples), np.empty(0), config, choose(backend))
+    tiles = opened.space(opened.state).tiles()
+    first = timed(lambda: opened.bootstrap(tiles, 0), repeats=1, warm=0)["seconds"]
+    all_but_first = timed(
+        lambda: [opened.bootstrap(tiles, k) for k in range(1, number)], repeats=1, warm=0
+    )
+    each = all_but_first["seconds"] / (number - 1)
+    sizes = {"genes": genes, "samples": samples, "bootstraps": number}
+    return sizes | {"first_seconds": first, "seconds_each": each}
+
+
 def run(backend: str) -> dict[str, Any]:
     """The sizes of the README's tables, and the kinds of null."""
     if backend == "cpu":
@@ -147,4 +163,5 @@ def run(backend: str) -> dict[str, Any]:
     results = {
         f"{genes} genes x {samples} samples": cuda(genes, samples) for genes, samples in sizes
     }
+    results["bootstraps"] = bootstraps(10_000, 500, 20, backend)
     return results | {"null": nulls(20_000, 1_000, 10_000_000, backend)}

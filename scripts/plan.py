@@ -20,4 +20,5 @@ with job(snakemake, threads=snakemake.params.cores.load()):
         out=Path(snakemake.output.plan),
         record=Path(snakemake.output.record),
         whole=snakemake.params.whole.load(),
+        gpus=snakemake.params.gpus.load(),
     )

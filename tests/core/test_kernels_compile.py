@@ -32,6 +32,8 @@ VARIANTS = {
         {"REAL": "float", "WEIGHT": "__half", "BINS": 1, "ORDER": 1},
         {"REAL": "double", "WEIGHT": "double", "BINS": 64, "ORDER": 8},
     ],
+    "bin_sums": [{"BINS": 10, "ORDER": 3}, {"BINS": 1, "ORDER": 1}, {"BINS": 64, "ORDER": 8}],
+    "permuted_rows": [{}],
     "duplex_energy": [OFFSETS],
     "miranda_alignment": [
         {},
@@ -76,6 +78,9 @@ VARIANTS = {
 }
 """Compile-time settings that stand for what users can ask for."""
 
+UNFUSED = ("bin_sums", "pair_mixtures", "permuted_rows")
+"""Kernels whose results are the CPU's bit for bit."""
+
 
 def headers() -> list[str]:
     """Folders with cuda_fp16.h, from the pip wheels."""
@@ -98,7 +103,7 @@ def compiled(name: str, defines: dict[str, str | int], architecture: str) -> str
         )
     )
     options = [
-        *cuda.options(defines, fused=name != "pair_mixtures"),
+        *cuda.options(defines, fused=name not in UNFUSED),
         f"--gpu-architecture={architecture}",
     ]
     options += ["--ptxas-options=-v", *(f"--include-path={folder}" for folder in headers())]

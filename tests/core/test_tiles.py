@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pairtile.engine.tiles import CHUNK_SECONDS, PairSpace, plan_chunks
+from pairtile.engine.tiles import CHUNK_SECONDS, LEAST_SECONDS, PairSpace, plan_chunks
 
 
 def covered(space: PairSpace, edge: int) -> np.ndarray:
@@ -69,6 +69,16 @@ def test_automatic_chunks_take_about_a_minute():
     chunks = plan_chunks([1.5] * 4000, "auto")
     assert all(50 <= c.seconds <= 70 for c in chunks)
     assert len(chunks) == pytest.approx(6000 / CHUNK_SECONDS, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "gpus", "chunks"),
+    [(4, 4, 1), (20, 4, 4), (120, 4, 8), (120, 1, 2), (600, 4, 12), (45, 8, 8), (30, 2, 4)],
+)
+def test_automatic_chunks_keep_every_gpu_busy_for_some_seconds(seconds, gpus, chunks):
+    cut = plan_chunks([0.25] * (4 * seconds), "auto", gpus)
+    assert len(cut) == chunks
+    assert chunks == 1 or min(c.seconds for c in cut) >= LEAST_SECONDS - 0.25
 
 
 def test_chunks_of_equal_tiles_are_of_about_equal_cost():

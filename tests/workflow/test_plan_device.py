@@ -43,3 +43,18 @@ def test_the_cpu_does_what_takes_less_than_starting_a_gpu(
     assert chosen.backend == expected
     if expected == "cpu":
         assert "less than 1 s of work" in chosen.reason
+
+
+@pytest.mark.parametrize(
+    ("gpus", "visible", "cores", "jobs"),
+    [(1, 4, 16, 2), (4, 4, 16, 8), (0, 3, 16, 6), (4, 4, 2, 4), (64, 4, 64, 15)],
+)
+def test_bootstraps_are_cut_by_the_gpus_and_cores_of_the_run(
+    monkeypatch: pytest.MonkeyPatch, gpus: int, visible: int, cores: int, jobs: int
+) -> None:
+    monkeypatch.setattr(plan, "visible_gpus", lambda: list(map(str, range(visible))))
+    monkeypatch.setattr(plan, "threads", lambda: cores)
+    assert plan._at_once("cpu", gpus) == 1
+    cut = plan._bootstrap_jobs(100, 0.75, plan._at_once("cuda", gpus))  # 75 s of work
+    assert len(cut) == jobs
+    assert [k for first, last in cut for k in range(first, last + 1)] == list(range(100))

@@ -16,6 +16,7 @@ checkpoint plan:
     params:
         analysis=analysis_for("plan"),
         cores=lambda wildcards: Deferred(workflow.resource_settings.cores),
+        gpus=gpus_at_once,
         settings=settings_for("plan"),
         version=VERSION,
         backend=CONFIG.backend,

@@ -162,6 +162,18 @@ def plan_threads(wildcards):
     return 1 if jobs_run_in_this_environment() else workflow.cores
 
 
+def gpus_at_once(wildcards):
+    """GPUs that jobs may use side by side: what --resources says, else (0) all of this host. For
+    jobs of a cluster, which take long to start, work is not cut by them. Not noted by Snakemake:
+    a run on fewer GPUs goes on with the same plan."""
+    if not submits_through("local"):
+        return Deferred(1)
+    if "gpu" not in workflow.global_resources:
+        return Deferred(0)
+    given = workflow.global_resources["gpu"]
+    return Deferred(int(getattr(given, "value", given)))  # older Snakemake: a number
+
+
 def gpus(wildcards, input):
     """One GPU for a job of an analysis that is planned on CUDA; any other asks for none."""
     plan = read_requests(input.plan)

@@ -26,6 +26,7 @@ from pairtile.methods.mutual_information.bootstrap import (
     unrelated_genes,
 )
 from pairtile.methods.mutual_information.config import MutualInformationConfig
+from pairtile.methods.mutual_information.kernels.permuted_rows_cuda import RowsOnGpu
 from pairtile.preprocess.null_design import NullDesign
 from pairtile.statistics.correction import benjamini_hochberg, bonferroni
 from scipy import stats
@@ -248,6 +249,32 @@ def consensus(values: NDArray[np.float64], number: int, **settings: Any) -> Netw
     ]
     merged = merged_in_memory(opened, tiles, 0)
     return opened.network(replace(merged, bootstraps=pd.concat(rows, ignore_index=True)))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("null", ["permutation", "circular_shift"])
+def test_bootstraps_resampled_on_the_gpu_are_those_resampled_by_the_cpu(
+    null: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Scores are the GPU's in both: only who makes the samples differs."""
+    values = np.random.default_rng(5).normal(size=(80, 60))
+    values[:30] += 2.0 * values[30]
+    values[2, ::9] = np.nan
+    config = analysis_config(
+        MutualInformationConfig,
+        keep={"p_value": 0.001},
+        bootstraps=3,
+        null={"kind": null, "permutations": 100_000},
+    )
+    found = []
+    for fits in (True, False):
+        monkeypatch.setattr(RowsOnGpu, "fit", lambda device, values, fits=fits: fits)
+        opened = open_analysis(values, np.empty(0), config, choose("cuda"))
+        tiles = opened.space(opened.state).tiles()
+        found.append([part for number in range(3) for part in opened.bootstrap(tiles, number)])
+    assert min(part.shape[1] for part in found[0][::2]) > 300
+    for of_gpu, of_cpu in zip(*found, strict=True):
+        np.testing.assert_array_equal(of_gpu, of_cpu)
 
 
 KEEP = [

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pairtile import infer_network
 from pairtile.api.settings import analysis_config
+from pairtile.methods.mutual_information import network
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.context_scores import moments_from_pairs
 from pairtile.methods.mutual_information.network import (
@@ -12,6 +14,7 @@ from pairtile.methods.mutual_information.network import (
     Pairs,
     Significance,
     build_network,
+    choose,
     directed_edges,
     p_bounds,
     p_values,
@@ -47,22 +50,19 @@ def histogram(pairs):
 
 def built(pairs, null, keep, *, score="mi", dpi=False, moments=None, is_regulator=None):
     p = p_values(pairs, null)
-    q = q_values(p, pairs.i.size, null, histogram(pairs), SAMPLES, TOP_BITS)
+    q = q_values(p.__getitem__, p.size, p.size, null, histogram(pairs), SAMPLES, TOP_BITS)
     rules = analysis_config(MutualInformationConfig, keep=keep, dpi=dpi)
-    return build_network(
-        pairs,
-        Significance(p, q, lambda some: p_bounds(some, null)),
-        GeneRoles(GENES, is_regulator, moments),
-        keep=rules.keep,
-        score=score,
-        dpi=rules.dpi or None,
-    )
+    found = Significance(p.__getitem__, q, lambda some: p_bounds(some, null))
+    genes = GeneRoles(GENES, is_regulator, moments)
+    chosen = choose(pairs, found, genes, rules.keep, score)
+    dpi = rules.dpi or None
+    return build_network(pairs, chosen, found, genes, score=score, dpi=dpi)
 
 
 def test_q_values_of_all_pairs_are_benjamini_hochberg():
     pairs, null = example()
     p = p_values(pairs, null)
-    q = q_values(p, p.size, null, histogram(pairs), SAMPLES, TOP_BITS)
+    q = q_values(p.__getitem__, p.size, p.size, null, histogram(pairs), SAMPLES, TOP_BITS)
     np.testing.assert_allclose(q, false_discovery_control(p), rtol=1e-12)
 
 
@@ -72,7 +72,7 @@ def test_q_values_of_a_part_are_never_too_small_and_close(part):
     p = p_values(pairs, null)
     exact = false_discovery_control(p)
     few = np.argsort(p, kind="stable")[: int(part * p.size)]
-    q = q_values(p[few], p.size, null, histogram(pairs), SAMPLES, TOP_BITS)
+    q = q_values(p[few].__getitem__, few.size, p.size, null, histogram(pairs), SAMPLES, TOP_BITS)
     assert (q >= exact[few] * (1 - 1e-9)).all()
     assert (q <= exact[few] * 1.15 + 1e-12).all()
 
@@ -83,7 +83,9 @@ def test_q_values_of_scattered_pairs_use_the_histogram():
     p = p_values(pairs, null)
     exact = false_discovery_control(p)
     scattered = np.arange(0, p.size, 7)
-    q = q_values(p[scattered], p.size, null, histogram(pairs), SAMPLES, TOP_BITS)
+    q = q_values(
+        p[scattered].__getitem__, scattered.size, p.size, null, histogram(pairs), SAMPLES, TOP_BITS
+    )
     assert (q >= exact[scattered] * (1 - 1e-9)).all()
     assert (q <= np.maximum(exact[scattered] * 1.5, 1e-9)).mean() > 0.95
 
@@ -189,3 +191,25 @@ def test_scores_beside_mi_need_moments():
     pairs, _ = example()
     with pytest.raises(ValueError, match="moments"):
         directed_edges(pairs, "clr", GeneRoles(GENES, None, None))
+
+
+@pytest.mark.parametrize("keep", [{"fdr": 0.05}, {"fdr": 0.05, "top_edges": 60}, {"top_edges": 90}])
+@pytest.mark.parametrize("score", ["mi", "clr", "target_z"])
+def test_very_many_pairs_in_parts_give_the_same_network(score, keep, monkeypatch):
+    pairs, null = example(4)
+    tied = Pairs(pairs.i, pairs.j, np.round(pairs.mi_bits, 2), pairs.n_samples)
+    moments = moments_from_pairs(tied.i, tied.j, tied.mi_bits, GENES)
+    whole = built(tied, null, keep, dpi={"tolerance": 0.1}, score=score, moments=moments)
+    monkeypatch.setattr(network, "_PART", 57)
+    parts = built(tied, null, keep, dpi={"tolerance": 0.1}, score=score, moments=moments)
+    assert parts.edges.equals(whole.edges)
+    assert (parts.counts, parts.threshold) == (whole.counts, whole.threshold)
+
+
+def test_p_values_that_are_not_held_give_the_same_network(monkeypatch):
+    values = np.random.default_rng(3).normal(size=(30, 60))
+    values[:10] += values[10]
+    whole = infer_network(values, backend="cpu")
+    monkeypatch.setattr(network, "HELD_PAIRS", 100)
+    assert infer_network(values, backend="cpu").equals(whole)
+    assert len(whole) == 10

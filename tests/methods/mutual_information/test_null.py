@@ -11,6 +11,7 @@ from pairtile.api.settings import analysis_config
 from pairtile.gpu.device import choose
 from pairtile.methods.mutual_information.api import open_analysis
 from pairtile.methods.mutual_information.config import MutualInformationConfig
+from pairtile.methods.mutual_information.kernels import permuted_rows_cuda
 from pairtile.methods.mutual_information.kernels.permuted_rows import (
     Exchange,
     Resampling,
@@ -24,7 +25,8 @@ from pairtile.methods.mutual_information.null import (
     class_pairs,
     permutations_needed,
 )
-from pairtile.splines.values import scale_rows
+from pairtile.splines.scorer import SplineSettings
+from pairtile.splines.values import marginal_entropies, scale_rows
 from pairtile.statistics.ranks import row_orders
 from scipy.stats import kstest
 
@@ -288,6 +290,42 @@ def test_resampled_rows_are_scaled_as_a_data_set_of_these_samples(
         expected = np.empty(picked.shape)
         scale_rows(picked, by_rank, TOP, expected)
         assert np.array_equal(found, expected, equal_nan=True)
+
+
+GROUPS = {
+    "permuted": (np.zeros(60, dtype=np.int32), [False]),
+    "shifted": (np.zeros(60, dtype=np.int32), [True]),
+    "of each": ((np.arange(60) % 3).astype(np.int32), [True, False, True]),
+}
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("by_rank", [True, False], ids=["rank", "none"])
+@pytest.mark.parametrize(("groups", "shifted"), GROUPS.values(), ids=GROUPS.keys())
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_rows_of_the_gpu_are_those_of_the_cpu(
+    groups: NDArray[np.int32], shifted: list[bool], by_rank: bool, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(permuted_rows_cuda, "SCRATCH_BYTES", 7 * 1000)  # seven rows at a time
+    values, device = awkward(), choose("cuda")
+    order = row_orders(values if by_rank else np.empty((0, 0)))
+    on_gpu = permuted_rows_cuda.RowsOnGpu(device, values, order, TOP)
+    exchange = Exchange.within(groups, np.array(shifted))
+    genes = np.random.default_rng(1).integers(0, len(values), 200)
+    spline = SplineSettings(10, 3, "clamped", "float64")
+    for samples in SAMPLES.values():
+        here, there = (Resampling(samples, order, TOP, place) for place in (None, on_gpu))
+        rows = [(resampling.rows(values)) for resampling in (here, there)]
+        for side in (0, 1):
+            rows += [
+                permuted_rows(values, genes, 2**63, side, 3, exchange, resampling)
+                for resampling in (here, there)
+            ]
+        for of_cpu, of_gpu in zip(rows[::2], rows[1::2], strict=True):
+            assert np.array_equal(of_cpu, device.to_host(of_gpu), equal_nan=True)
+            finite = np.nan_to_num(of_cpu)
+            expected = marginal_entropies(finite, spline)
+            assert np.array_equal(marginal_entropies(device.xp.asarray(finite), spline), expected)
 
 
 def test_row_orders_run_from_small_to_large_with_missing_ones_last():

@@ -57,7 +57,7 @@ class RunningTopK:
     threshold: float = -np.inf
     _best: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
-    def add(self, scores: NDArray[np.float64]) -> None:
+    def add(self, scores: NDArray[np.floating]) -> None:
         """Take note of a tile's ranking scores; ``threshold`` rises."""
         best = np.concatenate([self._best, scores[scores >= self.threshold]])
         if best.size > self.top:

@@ -19,6 +19,9 @@ tile's results (a million pairs) are a few megabytes. Fixed, because results are
 CHUNK_SECONDS = 60.0
 """Work aimed at in one chunk with ``chunks: auto``: long against a job's start, short to lose."""
 
+LEAST_SECONDS = 5.0
+"""Work for which another GPU is worth a job of its own: several times what its start takes."""
+
 MAX_CHUNKS = 4000
 """A directed acyclic graph of more jobs than this makes Snakemake itself slow."""
 
@@ -96,7 +99,25 @@ class Chunk:
         return f"tiles-{self.first:06d}-{self.last:06d}"
 
 
-def plan_chunks(seconds: Sequence[float], chunks: int | str = "auto") -> list[Chunk]:
+def number_of_jobs(seconds: float, wanted_seconds: float, side_by_side: int) -> int:
+    """How many jobs to cut work of so many seconds into.
+
+    As few as keep each at ``wanted_seconds`` or less; where several run side by side, two for each
+    of them, so that unequal ones even out, of ``LEAST_SECONDS`` at least, and a multiple of them.
+    """
+    jobs = max(1, ceil(seconds / wanted_seconds))
+    if side_by_side > 1:
+        long_enough = int(seconds / LEAST_SECONDS)
+        rounds = min(2, long_enough // side_by_side)
+        jobs = max(jobs, rounds * side_by_side or min(long_enough, side_by_side))
+        if jobs > side_by_side:
+            jobs = ceil(jobs / side_by_side) * side_by_side
+    return jobs
+
+
+def plan_chunks(
+    seconds: Sequence[float], chunks: int | str = "auto", side_by_side: int = 1
+) -> list[Chunk]:
     """Cut the row of tiles into chunks of about equal cost.
 
     Parameters
@@ -104,8 +125,10 @@ def plan_chunks(seconds: Sequence[float], chunks: int | str = "auto") -> list[Ch
     seconds
         Estimated seconds of each tile, in order.
     chunks
-        ``auto``: as few as keep each at ``CHUNK_SECONDS`` or less; or their number, never more than
+        ``auto``: as ``number_of_jobs`` says of ``CHUNK_SECONDS``; or their number, never more than
         there are tiles.
+    side_by_side
+        Chunks that are computed at once.
 
     Raises
     ------
@@ -114,7 +137,7 @@ def plan_chunks(seconds: Sequence[float], chunks: int | str = "auto") -> list[Ch
     """
     total = float(sum(seconds))
     if chunks == "auto":
-        wanted = max(1, min(MAX_CHUNKS, ceil(total / CHUNK_SECONDS)))
+        wanted = min(MAX_CHUNKS, number_of_jobs(total, CHUNK_SECONDS, side_by_side))
     elif isinstance(chunks, int) and chunks >= 1:
         wanted = chunks
     else:

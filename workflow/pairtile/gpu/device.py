@@ -131,6 +131,13 @@ def _physical_gpus() -> list[str]:
     return [str(n) for n in range(len(list(Path("/dev").glob("nvidia[0-9]*"))))]
 
 
+def visible_gpus() -> list[str]:
+    """The GPUs of this host that CUDA_VISIBLE_DEVICES leaves, read without loading CUDA."""
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    named = _physical_gpus() if visible is None else visible.split(",")
+    return [gpu.strip() for gpu in named if gpu.strip() not in HIDDEN]
+
+
 ALLOCATIONS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID")
 """Where schedulers write the number of the job that a process is in."""
 
@@ -160,8 +167,7 @@ def leased_gpu(backend: str, poll_seconds: float = 0.2) -> Iterator[str | None]:
     are released by the kernel when a process ends, however it ends. Call before CUDA is first used.
     """
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    named = _physical_gpus() if visible is None else visible.split(",")
-    gpus = [gpu.strip() for gpu in named if gpu.strip() not in HIDDEN]
+    gpus = visible_gpus()
     if backend == "cpu" or not gpus:
         yield None
         return

@@ -13,6 +13,8 @@
 
 #include <cuda_fp16.h>
 
+#include "basis.cuh"
+
 __device__ __forceinline__ float log2_of(float x) { return __log2f(x); }
 __device__ __forceinline__ double log2_of(double x) { return log2(x); }
 __device__ __forceinline__ void store_weight(__half *to, double w) { *to = __double2half(w); }
@@ -32,25 +34,8 @@ extern "C" __global__ void bspline_weights(const double *z, int genes, int sampl
     if (sample >= samples || gene >= genes) return;
     const double value = z[(size_t)gene * samples + sample];
     if (isnan(value)) return;
-    // The last interval is closed, so that the maximum is not lost.
-    const int first = min((int)floor(value), BINS - ORDER);
-    const int span = first + ORDER - 1;
-    double basis[ORDER], left[ORDER], right[ORDER];
-    basis[0] = 1.0;
-#pragma unroll
-    for (int degree = 1; degree < ORDER; ++degree) {
-        left[degree] = value - knots[span + 1 - degree];
-        right[degree] = knots[span + degree] - value;
-        double saved = 0.0;
-#pragma unroll
-        for (int r = 0; r < degree; ++r) {
-            const double width = right[r + 1] + left[degree - r];
-            const double part = width > 0.0 ? basis[r] / width : 0.0;
-            basis[r] = saved + right[r + 1] * part;
-            saved = left[degree - r] * part;
-        }
-        basis[degree] = saved;
-    }
+    double basis[ORDER];
+    const int first = spline_basis(value, knots, basis);
 #pragma unroll
     for (int a = 0; a < ORDER; ++a)
         store_weight(weights + ((size_t)gene * BINS + first + a) * padded_samples + sample, basis[a]);

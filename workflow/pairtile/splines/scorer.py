@@ -107,19 +107,22 @@ class BsplineScorer:
             self._shared = self._warps * per_warp
             self._joint: Any = None
 
-    def weights(self, z: NDArray[np.float64]) -> Weights:
-        """Weights of variables: scaled values, float64 (variables, samples), NaN where missing."""
-        z = np.ascontiguousarray(z, dtype=np.float64)  # the kernels count on row-major order
-        missing = np.isnan(z)
-        if self.complete and missing.any():
+    def weights(self, z: Any) -> Weights:
+        """Weights of variables: scaled values, float64 (variables, samples), NaN where missing; of
+        NumPy, or on a GPU of CuPy."""
+        xp = self.device.xp
+        z = xp.asarray(z, dtype=np.float64, order="C")  # the kernels count on row-major order
+        missing = xp.isnan(z)
+        any_missing = bool(missing.any())
+        if self.complete and any_missing:
             raise ValueError("z: found missing values; expected none in a complete analysis")
         if self.device.backend == "cuda":
-            return self._weights_cuda(z, missing)
+            return self._weights_cuda(z, ~missing if any_missing else None)
         s = self.settings
         half = s.precision == "mixed"
         first, weights = bspline_weights(z, s.bins, s.order, s.knots, half=half)
         dense = dense_weights(first, weights, s.bins)
-        observed = (~missing).astype(np.float32) if missing.any() else None
+        observed = (~missing).astype(np.float32) if any_missing else None
         return Weights(
             z.shape[0],
             observed,
@@ -173,7 +176,7 @@ class BsplineScorer:
 
     # --- CUDA ---------------------------------------------------------------------------------
 
-    def _weights_cuda(self, z: NDArray[np.float64], missing: NDArray[np.bool_]) -> Weights:
+    def _weights_cuda(self, z: Any, there: Any) -> Weights:
         xp = self.device.xp
         s = self.settings
         variables, samples = z.shape
@@ -184,7 +187,7 @@ class BsplineScorer:
             (-(-samples // 256), variables),
             (256,),
             (
-                xp.asarray(z),
+                z,
                 np.int32(variables),
                 np.int32(samples),
                 np.int32(padded),
@@ -192,7 +195,7 @@ class BsplineScorer:
                 weights,
             ),
         )
-        observed = xp.asarray(~missing, dtype=xp.float32) if missing.any() else None
+        observed = None if there is None else there.astype(xp.float32)
         return Weights(variables, observed, weights, weights)
 
     def _scores_cuda(self, rows: Weights, columns: Weights) -> Any:

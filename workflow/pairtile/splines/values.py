@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
-from pairtile.splines.bspline import bin_sums
+from pairtile.splines.bspline import bin_sums, knot_vector
 from pairtile.splines.scorer import SplineSettings
 from pairtile.statistics.ranks import average_ranks
 
@@ -31,16 +34,39 @@ def scaled(
     return z
 
 
-def marginal_entropies(z: NDArray[np.float64], settings: SplineSettings) -> NDArray[np.float64]:
-    """Entropy in bits of each gene's own bins: float64 (genes,); 0 for a constant gene."""
-    p = bin_sums(z, settings.bins, settings.order, settings.knots)
+def marginal_entropies(z: Any, settings: SplineSettings) -> NDArray[np.float64]:
+    """Entropy in bits of each gene's own bins: float64 (genes,); 0 for a constant gene. ``z`` is an
+    array of NumPy or, on a GPU, of CuPy; the result is the same."""
+    if isinstance(z, np.ndarray):
+        p = bin_sums(z, settings.bins, settings.order, settings.knots)
+        largest = np.fmax.reduce(z, axis=1)
+    else:
+        p, largest = _bin_sums_cuda(z, settings)
     p /= np.maximum(p.sum(axis=1, keepdims=True), 1.0)
     logs = np.log2(p, out=np.zeros_like(p), where=p > 0.0)
     entropies = np.maximum(0.0, -(p * logs).sum(axis=1))
     # A constant gene lies on one point, which uniform knots spread over bins; its entropy is 0.
     with np.errstate(invalid="ignore"):
-        entropies[~(np.fmax.reduce(z, axis=1) > 0.0)] = 0.0
+        entropies[~(largest > 0.0)] = 0.0
     return np.asarray(entropies)
+
+
+def _bin_sums_cuda(
+    z: Any, settings: SplineSettings
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """``bin_sums``, and the largest value of each row."""
+    import cupy
+
+    from pairtile.gpu.compiling import load
+
+    defines: dict[str, str | int] = {"BINS": settings.bins, "ORDER": settings.order}
+    module = load(Path(__file__).with_name("bin_sums.cu"), defines, fused=False)
+    rows, samples = z.shape
+    knots = cupy.asarray(knot_vector(settings.bins, settings.order, settings.knots))
+    sums, largest = cupy.empty((rows, settings.bins)), cupy.empty(rows)
+    arguments = (z, np.int32(rows), np.int32(samples), knots, sums, largest)
+    module.get_function("bin_sums")((-(-rows // 64),), (64,), arguments)
+    return cupy.asnumpy(sums), cupy.asnumpy(largest)
 
 
 def scale_rows(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from pairtile.config.models import Analysis
 from pairtile.engine.estimator import Estimator, Merged
@@ -20,6 +22,9 @@ from pairtile.runtime.files import atomic_path, read_arrays, write_arrays
 from pairtile.runtime.record import recorded
 from pairtile.steps.null import read_null
 from pairtile.steps.plan import read_plan
+
+ROW_GROUP = 1 << 20
+"""Edges that are written together."""
 
 
 class MergedFiles(NamedTuple):
@@ -113,7 +118,19 @@ def network(
 def write_network(result: Network, items: pd.DataFrame, out: Path) -> None:
     """Write the network with names in place of item numbers, and symbols where items have them."""
     names = items["name"].to_numpy()
-    table = result.edges.copy()
+    with ExitStack() as stack:
+        temporary = stack.enter_context(atomic_path(out))
+        writer = None
+        for begin in range(0, max(1, len(result.edges)), ROW_GROUP):
+            part = _with_names(result.edges.iloc[begin : begin + ROW_GROUP], names, items)
+            if writer is None:
+                writer = stack.enter_context(pq.ParquetWriter(temporary, part.schema))
+            writer.write_table(part.cast(writer.schema))
+
+
+def _with_names(edges: pd.DataFrame, names: NDArray[Any], items: pd.DataFrame) -> pa.Table:
+    """Edges as they are written."""
+    table = edges.copy()
     for column in ("source", "target"):
         table[column] = names[table[column].to_numpy()].astype(object)
     table = add_symbols(table, items)
@@ -125,5 +142,4 @@ def write_network(result: Network, items: pd.DataFrame, out: Path) -> None:
     fields = [
         pa.field(f.name, pa.string() if pa.types.is_null(f.type) else f.type) for f in typed.schema
     ]
-    with atomic_path(out) as temporary:
-        pq.write_table(typed.cast(pa.schema(fields)), temporary)
+    return typed.cast(pa.schema(fields))

@@ -17,7 +17,7 @@ from pairtile.config.models import Analysis
 from pairtile.engine.chunk_file import FORMAT_VERSION
 from pairtile.engine.estimator import Estimator, State
 from pairtile.engine.state import open_state, state_digest
-from pairtile.engine.tiles import Chunk, PairSpace, Tile, plan_chunks
+from pairtile.engine.tiles import Chunk, PairSpace, Tile, number_of_jobs, plan_chunks
 from pairtile.engine.time_estimate import (
     WORTH_SAMPLING_SECONDS,
     Speed,
@@ -26,7 +26,7 @@ from pairtile.engine.time_estimate import (
     step_seconds,
 )
 from pairtile.errors import StoreError
-from pairtile.gpu.device import Device, choose, planned_device, threads
+from pairtile.gpu.device import Device, choose, planned_device, threads, visible_gpus
 from pairtile.method import get_method
 from pairtile.runtime.files import json_digest, read_arrays, read_json, write_json
 from pairtile.runtime.record import recorded
@@ -35,6 +35,9 @@ log = logging.getLogger("pairtile")
 
 GPU_START_SECONDS = 1.0
 """What CUDA takes to start in the jobs of an analysis: 0.4 s in each, seen beside an H200."""
+
+BESIDE_TILES_SECONDS = {"cpu": 0.5, "cuda": 0.2}
+"""Of a bootstrap, beside its tiles: a null, DPI and files."""
 
 BOOTSTRAP_SECONDS = 60.0
 """Work aimed at in one job of bootstraps."""
@@ -123,11 +126,13 @@ def plan(
     out: Path,
     record: Path,
     whole: Analysis | None = None,
+    gpus: int = 1,
 ) -> None:
     """Cut the work of one analysis into chunks and write ``plan.json``.
 
     ``backend`` is the configuration's: ``auto`` is decided here, for all jobs of the analysis.
     ``whole``: the analysis with the keys that only later steps use, for the time that these take.
+    ``gpus``: how many GPUs the run may use at once; 0: all of this host.
     """
     with recorded("plan", record) as step:
         method = get_method(config.method).estimator_class
@@ -169,7 +174,8 @@ def plan(
             bootstraps=config.n_bootstraps,
             tables=bool(config.tables),
         )
-        chunks = plan_chunks(seconds, config.chunks)
+        at_once = _at_once(device.backend, gpus)
+        chunks = plan_chunks(seconds, config.chunks, at_once)
         content: dict[str, Any] = {
             "format_version": FORMAT_VERSION,
             "pairtile_version": __version__,
@@ -193,7 +199,11 @@ def plan(
             ],
             "bootstraps": [
                 {"first": a, "last": b}
-                for a, b in _bootstrap_jobs(config.n_bootstraps, sum(seconds))
+                for a, b in _bootstrap_jobs(
+                    config.n_bootstraps,
+                    sum(seconds) + BESIDE_TILES_SECONDS[device.backend],
+                    at_once,
+                )
             ],
         }
         content["fingerprint"] = json_digest(
@@ -245,6 +255,12 @@ def _device(config: Analysis, state: State, backend: str, work: float) -> Device
     return replace(choose("cpu"), reason=reason)
 
 
+def _at_once(backend: str, gpus: int) -> int:
+    """How many chunks, or jobs of bootstraps, run side by side: on the CPU one, which takes all
+    cores; on GPUs as many as there are, each with a core to feed it."""
+    return 1 if backend == "cpu" else min(gpus or len(visible_gpus()), threads())
+
+
 def _in_yaml(value: Any) -> str:
     """A value as it would stand in the configuration."""
     if isinstance(value, dict):
@@ -252,12 +268,11 @@ def _in_yaml(value: Any) -> str:
     return str(value)
 
 
-def _bootstrap_jobs(number: int, seconds: float) -> list[tuple[int, int]]:
+def _bootstrap_jobs(number: int, of_one: float, at_once: int) -> list[tuple[int, int]]:
     if number == 0:
         return []
-    # A bootstrap costs its tiles, a null, and about half a second of DPI and files.
-    per_job = max(1, int(BOOTSTRAP_SECONDS / (seconds + 0.5)))
-    jobs = -(-number // per_job)
+    fewest = -(-number // max(1, int(BOOTSTRAP_SECONDS / of_one)))
+    jobs = min(number, max(fewest, number_of_jobs(number * of_one, BOOTSTRAP_SECONDS, at_once)))
     # As even as they go, so that jobs side by side end together.
     firsts = [job * number // jobs for job in range(jobs + 1)]
     return [(first, following - 1) for first, following in pairwise(firsts)]

@@ -180,8 +180,8 @@ class KeepRule(ConfigModel):
     """Which pairs become edges: one form of the key ``keep``.
 
     ``p_bound``, ``score_bound`` and ``top`` bound what the rule can keep, so that chunks know what
-    to store before all pairs are scored; ``kept`` decides when they are. ``short`` and ``sentence``
-    say the rule in a report, with its numbers in place of their keys.
+    to store before all pairs are scored; ``passes`` and ``most`` decide when they are. ``short``
+    and ``sentence`` say the rule in a report, with its numbers in place of their keys.
     """
 
     short: ClassVar[str] = ""
@@ -202,6 +202,12 @@ class KeepRule(ConfigModel):
         """Least number of best pairs that must be stored."""
         return 0
 
+    @property
+    def most(self) -> int | None:
+        """Most edges that stay, those with the highest scores, the first of equal ones; None: all
+        that pass."""
+        return None
+
     def draws(self, resolved: int, n_pairs: int) -> float:
         """Draws of the null that the rule needs; a p-value takes ``resolved`` draws above it. (Some
         are drawn whatever the rule: ``permutations_needed``.)"""
@@ -211,8 +217,8 @@ class KeepRule(ConfigModel):
         """Which pairs the rule's p- or q-value lets pass; all where it has none."""
         return p == p
 
-    def kept(self, score: NDArray[Any], p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
-        """Which edges stay, by their scores, p-values and q-values, one of each for each edge."""
+    def passes(self, score: NDArray[Any], p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which edges pass, by their scores, p-values and q-values, one of each for each edge."""
         return self.significant(p, q)
 
 
@@ -272,7 +278,7 @@ class KeepBar(KeepPValue):
 
     score: float
 
-    def kept(self, score: NDArray[Any], p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
+    def passes(self, score: NDArray[Any], p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
         return self.significant(p, q) & (score >= self.score)
 
 
@@ -321,7 +327,7 @@ class KeepScore(KeepRule):
     def draws(self, resolved: int, n_pairs: int) -> float:
         return 0.0  # p-values decide nothing
 
-    def kept(self, score: NDArray[Any], p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
+    def passes(self, score: NDArray[Any], p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
         return score >= self.score
 
 
@@ -339,11 +345,12 @@ class KeepTopEdges(KeepRule):
     def top(self) -> int:
         return self.top_edges
 
+    @property
+    def most(self) -> int:
+        return self.top_edges
+
     def draws(self, resolved: int, n_pairs: int) -> float:
         return 0.0  # p-values decide nothing
-
-    def kept(self, score: NDArray[Any], p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
-        return _best(score, p == p, self.top_edges)
 
 
 class KeepBest(KeepFdr):
@@ -358,22 +365,9 @@ class KeepBest(KeepFdr):
         "Of the pairs with q ≤ {fdr}, the {top_edges} highest-scoring were kept{bits}."
     )
 
-    def kept(self, score: NDArray[Any], p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
-        return _best(score, self.significant(p, q), self.top_edges)
-
-
-def _best(score: NDArray[Any], among: NDArray[np.bool_], number: int) -> NDArray[np.bool_]:
-    """Of the rows ``among``, the ``number`` with the highest scores."""
-    rows = among.nonzero()[0]
-    if rows.size <= number:
-        return among
-    falling = -score[rows]
-    falling.partition(number - 1)
-    least = -falling[number - 1]
-    best = among & (score > least)
-    # Of those that are as good as the last, the first ones.
-    best[rows[score[rows] == least][: number - int(best.sum())]] = True
-    return best
+    @property
+    def most(self) -> int:
+        return self.top_edges
 
 
 _KEEP_BY_NUMBER = {

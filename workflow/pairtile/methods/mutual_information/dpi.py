@@ -91,8 +91,9 @@ def data_processing_inequality(
     if len(values) == 0 or (not additive and threshold == 0):
         return np.ones(len(values), dtype=bool)
     run = _on_cpu if backend == "cpu" else _on_cuda
-    removed = run(ends_i, ends_j, values, None, regulators, n_genes, threshold, additive)
-    return removed == 0
+    kept = np.ones(len(values), dtype=bool)
+    kept[run(ends_i, ends_j, values, None, regulators, n_genes, threshold, additive)] = False
+    return kept
 
 
 def prune(
@@ -115,28 +116,25 @@ def prune(
     additive, threshold = _check_rule(rule, tolerance)
     if len(mi) > MAX_EDGES:
         raise ValueError(f"there are {len(mi):,} pairs; expected at most {MAX_EDGES:,}")
-    edges = np.flatnonzero(in_network)
-    if not len(edges) or (not additive and threshold == 0):
+    if not in_network.any() or (not additive and threshold == 0):
         return
-    which = None if len(edges) == len(mi) else edges
-    del edges
+    which = None if in_network.all() else np.flatnonzero(in_network).astype(np.int32)
     regulators = _check_regulators(is_regulator, n_genes)
     run = _on_cpu if backend == "cpu" else _on_cuda
-    removed = run(i, j, mi, which, regulators, n_genes, threshold, additive)
-    in_network[in_network] = removed == 0
+    in_network[run(i, j, mi, which, regulators, n_genes, threshold, additive)] = False
 
 
 def _on_cpu(
     i: NDArray[np.int32],
     j: NDArray[np.int32],
     mi: NDArray[Any],
-    which: NDArray[np.int64] | None,
+    which: NDArray[np.int32] | None,
     is_regulator: NDArray[np.uint8],
     n_genes: int,
     threshold: float,
     additive: bool,
-) -> NDArray[np.uint8]:
-    """Which edges go, 1 or 0: of all pairs, or of those with the numbers ``which``."""
+) -> NDArray[np.int32]:
+    """Numbers of the pairs whose edges go: of all, or of those with the numbers ``which``."""
     import numba
 
     from pairtile.methods.mutual_information.kernels import dpi as kernels
@@ -150,8 +148,11 @@ def _on_cpu(
     number[by_degree] = np.arange(n_genes, dtype=np.int32)
     offsets = np.concatenate([[0], np.cumsum(degree[by_degree])])
 
-    ranked = np.argsort(-mi[here]).astype(np.int32)
-    order = ranked if which is None else which[ranked].astype(np.int32)
+    falling = np.negative(mi[here])
+    ranked = np.argsort(falling).astype(np.int32)
+    del falling
+    order = ranked if which is None else which[ranked]
+    del ranked
     stronger = kernels.count_stronger(mi[order], mi.dtype.type(threshold), int(additive))
     n_edges = len(order)
     adjacency = kernels.Adjacency(
@@ -160,27 +161,25 @@ def _on_cpu(
         ranks=np.empty(2 * n_edges, dtype=np.int32),
     )
     kernels.fill_adjacency(i, j, number, order, offsets[:-1].copy(), adjacency)
-    del order
 
     n_workers = min(numba.get_num_threads(), n_genes)
     rows = np.full((n_workers, n_genes), kernels.ABSENT, dtype=np.int32)
     removed = np.zeros(n_edges, dtype=np.uint8)
     kernels.data_processing_inequality(adjacency, is_regulator[by_degree], stronger, rows, removed)
-    by_edge = np.empty_like(removed)
-    by_edge[ranked] = removed
-    return by_edge
+    del adjacency, stronger
+    return order[removed.view(bool)]
 
 
 def _on_cuda(
     i: NDArray[np.int32],
     j: NDArray[np.int32],
     mi: NDArray[Any],
-    which: NDArray[np.int64] | None,
+    which: NDArray[np.int32] | None,
     is_regulator: NDArray[np.uint8],
     n_genes: int,
     threshold: float,
     additive: bool,
-) -> NDArray[np.uint8]:
+) -> NDArray[np.int32]:
     import cupy
 
     from pairtile.gpu.compiling import load
@@ -228,7 +227,8 @@ def _on_cuda(
         removed,
     )
     kernel((n_blocks,), (512,), arguments)
-    return cupy.asnumpy(removed)
+    gone = cupy.asnumpy(cupy.flatnonzero(removed).astype(np.int32))
+    return gone if which is None else which[gone]
 
 
 def _check_rule(rule: str, tolerance: float) -> tuple[bool, float]:

@@ -6,7 +6,7 @@ together; the workflow's steps, bootstraps and ``pairtile.infer_network`` all ca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from pairtile.engine.estimator import Merged, Ranking
 from pairtile.engine.network import Network, sort_edges
+from pairtile.engine.selection import RunningTopK
 from pairtile.gpu.device import Device
 from pairtile.methods.mutual_information.bootstrap import bootstrap_consensus, low_selection_bound
 from pairtile.methods.mutual_information.config import (
@@ -36,14 +37,18 @@ from pairtile.methods.mutual_information.context_scores import (
     target_z,
 )
 from pairtile.methods.mutual_information.dpi import prune
+from pairtile.methods.mutual_information.kernels.distinct_q_values import distinct_q_values
 from pairtile.methods.mutual_information.null import Null
 
 P_GRID = np.concatenate([np.logspace(-30, -6, 97), np.logspace(-6, 0, 241)[1:]])
 """p-values at which the tests of all pairs are counted, for q-values."""
 
 
-_PART = 1 << 22
+_PART = 1 << 20
 """Pairs that are worked on together, where there may be very many."""
+
+HELD_PAIRS = 1 << 25
+"""Up to so many pairs, their p-values are held; of more they are computed where needed."""
 
 MANY_PAIRS = 0.2
 """Share of the scored pairs that may be kept by significance without a warning."""
@@ -62,6 +67,10 @@ class GeneAnalysis(Protocol):
         self, i: NDArray[Any], j: NDArray[Any]
     ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         """Scores and samples of a list of pairs."""
+        ...
+
+    def null_of(self, arrays: Mapping[str, NDArray[Any]]) -> Null:
+        """What the arrays of a null describe."""
         ...
 
     def unrelated_share(self) -> float:
@@ -101,12 +110,27 @@ class Pairs:
 
 
 class Significance(NamedTuple):
-    """Of each pair: p-value, and q-value from these p-values; and what makes, of some pairs, where
-    the p-value is extrapolated, the bound that was resolved (NaN elsewhere)."""
+    """p : gives the p-values of the pairs with some numbers. q : q-value of each pair. bound :
+    gives, of some pairs, where the p-value is extrapolated, the bound that was resolved (else NaN).
+    """
 
-    p: NDArray[np.float64]
+    p: Callable[[Any], NDArray[np.float64]]
     q: NDArray[np.float64]
     bound: Callable[[Pairs], NDArray[np.float64]]
+
+
+class Chosen(NamedTuple):
+    """What ``keep`` takes.
+
+    kept : bool (1 or 2, pairs); of directed scores forwards and backwards. significant : pairs that
+    the rule's p- or q-value lets pass. largest_p, least_score : of what is kept; None where nothing
+    is.
+    """
+
+    kept: NDArray[np.bool_]
+    significant: int
+    largest_p: float | None
+    least_score: float | None
 
 
 class GeneRoles(NamedTuple):
@@ -124,22 +148,15 @@ def infer_network(analysis: GeneAnalysis, merged: Merged) -> Network:
         return _consensus_network(analysis, merged, merged.bootstraps)
     config = analysis.config
     pairs = Pairs.of(merged)
-    null = Null.from_arrays(merged.null)
-    p = p_values(pairs, null)
-    q = q_values(
-        p,
-        _n_tests(merged),
-        null,
-        merged.sums["statistic_histogram"],
-        int(analysis.state["z"].shape[1]),
-        _top_bits(config),
-        complete_to=config.keep.p_bound,
-    )
+    null = analysis.null_of(merged.null)
+    genes = _genes(analysis, merged)
+    significance = _significance(pairs, null, analysis, merged)
+    chosen = choose(pairs, significance, genes, config.keep, config.score)
     result = build_network(
         pairs,
-        Significance(p, q, lambda some: p_bounds(some, null)),
-        _genes(analysis, merged),
-        keep=config.keep,
+        chosen,
+        significance,
+        genes,
         score=config.score,
         dpi=config.dpi or None,
         backend=analysis.device.backend,
@@ -152,7 +169,7 @@ def infer_network(analysis: GeneAnalysis, merged: Merged) -> Network:
         "permutations": int(sum(s.size for s in null.statistic)),
         **result.threshold,
     }
-    share = int(config.keep.significant(p, q).sum()) / max(1, _n_tests(merged))
+    share = chosen.significant / max(1, _n_tests(merged))
     if share > MANY_PAIRS and isinstance(config.keep, KeepPValue | KeepFdr):
         bar = "p" if isinstance(config.keep, KeepPValue) else "q"
         cure = "preprocess.regress_out removes known effects"
@@ -170,6 +187,26 @@ def infer_network(analysis: GeneAnalysis, merged: Merged) -> Network:
             "1% of the null; q-values and keep use it."
         )
     return result
+
+
+def _significance(pairs: Pairs, null: Null, analysis: GeneAnalysis, merged: Merged) -> Significance:
+    """p-values by the null; of very many pairs they are computed anew each time."""
+    held = p_values(pairs, null) if pairs.i.size <= HELD_PAIRS else None
+
+    def p_of(which: Any) -> NDArray[np.float64]:
+        return p_values(pairs.take(which), null) if held is None else held[which]
+
+    q = q_values(
+        p_of,
+        pairs.i.size,
+        _n_tests(merged),
+        null,
+        merged.sums["statistic_histogram"],
+        int(analysis.state["z"].shape[1]),
+        _top_bits(analysis.config),
+        complete_to=analysis.config.keep.p_bound,
+    )
+    return Significance(p_of, q, lambda some: p_bounds(some, null))
 
 
 def rank_pairs(analysis: GeneAnalysis, merged: Merged) -> Ranking:
@@ -224,7 +261,8 @@ def _parts(size: int) -> list[slice]:
 
 
 def q_values(
-    p: NDArray[np.float64],
+    p_of: Callable[[slice], NDArray[np.float64]],
+    n_pairs: int,
     n_tests: int,
     null: Null,
     histogram: NDArray[np.int64],
@@ -241,84 +279,150 @@ def q_values(
 
     Parameters
     ----------
+    p_of
+        Gives the p-values of a slice of the ``n_pairs`` pairs at hand.
     histogram : int64, shape (class pairs, bins), over 0 .. top_bits * bits_to_statistic.
     complete_to
         The p-value up to which the pairs at hand are all that there are. Those beyond were stored
         for another reason, and only the histogram ranks them.
     """
-    found, q_of_found = _benjamini_hochberg(p[p <= complete_to], n_tests)
+    found, q_of_found = _benjamini_hochberg(_p_values_up_to(complete_to, p_of, n_pairs), n_tests)
     bins = histogram.shape[1]
     at_least = np.cumsum(histogram[:, ::-1], axis=1)[:, ::-1]
     at_least = np.concatenate([at_least, np.zeros((len(histogram), 1), dtype=np.int64)], axis=1)
     n = null.n_classes
     pairs_of_classes = [(a, b) for a in range(n) for b in range(a, n)]
-    bound = np.empty(P_GRID.size)
+    bounds = np.empty(P_GRID.size)
     for k, p_grid in enumerate(P_GRID):
         limits = null.thresholds(float(p_grid))
         count = 0
         for number, (a, b) in enumerate(pairs_of_classes):
             first_bin = np.ceil(limits[a, b] / bits_to_statistic / top_bits * bins)
-            count += int(at_least[number, int(np.clip(first_bin, 0, bins))])
-        bound[k] = p_grid * n_tests / max(count, 1)
+            count += int(at_least[number, int(min(max(first_bin, 0), bins))])
+        bounds[k] = p_grid * n_tests / max(count, 1)
     # The least bound among all thresholds that are no stricter than p.
-    least = np.minimum.accumulate(bound[::-1])[::-1]
-    q = np.ones(p.size)
-    for part in _parts(p.size):
-        here = p[part]
+    least = np.minimum.accumulate(bounds[::-1])[::-1]
+
+    q = np.ones(n_pairs)
+    for part in _parts(n_pairs):
+        here = p_of(part)
         complete = here <= complete_to
-        q[part][complete] = q_of_found[np.searchsorted(found, here[complete])]
+        q[part][complete] = q_of_found[_searched(found, here[complete])]
         place = np.minimum(np.searchsorted(P_GRID, here), P_GRID.size - 1)
         q[part] = np.minimum(q[part], np.minimum(least[place], 1.0))
     return q
+
+
+def _searched(found: NDArray[np.float64], p: NDArray[np.float64]) -> NDArray[np.int64]:
+    """``searchsorted``, in order: a long table is then read once, not here and there."""
+    order = np.argsort(p)
+    place = np.empty(p.size, dtype=np.int64)
+    place[order] = np.searchsorted(found, p[order])
+    return place
+
+
+def _p_values_up_to(
+    largest: float, p_of: Callable[[slice], NDArray[np.float64]], n_pairs: int
+) -> NDArray[np.float64]:
+    """The p-values of all pairs that are at most so large."""
+    p, size = np.empty(n_pairs), 0
+    for part in _parts(n_pairs):
+        here = p_of(part)
+        here = here[here <= largest]
+        p[size : size + here.size] = here
+        size += here.size
+    return p[:size]
 
 
 def _benjamini_hochberg(
     p: NDArray[np.float64], n_tests: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The different p-values, rising, and the q-value of each, as
-    ``statistics.correction.benjamini_hochberg``; ``p`` is put in order in place.
+    ``statistics.correction.benjamini_hochberg``; ``p`` is overwritten.
 
-    Of equal p-values the last rank decides. So millions of pairs take little memory.
+    So very many pairs take little memory.
     """
     p.sort()
-    last = np.flatnonzero(np.append(p[1:] != p[:-1], True)[: p.size])
-    found = p[last]
-    q = found * n_tests
-    q /= last + 1
-    return found, np.minimum(np.minimum.accumulate(q[::-1])[::-1], 1.0)
+    q = np.empty_like(p)
+    first = distinct_q_values(p, n_tests, q)
+    found, q = p[first:], q[first:]
+    # Where most are equal, as p-values by counting are, the rest of the memory is given back.
+    return (found.copy(), q.copy()) if first > p.size // 2 else (found, q)
+
+
+def choose(
+    pairs: Pairs, significance: Significance, genes: GeneRoles, keep: KeepRule, score: str
+) -> Chosen:
+    """What ``keep`` takes of the candidates: of each pair or, of directed scores, of each allowed
+    direction of a pair.
+
+    Significance (``p_value``, ``fdr``) is that of MI; ``score`` and ``top_edges`` go by the chosen
+    score. Pairs are worked on part by part.
+    """
+    kept = np.zeros((1 + _is_directed(score, genes), pairs.i.size), dtype=bool)
+    significant, largest_p, least_score = 0, 0.0, np.inf
+    best = RunningTopK(keep.most or 0)
+    for part in _parts(pairs.i.size):
+        p, q = significance.p(part), significance.q[part]
+        significant += int(keep.significant(p, q).sum())
+        for number, scores in enumerate(_scores(pairs.take(part), score, genes)):
+            passed = keep.passes(scores, p, q)
+            if number:  # backwards
+                passed &= ~np.isnan(scores)
+            if keep.most is not None:
+                best.add(scores[passed])
+                passed &= scores >= best.threshold
+            kept[number, part] = passed
+            largest_p = float(p.max(where=passed, initial=largest_p))
+            least_score = float(np.fmin.reduce(scores, where=passed, initial=least_score))
+    if keep.most is not None and int(kept.sum()) > keep.most:
+        _only_best(kept, pairs, genes, score, best)
+        least_score = best.threshold
+        largest_p = max(float(significance.p(rows).max(initial=0.0)) for rows in _rows(kept))
+    if not kept.any():
+        return Chosen(kept, significant, None, None)
+    return Chosen(kept, significant, largest_p, least_score)
+
+
+def _only_best(
+    kept: NDArray[np.bool_], pairs: Pairs, genes: GeneRoles, score: str, best: RunningTopK
+) -> None:
+    """Leave those of ``kept`` that are among the best; of those that are as good as the last, the
+    first ones, forwards before backwards."""
+    tied = np.zeros_like(kept)
+    for rows in _rows(kept):
+        found = _scores(pairs.take(rows), score, genes)
+        for way, ties, scores in zip(kept, tied, found, strict=True):
+            ties[rows] = way[rows] & (scores == best.threshold)
+            way[rows] &= scores > best.threshold
+    first = np.flatnonzero(tied)[: best.top - int(kept.sum())]
+    kept.reshape(-1)[first] = True
+
+
+def _rows(kept: NDArray[np.bool_]) -> Iterator[NDArray[np.int64]]:
+    """Numbers of the pairs that are kept in some direction, part by part."""
+    for part in _parts(kept.shape[1]):
+        yield part.start + np.flatnonzero(kept[:, part].any(axis=0))
 
 
 def build_network(
     pairs: Pairs,
+    chosen: Chosen,
     significance: Significance,
     genes: GeneRoles,
     *,
-    keep: KeepRule,
     score: str,
     dpi: DpiConfig | None,
     backend: str = "cpu",
 ) -> Network:
-    """Keep, prune and direct.
+    """Prune and direct.
 
-    Significance (``p_value``, ``fdr``) is that of MI; ``score`` and ``top_edges`` go by the chosen
-    score. ``clr`` with regulators and ``target_z`` are directed: a pair is an edge in each allowed
-    direction, each kept or not on its own by ``score`` and ``top_edges``. DPI works on the pairs
-    kept.
+    ``clr`` with regulators and ``target_z`` are directed: a pair is an edge in each direction that
+    was chosen. DPI works on the pairs chosen.
     """
-    p, q, bound_of = significance
-    if score == "mi":  # one candidate for each pair: no table is made of them all
-        in_network = keep.kept(pairs.mi_bits, p, q)
-        least_score = _least(pairs.mi_bits, in_network)
-    else:
-        table = directed_edges(pairs, score, genes)
-        pair = table["pair"].to_numpy()
-        kept = keep.kept(table[score].to_numpy(), p[pair], q[pair])
-        in_network = np.zeros(pairs.i.size, dtype=bool)
-        in_network[pair[kept]] = True
-        least_score = _least(table[score].to_numpy(), kept)
+    in_network: NDArray[np.bool_] = np.logical_or.reduce(chosen.kept)
     before = int(in_network.sum())
     threshold_bits = _least(pairs.mi_bits, in_network)
-    largest_p = float(p.max(where=in_network, initial=0.0)) if before else None
     if dpi is not None and before:
         prune(
             pairs.i,
@@ -333,40 +437,49 @@ def build_network(
         )
     # Only now the other columns: there may be far fewer edges than pairs.
     rows = np.flatnonzero(in_network)
-    if score == "mi":
-        table = directed_edges(pairs.take(rows), score, genes)
-        pair = rows
-    else:
-        table = table[kept & in_network[pair]]
-        pair = table["pair"].to_numpy()
-    bound = bound_of(pairs.take(pair))
+    table = directed_edges(pairs.take(rows), score, genes)
+    backward = (np.arange(len(table)) >= rows.size).astype(int)
+    table = table[chosen.kept[backward, rows[table["pair"].to_numpy()]]]
+    pair = rows[table["pair"].to_numpy()]
+    p = significance.p(pair)
+    bound = significance.bound(pairs.take(pair))
     beyond = ~np.isnan(bound)
-    table["p_value"] = np.where(beyond, bound, p[pair])
-    table["p_value_extrapolated"] = p[pair]
-    table["q_value"] = q[pair]
+    table["p_value"] = np.where(beyond, bound, p)
+    table["p_value_extrapolated"] = p
+    table["q_value"] = significance.q[pair]
     table["p_method"] = np.where(beyond, "bound", "empirical")
     edges = sort_edges(table, _column(score))
     wanted = ["source", "target", "mi_bits", "p_value", "q_value"]
     wanted += [] if score == "mi" else [score]
-    in_pairs = rows.size
     return Network(
         edges[[*wanted, "p_value_extrapolated", "p_method"]],
         directed=_is_directed(score, genes),
         counts={
             "pairs_kept": before,
             "pairs_before_dpi": before,
-            "pairs_removed_by_dpi": before - in_pairs,
+            "pairs_removed_by_dpi": before - rows.size,
             "edges": len(edges),
             "edges_with_extrapolated_p": int(beyond.sum()),
         },
         threshold_value=threshold_bits,
-        threshold={"largest_p_value": largest_p, "least_score": least_score},
+        threshold={"largest_p_value": chosen.largest_p, "least_score": chosen.least_score},
     )
 
 
 def _least(scores: NDArray[np.floating], among: NDArray[np.bool_]) -> float | None:
     """Of the scores that are known; None where there is none."""
     return float(np.fmin.reduce(scores, where=among, initial=np.inf)) if among.any() else None
+
+
+def _scores(pairs: Pairs, score: str, genes: GeneRoles) -> list[NDArray[np.floating]]:
+    """Scores of pairs and, of directed scores, those backwards: NaN where that is not allowed."""
+    if score == "mi":
+        return [pairs.mi_bits]
+    if genes.moments is None:
+        raise ValueError(f"score {score} needs the moments of all pairs")
+    function = {"clr": clr, "target_z": target_z}[score]
+    found = function(pairs.i, pairs.j, pairs.mi_bits, genes.moments, genes.is_regulator)
+    return list(found) if _is_directed(score, genes) else [found[0]]
 
 
 def directed_edges(pairs: Pairs, score: str, genes: GeneRoles) -> pd.DataFrame:
@@ -376,27 +489,24 @@ def directed_edges(pairs: Pairs, score: str, genes: GeneRoles) -> pd.DataFrame:
     for each allowed direction.
     """
     row = np.arange(pairs.i.size)
-    forward = {"pair": row, "source": pairs.i, "target": pairs.j, "mi_bits": pairs.mi_bits}
+    table = {"pair": row, "source": pairs.i, "target": pairs.j, "mi_bits": pairs.mi_bits}
     if score == "mi":
-        return pd.DataFrame(forward)
-    if genes.moments is None:
-        raise ValueError(f"score {score} needs the moments of all pairs")
-    function = {"clr": clr, "target_z": target_z}[score]
-    ahead, back = function(pairs.i, pairs.j, pairs.mi_bits, genes.moments, genes.is_regulator)
-    first = pd.DataFrame(forward | {score: ahead})
-    if not _is_directed(score, genes):
-        return first
-    allowed = ~np.isnan(back)
-    second = pd.DataFrame(
+        return pd.DataFrame(table)
+    ahead, *back = _scores(pairs, score, genes)
+    forward = pd.DataFrame(table | {score: ahead})
+    if not back:
+        return forward
+    allowed = ~np.isnan(back[0])
+    backward = pd.DataFrame(
         {
             "pair": row[allowed],
             "source": pairs.j[allowed],
             "target": pairs.i[allowed],
             "mi_bits": pairs.mi_bits[allowed],
-            score: back[allowed],
+            score: back[0][allowed],
         }
     )
-    return pd.concat([first, second], ignore_index=True)
+    return pd.concat([forward, backward], ignore_index=True)
 
 
 def _consensus_network(analysis: GeneAnalysis, merged: Merged, bootstraps: pd.DataFrame) -> Network:
@@ -420,15 +530,10 @@ def _consensus_network(analysis: GeneAnalysis, merged: Merged, bootstraps: pd.Da
     table = table[table["q_value"] <= settings.alpha].reset_index(drop=True)
     i, j = table["i"].to_numpy(), table["j"].to_numpy()
     p, q = table["p_value"].to_numpy(), table["q_value"].to_numpy()
-    bits, n_samples = analysis.score_pairs(i, j)
-    result = build_network(
-        Pairs(i, j, bits, n_samples),
-        Significance(p, q, lambda some: np.full(some.i.size, np.nan)),
-        _genes(analysis, merged),
-        keep=KeepAll(),
-        score=score,
-        dpi=None,
-    )
+    pairs, genes = Pairs(i, j, *analysis.score_pairs(i, j)), _genes(analysis, merged)
+    found = Significance(p.__getitem__, q, lambda some: np.full(some.i.size, np.nan))
+    chosen = choose(pairs, found, genes, KeepAll(), score)
+    result = build_network(pairs, chosen, found, genes, score=score, dpi=None)
     row = {pair: k for k, pair in enumerate(zip(i.tolist(), j.tolist(), strict=True))}
     edges = result.edges.drop(columns="p_value_extrapolated")
     ends = zip(edges["source"].tolist(), edges["target"].tolist(), strict=True)

@@ -97,7 +97,9 @@ class Null:
         return {
             "class_of": self.class_of,
             "lengths": lengths,
-            "statistic": np.concatenate(self.statistic),
+            "statistic": self.statistic[0]
+            if len(self.statistic) == 1  # 40 MB and more, of every bootstrap
+            else np.concatenate(self.statistic),
         }
 
     @classmethod
@@ -280,10 +282,10 @@ def draw_null(
 
 
 class DrawnRows(NamedTuple):
-    """Rows of one side of a null: float64 (draws, samples), and the gene of each where a gene must
-    not meet itself."""
+    """Rows of one side of a null: float64 (draws, samples; of CuPy where a GPU made them), and the
+    gene of each where a gene must not meet itself."""
 
-    values: NDArray[np.float64]
+    values: Any
     genes: NDArray[np.int64] | None
 
 

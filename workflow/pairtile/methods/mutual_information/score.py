@@ -45,6 +45,7 @@ from pairtile.methods.mutual_information.config import (
 )
 from pairtile.methods.mutual_information.context_scores import ExactMoments, better_direction
 from pairtile.methods.mutual_information.kernels.permuted_rows import Resampling
+from pairtile.methods.mutual_information.kernels.permuted_rows_cuda import RowsOnGpu
 from pairtile.methods.mutual_information.network import (
     infer_network,
     rank_pairs,
@@ -93,9 +94,12 @@ SLACK = 1e-6
 
 def _complete(state: State) -> bool:
     """Whether nothing is missing. A state on disk says so: it may be too large to look at."""
-    if isinstance(state["z"], np.memmap) and "autocorrelation" in state:
+    z = state["z"]
+    if isinstance(z, np.memmap) and "autocorrelation" in state:
         return "observed" not in state
-    return count(np.isnan, state["z"]) == 0
+    if not isinstance(z, np.ndarray):  # of a bootstrap, on the GPU
+        return not bool((z != z).any())
+    return count(np.isnan, z) == 0
 
 
 class MutualInformation(Estimator[MutualInformationConfig]):
@@ -120,7 +124,9 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         self._original: NDArray[np.float64] | None = None
         self._resampling: Resampling | None = None
         self._order: NDArray[np.int32] | None = None
+        self._on_gpu: RowsOnGpu | None = None
         self._given_null: dict[str, NDArray[Any]] | None = None
+        self._opened_null: tuple[State, Null] | None = None
         self._cache: dict[tuple[str, int], Weights] = {}
 
     # --- what the plan needs --------------------------------------------------------------------
@@ -231,6 +237,12 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         draws = permutations_needed(config.null.permutations, config.keep, self.n_pairs())
         return self._drawn(self.null_design, draws, seed)
 
+    def null_of(self, arrays: State) -> Null:
+        """What the arrays of a null describe; opened once, as its tails take time to fit."""
+        if self._opened_null is None or self._opened_null[0] is not arrays:
+            self._opened_null = arrays, Null.from_arrays(arrays)
+        return self._opened_null[1]
+
     def _drawn(self, design: NullDesign, draws: int, seed: int) -> dict[str, NDArray[Any]]:
         z = np.asarray(self.state["z"]) if self._original is None else self._original
         return draw_null(
@@ -278,7 +290,7 @@ class MutualInformation(Estimator[MutualInformationConfig]):
             return Selection(everything=True)
         limits, least = None, keep.score_bound
         if keep.p_bound > 0.0:
-            limits = Null.from_arrays(null).thresholds(keep.p_bound) * (1.0 - SLACK)
+            limits = self.null_of(null).thresholds(keep.p_bound) * (1.0 - SLACK)
         if least is not None:
             least -= SLACK * max(1.0, abs(least))
         ranked = RANKED_EDGES if self.config.gold_standard is not None else 0
@@ -302,8 +314,10 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         key = ("column" if self.is_regulator is None else kind, begin)
         if key not in self._cache:
             z = self.state["z"]
-            rows = self._row_items(begin, end) if kind == "row" else slice(begin, end)
-            weights = self.scorer.weights(np.ascontiguousarray(z[rows]))
+            rows: Any = self._row_items(begin, end) if kind == "row" else slice(begin, end)
+            if kind == "row" and not isinstance(z, np.ndarray):
+                rows = self.device.xp.asarray(rows)
+            weights = self.scorer.weights(z[rows])
             release(z)
             of_value, _ = weights_bytes(self.settings.bins, self.settings.order)
             size = weights.variables * z.shape[1] * of_value
@@ -395,10 +409,13 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         repeated samples raise the null as they raise the scores.
         """
         original = np.ascontiguousarray(self.state["z"])
+        top = float(self.settings.intervals)
         if self._order is None:
             by_rank = self.config.estimator.transform == "rank"
             self._order = row_orders(original if by_rank else np.empty((0, 0)))
-        resampling = Resampling(samples, self._order, float(self.settings.intervals))
+            if RowsOnGpu.fit(self.device, original):
+                self._on_gpu = RowsOnGpu(self.device, original, self._order, top)
+        resampling = Resampling(samples, self._order, top, self._on_gpu)
         z = resampling.rows(original)
         state = dict(self.state) | {
             "z": z,
@@ -425,6 +442,7 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         opened.config = self.config.model_copy(update={"keep": rule})
         unrelated = opened.resampled(samples)
         unrelated._given_null = replicate._given_null
+        unrelated._opened_null = replicate._opened_null
         unrelated.classes = replicate.classes
         network = network_in_memory(unrelated, tiles, self.seed)
         by_chance = undirected_edges(network, self.is_regulator)
@@ -450,7 +468,7 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         result = infer_network(self, merged)
         if self._resampling is None:  # of bootstraps only the pairs are wanted
             z = np.asarray(self.state["z"])
-            expected = Null.from_arrays(merged.null).expected(result.edges) / z.shape[1]
+            expected = self.null_of(merged.null).expected(result.edges) / z.shape[1]
             result.edges = with_signs(result.edges, z, expected)
         return result
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba import njit, prange
@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from pairtile.methods.mutual_information.kernels.philox import permute
 from pairtile.splines.values import scale_rows
 
+if TYPE_CHECKING:
+    from pairtile.methods.mutual_information.kernels.permuted_rows_cuda import RowsOnGpu
+
 
 @dataclass(frozen=True)
 class Resampling:
@@ -19,14 +22,18 @@ class Resampling:
 
     samples : int64 (number,), of the samples of the whole. order : int32, the ``row_orders`` of the
     whole where picked values are ranked anew, else empty (0, 0). top : what they are scaled to.
+    on_gpu : the whole, order and top included, where a GPU does the work; rows are then CuPy's.
     """
 
     samples: NDArray[np.int64]
     order: NDArray[np.int32]
     top: float
+    on_gpu: RowsOnGpu | None = None
 
-    def rows(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def rows(self, values: NDArray[np.float64]) -> Any:
         """All rows of ``values`` at these samples: float64 (rows, number)."""
+        if self.on_gpu is not None:
+            return self.on_gpu.resampled(self.samples)
         out = np.empty((len(values), self.samples.size))
         _resample(values, self.samples, self.order, out)
         scale_rows(out, False, self.top, out)
@@ -62,7 +69,7 @@ def permuted_rows(
     pair_class: int,
     exchange: Exchange,
     resampling: Resampling | None = None,
-) -> NDArray[np.float64]:
+) -> Any:
     """One permuted or shifted copy of each row in ``genes``, which may name a row more than once.
 
     A permutation exchanges observed values only: missing ones stay where they are, so that two
@@ -86,6 +93,10 @@ def permuted_rows(
     -------
     float64 (draws, samples), of a bootstrap (draws, number of its samples)
     """
+    if resampling is not None and resampling.on_gpu is not None:
+        return resampling.on_gpu.permuted(
+            genes, resampling.samples, seed, side, pair_class, exchange
+        )
     samples = np.arange(values.shape[1]) if resampling is None else resampling.samples
     order = np.empty((0, 0), dtype=np.int32) if resampling is None else resampling.order
     out = np.empty((genes.size, samples.size))
