@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from motion_reports import analysis
 from pairtile.methods.trajectory_correlation.matrices import (
     MATRICES,
     correlation_matrix,
@@ -106,3 +107,20 @@ def test_g_correlation_text_is_laid_out_as_by_g_correlation(tmp_path):
     # 25 numbers: 21, and 4 with the bracket behind them.
     assert lines[2] == " 0.0868653 " * 3 + "         1 ]"
     assert lines[3:] == [""]
+
+
+def test_angles_are_summed_over_every_two_residues(tmp_path: Path) -> None:
+    how = {"kind": "dihedral", "surrogates": 3}
+    out = analysis(tmp_path, page=False, estimator=how, paths=[], communities=[])
+    names = pd.read_parquet(out / "items.parquet")["name"].tolist()
+    arrays = np.load(out / "matrices.npz")
+    rows = {label: k for k, label in enumerate(arrays["block_labels"].tolist())}
+    assert len(rows) < len(names)
+    for sums, column in [("mi_residue_sum", "mi_nats"), ("mi_centred_residue_sum", "mi_centred")]:
+        expected = np.zeros((len(rows), len(rows)))
+        for pair in pd.read_parquet(out / "pairs.parquet").to_dict("records"):
+            a, b = (rows[names[pair[end]].rpartition(":")[0]] for end in "ij")
+            expected[a, b] += pair[column]
+            expected[b, a] += pair[column]
+        np.fill_diagonal(expected, np.nan)
+        np.testing.assert_allclose(arrays[sums], expected, rtol=0, atol=1e-12)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+import io
+import json
 from pathlib import Path
 
+import lxml.html
 import matplotlib.image
 import numpy as np
+import pandas as pd
 import pytest
-from browser_page import CHROMIUM, DARK, browse, opened
+from browser_page import CHROMIUM, DARK, browse, browser, opened
 from motion_reports import analysis, of_tables
 
 pytestmark = [
@@ -31,6 +36,53 @@ def test_tables_and_network_work_in_the_browser(demo: Path, tmp_path: Path) -> N
     assert len(table.xpath("thead//*[@role='button'][@tabindex='0']")) == len(headings)
     assert int(page.get_element_by_id("network-canvas").get("data-edges")) > 5
     assert len(page.xpath("//*[@id='network-names']/option")) > 5
+
+
+def test_the_structure_turns_in_the_colours_of_what_is_chosen(demo: Path, tmp_path: Path) -> None:
+    view = "document.getElementById('structure-canvas')"
+
+    def colours() -> set[tuple[int, ...]]:
+        address = page.ask(f"{view}.querySelector('canvas').toDataURL()")
+        png = base64.b64decode(address.partition(",")[2])
+        pixels = matplotlib.image.imread(io.BytesIO(png)).reshape(-1, 4)[:, :3]
+        return set(map(tuple, np.round(7 * pixels).astype(int).tolist()))
+
+    flags = (tmp_path / "profile", "--enable-unsafe-swiftshader")
+    with browser(*flags) as page, page.fresh(tmp_path):
+        page.open((demo / "report.html").as_uri())
+        assert page.ask(f"{view}.dataset.drawn") is None  # not before it is in sight
+        page.ask(f"{view}.scrollIntoView()")
+        page.wait_for(f"{view}.dataset.drawn > 0")
+        seen = []
+        for title in ("domain", "betweenness"):
+            page.ask(
+                "(() => { const e = document.getElementById('structure-by');"
+                f" e.value = [...e.options].findIndex((o) => o.text === '{title}');"
+                " e.dispatchEvent(new Event('change')); })()"
+            )
+            assert page.ask(f"{view}.dataset.colouring") == title
+            seen.append(colours())
+            assert len(seen[-1]) > 5
+            legend = page.ask("document.getElementById('structure-legend').textContent")
+            assert ("HEAD" in legend) == (title == "domain")
+        assert seen[0] != seen[1]
+        assert page.ask("document.documentElement.dataset.errors ?? ''") == ""
+        assert {request.partition(":")[0] for request in page.requests} <= {"file", "data"}
+
+
+def test_the_view_holds_values_of_the_residues_that_it_draws(demo: Path) -> None:
+    page = lxml.html.parse(demo / "report.html")
+    data = json.loads(page.xpath("//*[@id='structure-data']/text()")[0])
+    residues = pd.read_csv(demo / "residues.tsv", sep="\t", keep_default_na=False)
+    keys = (residues["chain"] + ":" + residues["resid"].astype(str) + residues["icode"]).tolist()
+    assert sorted(data["residues"]) == sorted(keys)
+    by = {colouring["title"]: colouring for colouring in data["colourings"]}
+    for title, column in (("fluctuation (Å)", "sd"), ("betweenness", "betweenness")):
+        found = dict(zip(data["residues"], by[title]["values"], strict=True))
+        assert [found[key] for key in keys] == pytest.approx(residues[column], rel=1e-3)
+    names = [by["domain"]["names"][group] if group >= 0 else "" for group in by["domain"]["groups"]]
+    found = dict(zip(data["residues"], names, strict=True))
+    assert [found[key] for key in keys] == residues["domain"].tolist()
 
 
 @pytest.mark.parametrize(

@@ -162,9 +162,11 @@ def test_pymol_script_draws_every_link_and_community(tmp_path):
 def test_vmd_script_is_tcl_that_draws_every_link_and_community(tmp_path):
     tkinter = pytest.importorskip("tkinter")
     path = tmp_path / "structure.vmd"
-    write_vmd_script(path, "structure.pdb", links(), 2)
+    own = {"closeness": np.array([0.5, np.nan, 0.25, 0.0])}
+    write_vmd_script(path, "structure.pdb", links(), 2, (), structure(), own)
     tcl = tkinter.Tcl()
     tcl.eval("set calls {}")
+    tcl.eval("proc molinfo args { return 3 }")
     for command in ("mol", "graphics", "color"):
         tcl.eval(
             f"proc {command} args {{ global calls; lappend calls [list {command} {{*}}$args] }}"
@@ -185,6 +187,15 @@ def test_vmd_script_is_tcl_that_draws_every_link_and_community(tmp_path):
         if call[:2] in (("mol", "color"), ("graphics", "top")) and call[2] in ("ColorID", "color")
     }
     assert used <= set(numbers)
+    # As in VMD: a selection is a command, and takes a value for each of its atoms.
+    tcl.eval("set beta {}; proc atomselect args { return atoms }")
+    tcl.eval("proc atoms {what args} { if {$what eq {set}} { set ::beta [lindex $args 1] } }")
+    tcl.eval("set calls {}; colour_by closeness")
+    beta = [float(value) for value in tcl.splitlist(tcl.eval("set beta"))]
+    assert beta == [0.5] * 3 + [0.0] * 3 + [0.25] * 3 + [0.0]  # the atoms of four residues
+    coloured = [tcl.splitlist(call)[1:] for call in tcl.splitlist(tcl.eval("set calls"))]
+    assert ("modcolor", "2", "3", "Beta") in coloured
+    assert ("scaleminmax", "3", "2", "0", "0.5") in coloured
 
 
 def test_scripts_without_links_or_communities_draw_the_structure(tmp_path):

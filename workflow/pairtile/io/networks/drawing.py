@@ -38,12 +38,14 @@ class Grouping(NamedTuple):
 
     ``of_node`` int64 (nodes,): the number of a node's group, from 1, or 0. ``word``, ``words``:
     what a group is called. ``how``: how groups were found, where the drawing has to say it.
+    ``colours``: of groups 1, 2, ..., then again from the first; none: the drawing's own.
     """
 
     of_node: NDArray[np.int64]
     word: str
     words: str
     how: str
+    colours: tuple[str, ...] = ()
 
 
 def node_names(edges: pd.DataFrame) -> pd.Index[Any]:
@@ -136,6 +138,7 @@ def network_data(
         "word": groups.word,
         "words": groups.words,
         "how": groups.how,
+        "colours": list(groups.colours),
     }
 
 

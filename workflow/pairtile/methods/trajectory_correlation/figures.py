@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 from numpy.typing import ArrayLike, NDArray
 
-from pairtile.methods.trajectory_correlation.structures import COLOURS as COMMUNITY_COLOURS
+from pairtile.methods.trajectory_correlation.structures import HEX_COLOURS as COMMUNITY_COLOURS
 from pairtile.report.formats import count
 from pairtile.report.style import (
     BLUE,
@@ -353,7 +353,7 @@ def residue_profiles(
     marks : ResidueMarks
         Of the n variables; domains and secondary structure stand above the first panel.
     communities : array of int, shape (n,), optional
-        Drawn as a strip, numbered, 1 to 10 in colours of their own; 0 (none) stays empty.
+        Drawn as a strip, numbered, 1 to 20 in colours of their own; 0 (none) stays empty.
 
     Examples
     --------
@@ -587,8 +587,7 @@ def _community_colour(number: str) -> str:
     """As the PyMOL and VMD scripts have it."""
     if not number:
         return PALE
-    red, green, blue = COMMUNITY_COLOURS[(int(number) - 1) % len(COMMUNITY_COLOURS)]
-    return f"#{red:02x}{green:02x}{blue:02x}"
+    return COMMUNITY_COLOURS[(int(number) - 1) % len(COMMUNITY_COLOURS)]
 
 
 def _steps() -> list[int]:

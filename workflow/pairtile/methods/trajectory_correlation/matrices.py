@@ -99,6 +99,31 @@ def coordinate_sums(matrix: Matrix) -> dict[str, Matrix]:
     return sums
 
 
+def residue_sums(pairs: Pairs, items: pd.DataFrame, column: str) -> Matrix:
+    """Sums of a column of the pairs table over all pairs of variables of each two residues.
+
+    Of dihedrals, the sum of their mutual information is how McClendon et al. (2009, J. Chem. Theory
+    Comput. 5:2486) bring the angles of two residues together.
+
+    Returns
+    -------
+    Matrix
+        float64 (residues, residues), in the order in which kept items first name them; NaN on the
+        diagonal, and where one of the pairs has no value.
+    """
+    kept = items["kept"].to_numpy(dtype=bool)
+    group = np.full(len(items), -1, dtype=np.int64)
+    group[kept], residues = pd.factorize(items.loc[kept, "residue"])
+    n = len(residues)
+    result = np.zeros((n, n))
+    for part in _parts(pairs, ("i", "j", column)):
+        i, j = group[_array(part, "i")], group[_array(part, "j")]
+        np.add.at(result, (i, j), _array(part, column))
+    result = result + result.T
+    np.fill_diagonal(result, np.nan)
+    return result
+
+
 def write_matrices(
     path: Path,
     pairs: Pairs,
@@ -120,7 +145,8 @@ def write_matrices(
     | dcc | dynamical cross-correlation, -1 to 1 |
     | mi_sd, correlation_sd, dcc_sd | spread over replicas |
     | mi_block_sum, mi_axis_sum | ``coordinate_sums``, with ``variables: coordinates`` |
-    | block_labels | names of their rows and columns |
+    | mi_residue_sum, mi_centred_residue_sum | ``residue_sums``, with ``variables: dihedrals`` |
+    | block_labels | names of the rows and columns of these sums |
     | labels | names of rows and columns, as in ``items.parquet`` |
     | chain, resid, icode, resname, atom, domain, secondary_structure | of each row |
 

@@ -20,6 +20,7 @@ from pairtile.methods.trajectory_correlation.report_states import (
     states_finding,
     states_section,
 )
+from pairtile.methods.trajectory_correlation.report_structure import structure_section
 from pairtile.methods.trajectory_correlation.report_text import (
     LEVEL,
     METHOD_NAMES,
@@ -35,6 +36,7 @@ from pairtile.methods.trajectory_correlation.report_text import (
     score_of,
     text_warnings,
 )
+from pairtile.methods.trajectory_correlation.structures import HEX_COLOURS
 from pairtile.report import figures
 from pairtile.report.formats import count, counted, number, percent
 from pairtile.report.method_report import (
@@ -49,6 +51,9 @@ from pairtile.report.results import Results
 
 MAX_POINTS = 30_000
 """Of a scatter plot; of more pairs some are drawn, evenly taken."""
+
+STRONGEST_COLOUR = 99.0
+"""Percentile of the strongest colour of a map of sums: neighbours would take the scale."""
 
 
 def _marks_text(found: MotionResults) -> str:
@@ -101,6 +106,32 @@ def _dcc(results: Results) -> FigureWithText | None:
         f"see.{maps.blocks_text(len(matrix))}"
     )
     return FigureWithText(figure, "Together or against each other", caption, f"Heat map. {caption}")
+
+
+def _residue_sums(results: Results) -> FigureWithText | None:
+    found = results.cached(motion_results)
+    if found is None:
+        return None
+    name = "mi_centred_residue_sum"
+    matrix = found.matrix(name)
+    if matrix is None:
+        name, matrix = "mi_residue_sum", found.matrix("mi_residue_sum")
+    if matrix is None:
+        return None
+    kept = results.items[results.items["kept"].to_numpy(dtype=bool)].reset_index(drop=True)
+    first = ~kept["residue"].duplicated().to_numpy()
+    marks = maps.ResidueMarks.of(found.residues[first])
+    centred = " less that of surrogates" if name == "mi_centred_residue_sum" else ""
+    limit = float(np.nanpercentile(matrix, STRONGEST_COLOUR))
+    figure = maps.correlation_map(
+        matrix, marks, label="summed mutual information (nats)", limit=max(limit, 1e-9)
+    )
+    caption = (
+        f"Mutual information{centred}, summed over all angles of the one residue with all of the "
+        "other. The strongest colour is that of the top hundredth."
+    )
+    caption += maps.blocks_text(len(matrix))
+    return FigureWithText(figure, "Angles of residues together", caption, f"Heat map. {caption}")
 
 
 def _score_distribution(results: Results) -> FigureWithText | None:
@@ -264,6 +295,7 @@ def _above(results: Results, found: MotionResults) -> tuple[NDArray[np.bool_] | 
 FIGURES: Mapping[str, FigureMaker] = {
     "correlation": _correlation,
     "dcc": _dcc,
+    "residue_sums": _residue_sums,
     "frames": _frames,
     "residues": _residues,
     "difference": difference_map,
@@ -278,7 +310,7 @@ FIGURES: Mapping[str, FigureMaker] = {
 # --- communities and paths ------------------------------------------------------------------------
 
 
-MAX_COMMUNITIES, MAX_PATHS, MAX_RESIDUES = 30, 200, 3000
+MAX_COMMUNITIES, MAX_GROUPS, MAX_PATHS, MAX_RESIDUES = 30, 20, 200, 3000
 
 COLUMNS = {
     "domain": "domain",
@@ -318,6 +350,7 @@ def motion_section(results: Results, pictures: list[CaptionedFigure]) -> PageSec
             "communities": [
                 _community_rows(results, found, method) for method in found.community_methods
             ],
+            "groups": _group_tables(results, found),
             "paths": _path_rows(found.paths),
             "paths_total": len(found.paths),
             "headings": [results.text.item, *(COLUMNS[column] for column in columns)],
@@ -362,6 +395,28 @@ def _community_rows(results: Results, found: MotionResults, method: str) -> dict
     }
 
 
+def _group_tables(results: Results, found: MotionResults) -> list[dict[str, Any]]:
+    """``domains.tsv`` as one square table for each kind of groups."""
+    path = results.folder / "domains.tsv"
+    if not path.is_file():
+        return []
+    table = pd.read_csv(path, sep="\t", dtype={"first": str, "second": str}, keep_default_na=False)
+    kinds = {"domain": ("Domains", list(found.marks.domain_colours))}
+    for method in claimed_communities(results, found):
+        numbers = [str(n) for n in range(1, int(found.members(method).max(initial=0)) + 1)]
+        kinds[f"community_{method}"] = (f"Communities ({METHOD_NAMES[method]})", numbers)
+    made = []
+    for kind, (title, names) in kinds.items():
+        own, shown = table[table["kind"] == kind], names[:MAX_GROUPS]
+        cells = {}
+        for a, b, mean, edges in own[["first", "second", "mean_score", "edges"]].to_numpy():
+            cells[a, b] = cells[b, a] = f"{number(mean, 2)} ({count(edges)})"
+        if len(own):
+            rows = [(a, [cells.get((a, b), "–") for b in shown]) for a in shown]
+            made.append({"title": title, "names": shown, "rows": rows, "total": len(names)})
+    return made
+
+
 def _path_rows(paths: pd.DataFrame) -> list[dict[str, Any]]:
     rows = []
     for row in paths.head(MAX_PATHS).to_dict("records"):
@@ -402,7 +457,7 @@ def community_grouping(results: Results, names: pd.Index[Any]) -> Grouping | Non
     members = motion.members(motion.community_methods[0])
     rows = np.array([motion.number.get(name, -1) for name in names], dtype=np.int64)
     of_node = np.where(rows >= 0, members[rows], 0)
-    return Grouping(of_node, "community", "communities", "")
+    return Grouping(of_node, "community", "communities", "", HEX_COLOURS)
 
 
 # --- text -----------------------------------------------------------------------------------------
@@ -532,6 +587,6 @@ TEXT = MethodText(
 REPORT = MethodReport(
     text=TEXT,
     figures=FIGURES,
-    sections=(motion_section, states_section),
+    sections=(structure_section, motion_section, states_section),
     grouping=community_grouping,
 )

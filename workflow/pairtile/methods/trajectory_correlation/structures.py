@@ -28,6 +28,10 @@ COLOURS = (
 """Of communities 1 to 20, red, green, blue, 0 to 255; then they come again."""
 
 _NEITHER, _WITH, _AGAINST = (190, 190, 190), (214, 39, 40), (31, 80, 200)
+HEX_COLOURS = tuple(f"#{red:02x}{green:02x}{blue:02x}" for red, green, blue in COLOURS)
+HEX_NEITHER = "#bebebe"
+"""The same for pages and figures; and of what is in no community."""
+
 _CHAINS = string.ascii_uppercase + string.ascii_lowercase + string.digits
 _LARGEST = 999  # what the column of occupancies holds
 _DRAWN = 40  # communities in colours of their own
@@ -298,11 +302,18 @@ _COLOUR_BY = [
 
 
 def write_vmd_script(
-    path: Path, pdb: str, links: Links, n_communities: int, paths: Sequence[Links] = ()
+    path: Path,
+    pdb: str,
+    links: Links,
+    n_communities: int,
+    paths: Sequence[Links] = (),
+    structure: NDArray[Any] | None = None,
+    values: Mapping[str, NDArray[np.float64]] | None = None,
 ) -> None:
-    """Write a VMD script (Tcl), whole or not at all: as ``write_pymol_script``, without values.
+    """Write a VMD script (Tcl), whole or not at all: as ``write_pymol_script``.
 
-    It changes the definition of VMD's colours 6 to 32.
+    ``values`` has by name those of all residues of ``structure``; NaN becomes 0. The script
+    changes the definition of VMD's colours 6 to 32.
     """
     first, none = _VMD_FIRST_COLOUR, _VMD_FIRST_COLOUR + len(COLOURS)
     red, blue = none + 1, none + 2
@@ -334,8 +345,33 @@ def write_vmd_script(
         for start, end, _, _ in _rods(path_of):
             ends = f"{{{' '.join(start)}}} {{{' '.join(end)}}}"
             lines.append(f"graphics top cylinder {ends} radius {_PATH_RADIUS} filled yes")
-    lines += ["# Values of residues in place of communities: mol color Beta"]
+    if structure is not None and values:
+        lines.append("set motion [molinfo top]")
+        lines.append(f"set atoms_of_residues {{{_texts(np.bincount(structure['residue']))}}}")
+        for name, value in values.items():
+            lines.append(f"set values_of_residues({name}) {{{_texts(np.nan_to_num(value))}}}")
+        lines += _VMD_COLOUR_BY
     _write_lines(path, lines)
+
+
+_VMD_COLOUR_BY = [
+    "# Values of residues in place of communities: colour_by NAME",
+    "proc colour_by {name} {",
+    "    global motion atoms_of_residues values_of_residues",
+    "    set beta {}",
+    "    foreach n $atoms_of_residues value $values_of_residues($name) {",
+    "        lappend beta {*}[lrepeat $n $value]",
+    "    }",
+    "    set all [atomselect $motion all]",
+    "    $all set beta $beta",
+    "    $all delete",
+    "    set sorted [lsort -real $beta]",
+    "    for {set rep 0} {$rep < [molinfo $motion get numreps]} {incr rep} {",
+    "        mol modcolor $rep $motion Beta",
+    "        mol scaleminmax $motion $rep [lindex $sorted 0] [lindex $sorted end]",
+    "    }",
+    "}",
+]
 
 
 def _rods(links: Links) -> list[tuple[list[str], list[str], str, tuple[int, int, int]]]:
@@ -343,6 +379,10 @@ def _rods(links: Links) -> list[tuple[list[str], list[str], str, tuple[int, int,
     radii = [f"{radius:.3f}" for radius in links.radii()]
     half = len(radii)
     return list(zip(texts[:half], texts[half:], radii, links.colours(), strict=True))
+
+
+def _texts(values: NDArray[Any]) -> str:
+    return " ".join(f"{value:.5g}" for value in values.tolist())
 
 
 def _rgb(colour: tuple[int, int, int]) -> str:

@@ -17,6 +17,7 @@ from pairtile.methods.trajectory_correlation.matrices import (
     StreamedPairs,
     coordinate_sums,
     correlation_matrix,
+    residue_sums,
     write_g_correlation_text,
     write_matrices,
     write_table,
@@ -189,6 +190,20 @@ def _write_matrices(
         }
         names = items.loc[items["kept"].to_numpy(dtype=bool), "name"].iloc[::3]
         also["block_labels"] = lambda: names.str.removesuffix(":x").to_numpy(dtype=np.str_)
+    if opened.config.variables == "dihedrals":
+        also |= {
+            f"{name.removesuffix('_nats')}_residue_sum": (
+                lambda name=name: residue_sums(pairs, items, name)
+            )
+            for name in ("mi_nats", "mi_centred")
+            if name in pairs.columns
+        }
+        residues = items[items["kept"].to_numpy(dtype=bool)].drop_duplicates("residue")
+        labels = [
+            name.removesuffix(f":{atom}")
+            for name, atom in zip(residues["name"], residues["atom"], strict=True)
+        ]
+        also["block_labels"] = lambda: np.array(labels, dtype=np.str_)
     write_matrices(folder / "matrices.npz", pairs, items, also=also)
 
 
@@ -258,7 +273,15 @@ def _write_structure(
         drawn,
         residue_values(structure, values),
     )
-    write_vmd_script(folder / "structure.vmd", "structure.pdb", links, n_communities, drawn)
+    write_vmd_script(
+        folder / "structure.vmd",
+        "structure.pdb",
+        links,
+        n_communities,
+        drawn,
+        structure,
+        values,
+    )
     write_chimerax_attributes(
         folder / "structure.defattr", structure, {"community": of_residues, **values}
     )

@@ -34,8 +34,10 @@ function networkViews(data, only) {
     nodeColour[k] = (node) => (category.of_nodes ? codeColour(category, category.of_nodes[node]) : pageColour("edge"));
     edgeColour[k] = (edge, number) => codeColour(category, category.codes[number]);
   });
+  const nColours = data.colours.length || MODULE_COLOURS.length;
   function moduleColour(number) {
     const k = rank.get(number);
+    if (k !== undefined && data.colours.length) return data.colours[(number - 1) % data.colours.length];
     return k === undefined || k >= MODULE_COLOURS.length ? pageColour("edge") : MODULE_COLOURS[k];
   }
 
@@ -182,8 +184,8 @@ function networkViews(data, only) {
   const colours = {
     role: () => [],
     module: () => [
-      ...data.modules.slice(0, MODULE_COLOURS.length).map(([number]) => [title(number), moduleColour(number)]),
-      [data.modules.length > MODULE_COLOURS.length ? `other ${data.words}, and edges between two` : `between ${data.words}`, pageColour("edge")],
+      ...data.modules.slice(0, nColours).map(([number]) => [title(number), moduleColour(number)]),
+      [data.modules.length > nColours ? `other ${data.words}, and edges between two` : `between ${data.words}`, pageColour("edge")],
     ],
     gold: () => [
       ["edge of the gold standard", pageColour("known")],
