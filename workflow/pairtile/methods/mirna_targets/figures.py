@@ -30,6 +30,7 @@ from pairtile.report.style import (
 
 __all__ = [
     "alignment",
+    "conservation_rates",
     "hit_distribution",
     "most_pairs",
     "relative_positions",
@@ -187,6 +188,54 @@ def signal_and_chance(
         right.set_yscale("log")
         right.set(xlabel="pair score, at least", ylabel="number of pairs")
         right.legend()
+    return figure
+
+
+def conservation_rates(
+    levels: ArrayLike,
+    rates: Mapping[str, ArrayLike],
+    intervals: Mapping[str, tuple[ArrayLike, ArrayLike]],
+    *,
+    label: str,
+) -> Figure:
+    """Share of the sites kept in other species that chance does not explain, by seed class.
+
+    Parameters
+    ----------
+    levels : array, shape (L,)
+        How well sites are kept: number of species or branch length, at least.
+    rates : mapping of str to array, shape (L,)
+        The share of each seed class; NaN where no site is kept so well. The first has its interval
+        drawn as a band.
+    intervals : mapping of str to (array, array)
+        Low and high end of each share.
+    label : str
+        Name and unit of ``levels``.
+
+    Examples
+    --------
+    >>> figure = conservation_rates(
+    ...     [1, 2, 3], {"8mer": [0.1, 0.2, 0.4]}, {"8mer": ([0, 0.1, 0.2], [0.2, 0.3, 0.5])},
+    ...     label="number of species",
+    ... )
+    """
+    place = np.asarray(levels, dtype=np.float64)
+    lines = (INK, BLUE, SKY, ORANGE, GREY, "#009e73")
+    with styled():
+        figure, axes = new_figure()
+        axes.axhline(0.0, color=GREY, linewidth=1.0)
+        for k, (name, rate) in enumerate(rates.items()):
+            if k == 0:
+                low, high = (np.asarray(end, dtype=np.float64) for end in intervals[name])
+                axes.fill_between(place, low, high, color=PALE, linewidth=0)
+            axes.plot(
+                place, np.asarray(rate, dtype=np.float64), color=lines[k % len(lines)],
+                linewidth=2.2 if k == 0 else 1.4, label=name,
+            )  # fmt: skip
+        known = np.concatenate([np.asarray(rate, dtype=np.float64) for rate in rates.values()])
+        axes.set_ylim(max(-1.0, float(np.nanmin(known, initial=0.0)) - 0.05), 1.02)
+        axes.set(xlabel=label, ylabel="share conserved beyond chance")
+        axes.legend(loc="best")
     return figure
 
 

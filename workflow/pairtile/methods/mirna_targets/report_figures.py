@@ -8,7 +8,7 @@ import numpy as np
 
 from pairtile.methods.mirna_targets import figures
 from pairtile.methods.mirna_targets.report_hits import GENES, hits_of, target_rows, targets_of
-from pairtile.methods.mirna_targets.report_signal import signal
+from pairtile.methods.mirna_targets.report_signal import conservation, signal
 from pairtile.report.formats import count, counted, listed, number, percent, plain
 from pairtile.report.method_report import FigureMaker, FigureWithText
 from pairtile.report.results import Results
@@ -153,6 +153,7 @@ def _most_pairs(results: Results) -> FigureWithText | None:
 
 FIGURES: Mapping[str, FigureMaker] = {
     "signal": signal,
+    "conservation": conservation,
     "target_map": _target_map,
     "most_pairs": _most_pairs,
     "score_distribution": _score_distribution,

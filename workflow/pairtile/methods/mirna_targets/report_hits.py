@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pairtile.errors import StoreError
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
-from pairtile.methods.mirna_targets.tables import ALIGNMENT, CANONICAL
+from pairtile.methods.mirna_targets.tables import ALIGNMENT, CANONICAL, CONSERVATION
 from pairtile.report.formats import count, counted, listed, number, plain
 from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.packed_columns import pack_column, to_digits
@@ -45,6 +45,9 @@ _DECIMAL = (
     "total_energy_kcal_mol",
     "min_energy_kcal_mol",
     "max_local_au",
+    "total_context_score",
+    *(f"max_{name}" for name in CONSERVATION),
+    *("correlation", "correlation_p_value", "correlation_q_value"),
 )
 # Said beforehand: what Arrow sees first of a column may all be missing.
 _TYPES = {
@@ -421,6 +424,8 @@ HEADINGS = {
     "identity_percent": "identity (%)",
     "local_au": "local AU",
     "accessibility": "accessibility",
+    "species_kept": "species that keep it",
+    "conservation_rate": "conserved beyond chance",
     "relative_position": "relative position",
 }
 
