@@ -342,9 +342,9 @@ class Places:
     hit : int64 (n,), row of the hits table. sequence : int64 (n,), position in ``names``.
     names : chromosomes and transcripts. minus : bool (n,), whether on the minus strand (never on
     transcripts). in_genome : bool (n,), whether in genome coordinates. begin, end : int64 (n,),
-    from the first to the last base of the hit's span. site_begin, site_end : int64 (n,), of its
-    aligned part. block_offsets : int64 (n + 1,), which of block_begin, block_end (int64, ascending
-    within a hit) are a hit's.
+    from the first to the last base of the hit's span. seed_begin, seed_end : int64 (n,), of its
+    seed match; both its begin without one. block_offsets : int64 (n + 1,), which of block_begin,
+    block_end (int64, ascending within a hit) are a hit's.
     """
 
     hit: NDArray[np.int64]
@@ -354,8 +354,8 @@ class Places:
     in_genome: NDArray[np.bool_]
     begin: NDArray[np.int64]
     end: NDArray[np.int64]
-    site_begin: NDArray[np.int64]
-    site_end: NDArray[np.int64]
+    seed_begin: NDArray[np.int64]
+    seed_end: NDArray[np.int64]
     block_offsets: NDArray[np.int64]
     block_begin: NDArray[np.int64]
     block_end: NDArray[np.int64]
@@ -374,8 +374,8 @@ class Places:
                 in_genome=self.in_genome[some],
                 begin=self.begin[some],
                 end=self.end[some],
-                site_begin=self.site_begin[some],
-                site_end=self.site_end[some],
+                seed_begin=self.seed_begin[some],
+                seed_end=self.seed_end[some],
                 block_offsets=offsets - offsets[0],
                 block_begin=self.block_begin[blocks],
                 block_end=self.block_end[blocks],
@@ -414,11 +414,14 @@ def hit_places(hits: pa.Table, to_genome: TranscriptToGenome | None = None) -> P
     minus = np.array([model is not None and model.strand == "-" for model in of_item], dtype=bool)
 
     begin, end = _positions(hits, "reference_begin") - 1, _positions(hits, "reference_end")
-    site_begin, site_end = _positions(hits, "site_begin") - 1, _positions(hits, "site_end")
+    has_seed = hits["seed_begin"].is_valid().to_numpy()
+    seed_begin, seed_end = (_positions(hits, f"seed_{side}") for side in ("begin", "end"))
+    seed_begin = np.where(has_seed, seed_begin - 1, begin)
+    seed_end = np.where(has_seed, seed_end, begin + 1)
     onto = np.flatnonzero(in_genome)
-    sites = to_genome.blocks(item[onto], site_begin[onto] + 1, site_end[onto])
+    seeds = to_genome.blocks(item[onto], seed_begin[onto] + 1, seed_end[onto])
     blocks = to_genome.blocks(item[onto], begin[onto] + 1, end[onto])
-    site_begin[onto], site_end[onto] = _ends(sites.span, sites.begin, sites.end, onto.size)
+    seed_begin[onto], seed_end[onto] = _ends(seeds.span, seeds.begin, seeds.end, onto.size)
 
     n_blocks = np.ones(item.size, dtype=np.int64)
     n_blocks[onto] = np.bincount(blocks.span, minlength=onto.size)
@@ -427,6 +430,7 @@ def hit_places(hits: pa.Table, to_genome: TranscriptToGenome | None = None) -> P
     of_genome = np.repeat(in_genome, n_blocks)
     block_begin[of_genome], block_end[of_genome] = blocks.begin, blocks.end
     begin, end = block_begin[offsets[:-1]], block_end[offsets[1:] - 1]
+    seed_begin[~has_seed] = seed_end[~has_seed] = begin[~has_seed]
 
     order = np.lexsort((end, begin, sequence[item]))  # stable: hits of one place stay in order
     kept = n_blocks[order]
@@ -440,8 +444,8 @@ def hit_places(hits: pa.Table, to_genome: TranscriptToGenome | None = None) -> P
         in_genome=in_genome[order],
         begin=begin[order],
         end=end[order],
-        site_begin=site_begin[order],
-        site_end=site_end[order],
+        seed_begin=seed_begin[order],
+        seed_end=seed_end[order],
         block_offsets=_offsets(kept),
         block_begin=block_begin[gathered],
         block_end=block_end[gathered],
@@ -449,7 +453,7 @@ def hit_places(hits: pa.Table, to_genome: TranscriptToGenome | None = None) -> P
 
 
 def _positions(hits: pa.Table, name: str) -> NDArray[np.int64]:
-    return hits[name].to_numpy().astype(np.int64)
+    return pc.fill_null(hits[name], 0).to_numpy().astype(np.int64)
 
 
 def _offsets(counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -486,8 +490,8 @@ def write_hits_bed(hits: pa.Table, places: Places, path: Path) -> None:
     """Write one line a hit, sorted by sequence and begin, without a header.
 
     On a chromosome the name is ``miRNA:transcript``, on a transcript ``miRNA``. Score: the
-    alignment score, at most 1000. The thick part is what is aligned, the thin ends are the
-    unaligned tails of the miRNA; blocks are exons. Colours stand for seed classes (``COLOURS``). A
+    alignment score, at most 1000. The thick part is the seed match (none of class ``none``:
+    both its ends are the begin); blocks are exons. Colours stand for seed classes (``COLOURS``). A
     sequence name that programs would take for a comment or a setting has its first character as
     ``%..``.
     """
@@ -511,8 +515,8 @@ def _bed_lines(hits: pa.Table, places: Places) -> pa.Table:
             "name": _bed_names(hits, places),
             "score": score,
             "strand": pc.if_else(pa.array(places.minus), "-", "+"),
-            "thickStart": places.site_begin,
-            "thickEnd": places.site_end,
+            "thickStart": places.seed_begin,
+            "thickEnd": places.seed_end,
             "itemRgb": colours.take(pa.array(seed_class)),
             "blockCount": np.diff(places.block_offsets),
             "blockSizes": _listed(places.block_offsets, sizes),

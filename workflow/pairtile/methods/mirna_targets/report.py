@@ -513,8 +513,8 @@ FILES = {
     "hits.parquet": "the same with types, for Python and R",
     "targets.tsv": "every pair of miRNA and transcript with a hit: one row a pair, its hits summed",
     "hits.bed": (
-        "the sites as BED12 for a genome browser, thick where aligned; genome coordinates where "
-        "an annotation was given, else those of the transcripts"
+        "the sites as BED12 for a genome browser, thick at the seed match; genome coordinates "
+        "where an annotation was given, else those of the transcripts"
     ),
     "hits.gff3": "the same as GFF3, with scores, seed classes and energies as attributes",
     "signal.tsv": (
@@ -558,6 +558,7 @@ HIT_COLUMNS = {
         "pairs without a gap at miRNA positions 2–8 and an A opposite position 1: 8mer; 2–8: "
         "7mer-m8; 2–7 and that A: 7mer-A1; 2–7: 6mer; 3–8: offset 6mer"
     ),
+    "seed_begin, seed_end": "the seed match on the transcript, with that A; empty for none",
     "local_au": "share of A and U in 30 letters on either side, near ones counting more, 0 to 1",
     "relative_position": "middle of the site on the transcript: 0 at the 5' end, 1 at the 3' end",
     "transcript_length": "letters of the transcript",

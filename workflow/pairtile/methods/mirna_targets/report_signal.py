@@ -13,6 +13,9 @@ from pairtile.report.formats import count, counted, number, percent, plain
 from pairtile.report.method_report import FigureWithText
 from pairtile.report.results import Results
 
+FEW_KEPT = 10
+"""Sites below which a rate is not drawn."""
+
 SHOWN_CLASSES = ("8mer", "7mer-m8", "7mer-A1", "6mer", "offset 6mer", "none")
 
 
@@ -93,12 +96,15 @@ def expression_findings(results: Results) -> list[str]:
     if not row["pairs"]:
         return []
     low = int((q <= 0.05).sum())
+    mean, expected = (
+        number(row[name]).replace("-", "\N{MINUS SIGN}") for name in ("correlation", "expected")
+    )
     return [
         f"{counted(int(row['pairs']), 'pair')} with a canonical site and expression of both sides "
         f"{'has' if row['pairs'] == 1 else 'have'} a mean correlation of "
-        f"{number(row['correlation'])}; those of the shuffles {number(row['expected'])} "
-        f"(p {number(row['p_value'])}). The targets of {counted(low, 'miRNA')} of "
-        f"{count(int(q.notna().sum()))} go against it more than chance gives (q ≤ 0.05)."
+        f"{mean}; those of the shuffles {expected} (p {number(row['p_value'])}). The targets of "
+        f"{counted(low, 'miRNA')} of {count(int(q.notna().sum()))} go against it more than "
+        "chance gives (q ≤ 0.05)."
     ]
 
 
@@ -158,23 +164,29 @@ def signal(results: Results) -> FigureWithText | None:
 def conservation(results: Results) -> FigureWithText | None:
     """Share of the sites kept that chance does not explain, by how well they are kept."""
     table = results.cached(conserved)
-    if table is None or not table["kept"].any():
+    if table is None:
+        return None
+    table = table[table["kept"] >= FEW_KEPT]
+    if table.empty:
         return None
     measure = "min_branch_length" if "min_branch_length" in table else "min_species"
     of = {
         name: rows for name, rows in table.groupby("seed_class", sort=False) if rows["kept"].any()
     }
     label = "branch length (substitutions a site)" if "length" in measure else "number of species"
+    levels = table[measure].unique()
+    rows_of = {str(name): rows.set_index(measure).reindex(levels) for name, rows in of.items()}
     figure = figures.conservation_rates(
-        next(iter(of.values()))[measure],
-        {str(name): rows["conservation_rate"] for name, rows in of.items()},
-        {str(name): (rows["rate_low"], rows["rate_high"]) for name, rows in of.items()},
+        levels,
+        {name: rows["conservation_rate"] for name, rows in rows_of.items()},
+        {name: (rows["rate_low"], rows["rate_high"]) for name, rows in rows_of.items()},
         label=f"kept, at least: {label}",
     )
     caption = (
         "Of the sites that are kept in other species so well or better, the share that chance does "
         "not explain: (S − B) / S, S sites of the miRNAs, B as many as would be kept if it were as "
-        "often as sites of the shuffles. Band: canonical sites, the middle 95 % of the shuffles."
+        "often as sites of the shuffles. Band: canonical sites, the middle 95 % of the shuffles. "
+        f"Only where {FEW_KEPT} sites or more are kept."
     )
     best = table.iloc[int(np.nanargmax(table["conservation_rate"]))]
     alternative = (

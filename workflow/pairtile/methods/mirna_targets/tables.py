@@ -78,6 +78,7 @@ def hits_table(
     | identity_percent | share of columns with A-U or G-C |
     | similarity_percent | share of columns with A-U, G-C or G-U |
     | seed_class | 8mer, 7mer-m8, 7mer-A1, 6mer, offset 6mer or none |
+    | seed_begin, seed_end | the seed match in the transcript, with that A; missing for none |
     | local_au | weighted share of A and U around the site, 0 to 1 |
     | relative_position | middle of the site within the transcript, 0 (5' end) to 1 (3' end) |
     | transcript_length | letters |
@@ -138,6 +139,8 @@ def hits_table(
         "identity_percent": _numbers(rows, "identity_percent", np.float64).round(2),
         "similarity_percent": _numbers(rows, "similarity_percent", np.float64).round(2),
         "seed_class": pa.DictionaryArray.from_arrays(sites.seed_class, list(SEED_CLASSES)),
+        "seed_begin": pa.array(sites.match_begin, mask=sites.match_begin == 0),
+        "seed_end": pa.array(sites.match_end, mask=sites.match_begin == 0),
         "local_au": pa.array(sites.local_au.round(4), from_pandas=True),
         "relative_position": (middle / lengths[j]).round(4),
         "transcript_length": lengths[j],
@@ -395,6 +398,8 @@ def _sites(
         seed_class=np.zeros(n, dtype=np.int8),
         seed_end=np.zeros(n, dtype=np.int32),
         local_au=np.zeros(n, dtype=np.float64),
+        match_begin=np.zeros(n, dtype=np.int32),
+        match_end=np.zeros(n, dtype=np.int32),
     )
     spans = HitSpans(
         mirna=mirnas,
