@@ -28,8 +28,15 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "t.gtf").write_text(
         'chr1\tx\texon\t1\t100\t.\t+\t.\tgene_id "g"; transcript_id "another";\n'
     )
-    null = {"shuffles": 20}
-    more = {"restrict": "pairs.tsv", "annotation": "t.gtf", "null": null}
+    (folder / "o.fa").write_text(">tr-1|other\nACGUACGU\n")
+    (folder / "tree.nwk").write_text("(this:1,other:1);")
+    (folder / "mirna.tsv").write_text("\ta\tb\tc\td\te\nmir-1\t1\t5\t2\t4\t3\n")
+    (folder / "transcript.tsv").write_text("\ta\tb\tc\td\te\ntr-1\t1\t2\t3\t4\t5\n")
+    more = {
+        "restrict": "pairs.tsv", "annotation": "t.gtf", "null": {"shuffles": 20},
+        "orthologs": "o.fa", "reference_species": "this", "species_tree": "tree.nwk",
+        "mirna_expression": "mirna.tsv", "transcript_expression": "transcript.tsv",
+    }  # fmt: skip
     return of_workflow(folder, extras=EXTRAS, **more)
 
 
@@ -49,6 +56,13 @@ def test_columns_of_signal_and_chance_are_described(out: Path) -> None:
     columns = list(pd.read_csv(out / "signal.tsv", sep="\t").columns)
     assert first_column(page) == columns
     for column in pd.read_csv(out / "signal_curve.tsv", sep="\t").columns:
+        assert f"`{column}`" in page, column
+
+
+@pytest.mark.parametrize("name", ["conservation", "expression"])
+def test_columns_of_what_is_beside_the_sequences_are_described(out: Path, name: str) -> None:
+    page = section_of_page(f"### {name.capitalize()}: `{name}.tsv`")
+    for column in pd.read_csv(out / f"{name}.tsv", sep="\t").columns:
         assert f"`{column}`" in page, column
 
 

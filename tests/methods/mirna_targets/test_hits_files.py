@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,16 +15,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hand_made_hits import BODY, LET7, SEED
-from pairtile.errors import InputError
+from pairtile.errors import ConfigError, InputError
+from pairtile.methods.mirna_targets import viennarna_columns
 from pairtile.methods.mirna_targets.config import ExtraColumnsConfig
 from pairtile.methods.mirna_targets.export import FILES, write_hits
 from pairtile.methods.mirna_targets.prepare import PreparedSequences
 from pairtile.methods.mirna_targets.tables import (
-    WINDOW,
-    extra_columns,
     hits_table,
     targets_table,
     write_arrow_tsv,
+)
+from pairtile.methods.mirna_targets.viennarna_columns import (
+    CACHE,
+    WINDOW,
+    Accessibilities,
+    duplex_energies,
 )
 
 
@@ -90,7 +96,7 @@ def test_no_hits_make_empty_files_with_all_columns(tmp_path: Path) -> None:
     assert none.num_rows == 0
     assert none.schema.equals(full.schema)
     assert targets_table(none).schema.equals(targets_table(full).schema)
-    done = write_hits([], sequences.items, sequences.state, tmp_path)
+    done = write_hits(lambda: [], sequences.items, sequences.state, tmp_path)
     assert done.counts == {"hits": 0, "pairs_with_hits": 0}
     assert (tmp_path / "hits.tsv").read_text() == "\t".join(full.column_names) + "\n"
     assert pq.read_table(tmp_path / "hits.parquet").column_names == full.column_names
@@ -101,7 +107,7 @@ def test_no_hits_make_empty_files_with_all_columns(tmp_path: Path) -> None:
 
 def test_tsv_and_parquet_hold_the_same(shared: Path, tmp_path: Path) -> None:
     sequences, rows = hand.golden(shared, "ts_quiet")
-    write_hits([rows], sequences.items, sequences.state, tmp_path)
+    write_hits(lambda: [rows], sequences.items, sequences.state, tmp_path)
     parquet = pd.read_parquet(tmp_path / "hits.parquet")
     assert parquet["mirna"].map(type).eq(str).all()
     assert parquet["seed_class"].map(type).eq(str).all()
@@ -110,6 +116,8 @@ def test_tsv_and_parquet_hold_the_same(shared: Path, tmp_path: Path) -> None:
     tsv = pd.read_csv(
         tmp_path / "hits.tsv", sep="\t", keep_default_na=False, float_precision="round_trip"
     )
+    for name in ("seed_begin", "seed_end"):
+        tsv[name] = pd.to_numeric(tsv[name])
     tsv = tsv.astype({"energy_kcal_mol": "float32"})
     pd.testing.assert_frame_equal(tsv, parquet, check_dtype=False)
     assert tsv["match_line"].str.len().eq(tsv["query_alignment"].str.len()).all()
@@ -120,8 +128,8 @@ def test_files_do_not_depend_on_how_hits_come_in(shared: Path, tmp_path: Path, s
     sequences, rows = hand.golden(shared, "mplant_quiet")
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     batches = [rows.slice(at, size) for at in range(0, len(rows), size)]
-    first = write_hits([rows], sequences.items, sequences.state, whole)
-    assert write_hits(batches, sequences.items, sequences.state, parts) == first
+    first = write_hits(lambda: [rows], sequences.items, sequences.state, whole)
+    assert write_hits(lambda: batches, sequences.items, sequences.state, parts) == first
     assert first.counts["hits"] == len(rows) > 50
     for name in FILES:
         if name == "hits.parquet":
@@ -137,7 +145,7 @@ def test_an_annotation_that_cannot_be_read_leaves_no_file(tmp_path: Path) -> Non
     out = tmp_path / "out"
     with pytest.raises(InputError, match=r"a\.gtf: line 1: found 2 fields"):
         write_hits(
-            [hand.rows(hits)],
+            lambda: [hand.rows(hits)],
             sequences.items,
             sequences.state,
             out,
@@ -154,7 +162,7 @@ def test_a_failure_half_way_leaves_no_file(tmp_path: Path) -> None:
         raise RuntimeError("stopped")
 
     with pytest.raises(RuntimeError):
-        write_hits(batches(), sequences.items, sequences.state, tmp_path / "out")
+        write_hits(batches, sequences.items, sequences.state, tmp_path / "out")
     assert list((tmp_path / "out").iterdir()) == []
 
 
@@ -165,7 +173,7 @@ def test_transcripts_that_stay_where_they_are_are_told(tmp_path: Path) -> None:
     bed = line.format(lengths["long"], "long") + line.format(5, "short")
     (tmp_path / "a.bed").write_text(bed)
     done = write_hits(
-        [hand.rows(hits)],
+        lambda: [hand.rows(hits)],
         sequences.items,
         sequences.state,
         tmp_path,
@@ -181,7 +189,7 @@ def test_extras_are_columns_before_the_alignment(tmp_path: Path) -> None:
     rna = pytest.importorskip("RNA")
     sequences, hits = several(tmp_path)
     asked = ExtraColumnsConfig(duplex_energy=True, accessibility=True)
-    write_hits([hand.rows(hits)], sequences.items, sequences.state, tmp_path, extras=asked)
+    write_hits(lambda: [hand.rows(hits)], sequences.items, sequences.state, tmp_path, extras=asked)
     found = pd.read_parquet(tmp_path / "hits.parquet")
     assert found.columns[-5:-3].tolist() == ["duplex_energy_kcal_mol", "accessibility"]
     for row in found.to_dict("records"):
@@ -194,7 +202,7 @@ def test_extras_are_columns_before_the_alignment(tmp_path: Path) -> None:
     tsv = pd.read_csv(tmp_path / "hits.tsv", sep="\t")
     assert tsv["accessibility"].tolist() == found["accessibility"].tolist()
     only = ExtraColumnsConfig(accessibility=True)
-    write_hits([hand.rows(hits)], sequences.items, sequences.state, tmp_path, extras=only)
+    write_hits(lambda: [hand.rows(hits)], sequences.items, sequences.state, tmp_path, extras=only)
     assert "duplex_energy_kcal_mol" not in pd.read_parquet(tmp_path / "hits.parquet")
 
 
@@ -209,9 +217,7 @@ def test_accessibility_is_the_same_folded_as_a_whole_or_around_a_site(tmp_path: 
     places = [("many", begin) for begin in range(1, 378, 7)] + [("few", 9), ("short", 9)]
     hits = [hand.ungapped_hit(sequences, "m", *place, rank=n) for n, place in enumerate(places)]
     table = hits_table(hand.rows(hits), sequences.items, sequences.state)
-    found = extra_columns(table, sequences.state, ExtraColumnsConfig(accessibility=True))[
-        "accessibility"
-    ]
+    found = Accessibilities([table], sequences.state).column(table)
     rows = table.select(["transcript", "site_begin", "site_end"]).to_pylist()
     for row, probability in zip(rows, found.to_pylist(), strict=True):
         expected = site_accessibility(texts[row["transcript"]], row["site_begin"], row["site_end"])
@@ -226,10 +232,76 @@ def test_a_site_longer_than_the_window_has_an_accessibility(tmp_path: Path) -> N
     sequences = hand.prepared(tmp_path, {"m": long}, {"t": "A" * 200})
     hit = hand.ungapped_hit(sequences, "m", "t", 20)
     table = hits_table(hand.rows([hit]), sequences.items, sequences.state)
-    found = extra_columns(table, sequences.state, ExtraColumnsConfig(accessibility=True))[
-        "accessibility"
-    ]
+    found = Accessibilities([table], sequences.state).column(table)
     assert found.to_pylist() == [1.0]
+
+
+def test_a_site_is_folded_once_and_found_again_by_its_letters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("RNA")
+    rng = np.random.default_rng(4)
+    one, other = ("".join(rng.choice(list("ACGU"), 120)) for _ in range(2))
+    folded: list[str] = []
+    real = viennarna_columns._accessible
+
+    def counted(job: Any) -> Any:
+        folded.append(job[0])
+        return real(job)
+
+    monkeypatch.setattr(viennarna_columns, "_accessible", counted)
+
+    def column(texts: dict[str, str], begins: list[int]) -> list[float]:
+        sequences = hand.prepared(tmp_path, {"m": LET7, "n": LET7}, texts)
+        places = [(m, t, b) for m in "mn" for t in texts for b in begins]
+        hits = [hand.ungapped_hit(sequences, *place, rank=k) for k, place in enumerate(places)]
+        table = hits_table(hand.rows(hits), sequences.items, sequences.state)
+        parts = [table[: len(hits) // 2], table[len(hits) // 2 :]]
+        found = Accessibilities(parts, sequences.state, tmp_path)
+        return [value for part in parts for value in found.column(part).to_pylist()]
+
+    texts = {"a": one, "isoform": one.lower().replace("u", "t"), "b": other}
+    first = column(texts, [3, 40])
+    assert sorted(folded) == sorted([one, other])
+    assert first[:2] == first[2:4] == first[6:8]
+    assert first[4:6] != first[:2]
+    # Of another run only what is new: a site, and a transcript of other letters by the same name.
+    folded.clear()
+    assert column({"x": one, "y": other}, [40, 3])[:2] == first[1::-1]
+    assert folded == []
+    again = column({"a": other[::-1], "z": one}, [3, 60])
+    assert folded == [other[::-1], one]
+    assert again[2] == first[0]
+    (tmp_path / CACHE).write_text("no table")
+    assert column(texts, [3, 40]) == first
+
+
+def test_forks_give_what_one_process_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("RNA")
+    sequences, hits = several(tmp_path)
+    table = hits_table(hand.rows(hits), sequences.items, sequences.state)
+
+    def both() -> list[Any]:
+        found = Accessibilities([table], sequences.state).column(table)
+        return [found.to_pylist(), duplex_energies(table, sequences.state).to_pylist()]
+
+    alone = both()
+    monkeypatch.setattr(viennarna_columns, "FOR_ONE_PROCESS", 1)
+    monkeypatch.setattr(viennarna_columns, "get_num_threads", lambda: 2)
+    assert both() == alone
+
+
+def test_without_viennarna_the_key_that_needs_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sequences, hits = several(tmp_path)
+    monkeypatch.setitem(sys.modules, "RNA", None)
+    for name in ("duplex_energy", "accessibility"):
+        asked = ExtraColumnsConfig(**{name: True})
+        with pytest.raises(ConfigError, match=rf"extras\.{name}: found no Python module RNA"):
+            write_hits(
+                lambda: [hand.rows(hits)], sequences.items, sequences.state, tmp_path, extras=asked
+            )
 
 
 STRANGE = {
@@ -250,7 +322,7 @@ def test_strange_names_are_read_back_as_they_are(tmp_path: Path) -> None:
         for mirna, transcript in zip(names[:6], names[6:], strict=True)
     ]
     found = hits_table(hand.rows(hits), sequences.items, sequences.state)
-    for table_, width in ((found, 21), (targets_table(found), 12)):
+    for table_, width in ((found, 23), (targets_table(found), 12)):
         path = tmp_path / "table.tsv"
         write_arrow_tsv(table_, path)
         with path.open(newline="", encoding="utf-8") as handle:

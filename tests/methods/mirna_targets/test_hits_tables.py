@@ -213,6 +213,8 @@ def test_hits_of_miranda_agree_with_the_plain_reference(shared: Path, run: str) 
         assert base(site) == base(aligned.replace("-", ""))
         name, first, last, skipped = naive_class(hit, mirna, transcript)
         assert row["seed_class"] == name
+        match = (None, None) if name == "none" else (first, last + skipped)
+        assert (row["seed_begin"], row["seed_end"]) == match
         expected = naive_au(transcript, first, last, skipped)
         assert row["local_au"] == pytest.approx(expected, abs=6e-5, nan_ok=True)
         middle = (row["site_begin"] + row["site_end"] - 1) / 2

@@ -464,7 +464,10 @@ def test_the_page_begins_with_signal_and_chance(tmp_path: Path) -> None:
     with np.load(out / "scores.npz") as scores:
         sites, expected = scores["null_sites"], scores["null_expected"]
     canonical = CLASS_ROWS.index("canonical")
-    first = REPORT.text.findings(results)[0]
+    assert REPORT.text.key_numbers is not None
+    assert REPORT.text.remarks is not None
+    assert REPORT.text.key_numbers(results)[1][:2] == (f"{expected[-1]:.0f}", "hits by chance")
+    first = REPORT.text.remarks(results)[0]
     assert f"{expected[-1]:.0f} of {sites[-1]:.0f} hits" in first
     assert f"there are {sites[canonical]:.0f}" in first
     assert f"ratio {sites[canonical] / expected[canonical]:.2f}" in first

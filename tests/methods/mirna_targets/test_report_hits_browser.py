@@ -128,3 +128,31 @@ def test_the_rows_of_the_script_are_those_of_the_page_without_script(
     shown = [[cell.text_content() for k, cell in enumerate(row) if k != 3] for row in rows]
     assert cells == shown
     assert page.ask("document.querySelectorAll('#hits-table td > :not(button)').length") == 0
+
+
+MAP = "#site-map-drawing"
+SITES = f"[...document.querySelectorAll('{MAP} .site-map-site title')].map((x) => x.textContent)"
+
+
+def test_the_sites_of_any_transcript_are_drawn(large: Path, page: Page) -> None:
+    page.open((large / "report.html").as_uri())
+    hits = strongest(large).head(MAX_HITS)
+    for name in hits["transcript"].drop_duplicates().iloc[[0, 7, -1]]:
+        page.ask(
+            f"{{const input = document.getElementById('site-map-input'); input.value = '{name}'; "
+            "input.dispatchEvent(new Event('change'))}"
+        )
+        rows = hits[hits["transcript"] == name]
+        found = page.ask(SITES)
+        assert len(found) == len(rows)
+        row = rows.iloc[0]
+        wanted = f"{row['mirna']} at {row['site_begin']:,}–{row['site_end']:,}, {row['seed_class']}"
+        assert any(text.startswith(wanted.replace("none", "no seed match")) for text in found)
+        assert page.ask(f"document.querySelectorAll('{MAP} circle').length") == len(rows)
+        assert page.ask(f"document.querySelectorAll('{MAP} rect').length") == len(rows)
+    page.ask(
+        "{const input = document.getElementById('site-map-input'); input.value = 'nobody'; "
+        "input.dispatchEvent(new Event('change'))}"
+    )
+    assert "No hit on nobody" in page.ask(f"document.querySelector('{MAP}').textContent")
+    assert page.complaints == []

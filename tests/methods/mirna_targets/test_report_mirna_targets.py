@@ -24,7 +24,7 @@ ALL_PARTS = [
 ]  # fmt: skip
 FIGURES = [
     "energy_distribution", "most_pairs", "relative_positions", "score_distribution",
-    "seed_classes", "target_map",
+    "seed_classes", "site_map", "target_map",
 ]  # fmt: skip
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH")
 

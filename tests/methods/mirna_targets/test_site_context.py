@@ -35,6 +35,8 @@ def columns(mirna: str, transcript: str, kind: str, seed_end: int) -> dict[str, 
         np.array([SEED_CLASSES.index(kind)], np.int8),
         np.array([seed_end], np.int32),
         np.zeros(1),
+        zero,
+        zero,
     )
     spans = HitSpans(zero, zero, zero, zero, zero, zero)
     found = context_columns(texts(mirna), texts(transcript), spans, sites)

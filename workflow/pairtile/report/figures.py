@@ -17,7 +17,7 @@ Predictors of a gene's level
     ``level_table``
 miRNA targets
     ``alignment``, ``hit_distribution``, ``seed_classes``, ``relative_positions``, ``most_pairs``,
-    ``target_map``, ``signal_and_chance``
+    ``target_map``, ``site_map``, ``signal_and_chance``, ``conservation_rates``
 Correlated motion
     ``correlation_map``, ``residue_profiles``, ``correlation_against_distance``,
     ``null_against_value``, ``p_value_histogram``, ``two_profiles``, ``frames_figure``, with

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, Tag
 
-from pairtile.config.models import Analysis, ConfigModel
+from pairtile.config.models import Analysis, ConfigModel, Fault
 from pairtile.config.network import Chunks, ExportList, OptionalPath, chunks_field, export_field
 from pairtile.config.values import (
     Boolean,
@@ -22,7 +22,13 @@ from pairtile.config.values import (
 
 TABLES = ("hits.tsv", "hits.parquet", "hits.bed", "hits.gff3", "targets.tsv", "miranda.txt")
 NULL_TABLES = ("signal.tsv", "signal_curve.tsv")
-"""Result files of this method beside the network; those that an analysis with a null has."""
+ORTHOLOG_TABLES = ("conservation.tsv",)
+EXPRESSION_TABLES = ("expression.tsv",)
+"""Result files of this method beside the network; those that an analysis with a null has, and those
+that one with a null and orthologs, or expression, has."""
+
+EXPRESSION = ("mirna_expression", "transcript_expression")
+"""Keys of expression tables: both or neither."""
 
 MAX_TRIM = 2**31 - 1  # positions are int32
 
@@ -146,7 +152,7 @@ class ExtraColumnsConfig(ConfigModel):
         default=False,
         description=(
             "Add the duplex energy by ViennaRNA's current model (RNAduplex: Turner 2004 at 37 °C, "
-            "kcal/mol) beside that of miRanda. About 0.3 ms a hit, on one core."
+            "kcal/mol) beside that of miRanda. About 0.3 ms a hit, on each core."
         ),
     )
     accessibility: Annotated[bool, Boolean()] = Field(
@@ -154,7 +160,7 @@ class ExtraColumnsConfig(ConfigModel):
         description=(
             "Add the probability that the whole aligned site is free of base pairs within its "
             "transcript (RNAplfold). An open site is easier to bind. Slow: some 0.2 ms for each "
-            "letter of the transcripts that have hits, on one core."
+            "letter of the transcripts that have hits, on each core; kept for later runs."
         ),
     )
 
@@ -196,6 +202,50 @@ class MirnaTargetsConfig(Analysis):
             "genes, each with the numbers of its best transcript; the files of hits stay by "
             "transcript. A transcript that is not in the table stands for itself. null: edges "
             "point to transcripts. A relative path starts at the working directory."
+        ),
+    )
+    orthologs: OptionalPath = Field(
+        default=None,
+        description=(
+            "Orthologs of the transcripts in other species, FASTA, plain or `.gz`, not aligned, of "
+            "the same part (3' UTRs beside 3' UTRs). Records are named `transcript|species`; with "
+            "`genes` also `gene|species`. Then tables say how many species keep each site, and "
+            "with `null` how many sites are kept beyond chance. null: no conservation. A relative "
+            "path starts at the working directory."
+        ),
+    )
+    reference_species: Annotated[str | None, Text("a name", optional=True)] = Field(
+        default=None,
+        description=(
+            "The species of the transcripts, as `orthologs` and `species_tree` call it; records of "
+            "it are no orthologs. null: none of the records is of that species."
+        ),
+    )
+    species_tree: OptionalPath = Field(
+        default=None,
+        description=(
+            "Tree of the species with branch lengths, Newick. Then tables also say how long the "
+            "branches are along which a site is kept, and conservation goes by them. Needs "
+            "`orthologs` and `reference_species`. null: the number of species counts. A relative "
+            "path starts at the working directory."
+        ),
+    )
+    mirna_expression: OptionalPath = Field(
+        default=None,
+        description=(
+            "Expression of the miRNAs: a table as for `expression` of other methods, miRNAs (names "
+            "as in the FASTA file) in rows, samples in columns, normalised. Then tables say how "
+            "miRNA and transcript are correlated, and whether that is lower than of sites by "
+            "chance. Needs `transcript_expression` and `null`. null: no correlations. A relative "
+            "path starts at the working directory."
+        ),
+    )
+    transcript_expression: OptionalPath = Field(
+        default=None,
+        description=(
+            "Expression of the transcripts (names as in the FASTA file; with `genes` also those of "
+            "genes) in the samples of `mirna_expression`, by the same names in any order. A "
+            "relative path starts at the working directory."
         ),
     )
     annotation: OptionalPath = Field(
@@ -264,10 +314,14 @@ class MirnaTargetsConfig(Analysis):
         "transcripts",
         "restrict",
         "genes",
+        "orthologs",
+        "species_tree",
+        "mirna_expression",
+        "transcript_expression",
         "annotation",
         "gold_standard",
     )
-    tables: ClassVar[tuple[str, ...]] = TABLES + NULL_TABLES
+    tables: ClassVar[tuple[str, ...]] = TABLES + NULL_TABLES + ORTHOLOG_TABLES + EXPRESSION_TABLES
     table_inputs: ClassVar[tuple[str, ...]] = ("annotation",)
     used_by: ClassVar[Mapping[str, frozenset[str]]] = {
         **dict.fromkeys(("annotation", "miranda_text", "extras"), frozenset({"tables"})),
@@ -277,5 +331,26 @@ class MirnaTargetsConfig(Analysis):
     }
 
     def result_tables(self) -> tuple[str, ...]:
-        """All of ``tables`` with a null, else those that need none."""
-        return TABLES if self.null is False else self.tables
+        """Those of ``tables`` that are made of what there is."""
+        if self.null is False:
+            return TABLES
+        conserved = ORTHOLOG_TABLES if self.orthologs is not None else ()
+        joined = EXPRESSION_TABLES if self.mirna_expression is not None else ()
+        return TABLES + NULL_TABLES + conserved + joined
+
+    def validate_against(self, name: str, others: Mapping[str, Analysis]) -> Fault | None:
+        """Keys without those that they need."""
+        if self.orthologs is None:
+            for key in ("species_tree", "reference_species"):
+                if getattr(self, key) is not None:
+                    return Fault(key, "null without orthologs")
+        if self.species_tree is not None and self.reference_species is None:
+            return Fault("reference_species", "a species of species_tree: that of the transcripts")
+        given = {key: getattr(self, key) is not None for key in EXPRESSION}
+        if any(given.values()):
+            for key, there in given.items():
+                if not there:
+                    return Fault(key, "a table, beside that of the other kind")
+            if self.null is False:
+                return Fault("null", "{shuffles: 100}: correlations are compared with those")
+        return None

@@ -441,19 +441,20 @@ def pair_types() -> NDArray[np.uint8]:
 # --- what ViennaRNA computes ----------------------------------------------------------------------
 
 
-def package() -> Any:
-    """The Python module ``RNA``. Raises ConfigError where ViennaRNA is not installed."""
+def package(key: str = "energies") -> Any:
+    """The Python module ``RNA``. Raises ConfigError, naming the key that asks for it, where
+    ViennaRNA is not installed."""
     try:
         return importlib.import_module("RNA")
     except ModuleNotFoundError as error:
         raise ConfigError(
-            "energies: found no Python module RNA; expected the package ViennaRNA to be installed "
-            "(pip install ViennaRNA), or energies: false"
+            f"{key}: found no Python module RNA; expected the package ViennaRNA to be installed "
+            f"(pip install ViennaRNA), or {key}: false"
         ) from error
     except ImportError as error:  # it is there; its library cannot be loaded, as for want of memory
         raise ConfigError(
-            f"energies: found a Python module RNA that cannot be loaded ({error}); expected one "
-            "that loads (is memory short?), or energies: false"
+            f"{key}: found a Python module RNA that cannot be loaded ({error}); expected one that "
+            f"loads (is memory short?), or {key}: false"
         ) from error
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -21,6 +21,12 @@ from numpy.typing import NDArray
 
 from pairtile.engine.estimator import Merged, Written
 from pairtile.methods.mirna_targets.config import ExtraColumnsConfig
+from pairtile.methods.mirna_targets.conservation import conservation_rates
+from pairtile.methods.mirna_targets.conservation_tables import (
+    conservation_columns,
+    conservation_table,
+)
+from pairtile.methods.mirna_targets.expression import expression_columns, expression_table
 from pairtile.methods.mirna_targets.miranda_text import TextSequences, write_miranda_text
 from pairtile.methods.mirna_targets.prepare import TRANSCRIPT, header_lines
 from pairtile.methods.mirna_targets.search import COLUMNS, Hits
@@ -29,9 +35,10 @@ from pairtile.methods.mirna_targets.tables import (
     ROWS,
     categories,
     codes,
-    extra_columns,
+    context_of,
     hits_table,
     ranked_targets,
+    rows_by_length,
     signal_curve,
     signal_table,
     targets_table,
@@ -45,6 +52,7 @@ from pairtile.methods.mirna_targets.transcript_model import (
     TranscriptToGenome,
     read_transcript_models,
 )
+from pairtile.methods.mirna_targets.viennarna_columns import Accessibilities, duplex_energies
 from pairtile.runtime.files import atomic_path
 
 if TYPE_CHECKING:
@@ -59,6 +67,7 @@ def write_target_tables(
 ) -> Written:
     """Write all files of hits into ``folder``; what they hold is said by their writers."""
     config, state = opened.config, opened.state
+    counts = None if config.null is False else opened.all_null_counts(merged)
     restrict = np.asarray(state["restrict"]) if "restrict" in state else None
     if restrict is not None:
         restrict = np.unique(restrict, axis=0)
@@ -80,7 +89,7 @@ def write_target_tables(
     with ThreadPoolExecutor(1) as beside:
         text = beside.submit(write_text)
         done = write_hits(
-            merged.batches(),
+            merged.batches,
             items,
             state,
             folder,
@@ -88,15 +97,20 @@ def write_target_tables(
             annotation=config.annotation,
             extras=config.extras,
             tests=opened.pair_tests(merged),
+            null_counts=counts,
         )
         text.result()
-    if config.null is not False:
+    if counts is not None:
         names = items["name"].to_numpy()[: opened.n_mirnas]
-        counts = opened.all_null_counts(merged)
-        for name, table in (
-            ("signal.tsv", signal_table(counts, names, config.estimator.score)),
-            ("signal_curve.tsv", signal_curve(counts, names)),
-        ):
+        tables = {
+            "signal.tsv": signal_table(counts, names, config.estimator.score),
+            "signal_curve.tsv": signal_curve(counts, names),
+        }
+        if opened.conservation is not None:
+            tables["conservation.tsv"] = conservation_table(counts, names, opened.conservation)
+        if config.mirna_expression is not None:
+            tables["expression.tsv"] = expression_table(counts, names)
+        for name, table in tables.items():
             with atomic_path(folder / name) as temporary:
                 write_arrow_tsv(table, temporary)
     return Written(done.counts, done.warnings)
@@ -142,7 +156,7 @@ class HitFiles:
 
 
 def write_hits(
-    batches: Iterable[pa.Table],
+    batches: Callable[[], Iterable[pa.Table]],
     items: pd.DataFrame,
     state: Mapping[str, NDArray[Any]],
     folder: str | PathLike[str],
@@ -151,12 +165,13 @@ def write_hits(
     annotation: str | None = None,
     extras: ExtraColumnsConfig = NO_EXTRAS,
     tests: pd.DataFrame | None = None,
+    null_counts: Mapping[str, NDArray[np.int64]] | None = None,
 ) -> HitFiles:
     """Write ``FILES`` into a folder, each whole or not at all.
 
     Parameters
     ----------
-    batches : iterable of Table
+    batches : function without arguments, to an iterable of Table
         The merged hits in order (``tables.ROWS``), a part at a time: alignments are held in
         memory for one part only, numbers for all.
     items, state : DataFrame, mapping
@@ -173,6 +188,9 @@ def write_hits(
     tests : DataFrame, optional
         ``pair_score``, ``p_value`` and ``q_value`` of each pair with a hit, in order of the hits:
         ``targets.tsv`` has them first, and is ranked by p.
+    null_counts : mapping, optional
+        What the null counted (``null.count_shapes``): conservation beyond chance with orthologs in
+        the state, and how low correlations are with expression.
 
     Raises
     ------
@@ -182,6 +200,17 @@ def write_hits(
         Extras without the package ViennaRNA.
     """
     done = HitFiles()
+
+    def described() -> Iterator[pa.Table]:
+        for rows in _at_least_one(batches()):
+            yield hits_table(rows, items, state, energies=energies)
+
+    rates = None
+    if null_counts is not None and "kept_counts" in null_counts:
+        rates = conservation_rates(null_counts)
+    accessibilities = None
+    if extras.accessibility:
+        accessibilities = Accessibilities(described(), state, Path(folder))
     to_genome = None
     if annotation is not None:
         to_genome = items_to_genome(items, read_transcript_models(annotation))
@@ -190,9 +219,8 @@ def write_hits(
         with path["hits.tsv"].open("wb") as tsv:
             numbers = []
             parquet = None
-            for rows in _at_least_one(batches):
-                hits = hits_table(rows, items, state, energies=energies)
-                hits = _with_extras(hits, state, extras)
+            for found in described():
+                hits = with_more_columns(found, state, extras, rates, accessibilities)
                 if parquet is None:
                     tsv.write(tsv_header(hits))
                     parquet = stack.enter_context(_parquet(hits.schema, path["hits.parquet"]))
@@ -203,6 +231,8 @@ def write_hits(
                 parquet.close()
         all_hits = pa.concat_tables(numbers)
         targets = targets_table(all_hits)
+        if null_counts is not None:
+            targets = with_expression(targets, state, null_counts)
         if tests is not None:
             targets = ranked_targets(targets, tests)
         write_arrow_tsv(targets, path["targets.tsv"])
@@ -227,13 +257,59 @@ def _at_least_one(batches: Iterable[pa.Table]) -> Iterable[pa.Table]:
         yield ROWS.empty_table()
 
 
-def _with_extras(
-    hits: pa.Table, state: Mapping[str, NDArray[Any]], asked: ExtraColumnsConfig
+def with_more_columns(
+    hits: pa.Table,
+    state: Mapping[str, NDArray[Any]],
+    asked: ExtraColumnsConfig,
+    rates: NDArray[np.float64] | None = None,
+    accessibilities: Accessibilities | None = None,
 ) -> pa.Table:
-    for name, values in extra_columns(hits, state, asked).items():
+    """The hits with conservation and the extras that are asked for, before the alignments.
+
+    | column | asked for by | meaning |
+    |---|---|---|
+    | species_with_ortholog, ... | orthologs | ``conservation_tables.conservation_columns`` |
+    | pairing_3p | context | score of pairs behind the seed (Grimson et al. 2007) |
+    | end_distance | context | letters from the seed match to the nearer end of the transcript |
+    | offset_6mers | context | matches to miRNA positions 3 to 8 in the transcript |
+    | seed_pairing_kcal_mol | context | free energy of the seed's pairs (Garcia et al. 2011) |
+    | context_score | context | ``context.context_columns``; these five of 6mers and better |
+    | duplex_energy_kcal_mol | duplex_energy | best duplex of the miRNA and its span (RNAduplex) |
+    | accessibility | accessibility | probability that all of the aligned site is free of pairs |
+
+    rates : ``conservation.conservation_rates``. accessibilities : of all hits; None: of these.
+
+    Raises
+    ------
+    ConfigError
+        ViennaRNA is not installed and is asked for.
+    """
+    columns = conservation_columns(hits, state, rates)
+    if asked.context:
+        columns |= context_of(hits, state)
+    if asked.duplex_energy:
+        columns["duplex_energy_kcal_mol"] = duplex_energies(hits, state)
+    if asked.accessibility:
+        found = accessibilities or Accessibilities([hits], state)
+        columns["accessibility"] = found.column(hits)
+    for name, values in columns.items():
         hits = hits.append_column(name, values)
     names = [name for name in hits.column_names if name not in ALIGNMENT]
     return hits.select([*names, *ALIGNMENT])
+
+
+def with_expression(
+    targets: pa.Table, state: Mapping[str, NDArray[Any]], counts: Mapping[str, NDArray[np.int64]]
+) -> pa.Table:
+    """The pairs (``targets_table``) with ``expression.expression_columns``, where there is any."""
+    if "mirna_ranks" not in state:
+        return targets
+    n_mirnas = len(state["mirna_offsets"]) - 1
+    i, j = codes(targets["mirna"]), rows_by_length(state)[codes(targets["transcript"]) - n_mirnas]
+    canonical = targets["n_canonical_sites"].to_numpy() > 0
+    for name, values in expression_columns(i, j, canonical, state, counts).items():
+        targets = targets.append_column(name, values)
+    return targets
 
 
 def _parquet(schema: pa.Schema, path: Path) -> pq.ParquetWriter:
@@ -266,9 +342,9 @@ class Places:
     hit : int64 (n,), row of the hits table. sequence : int64 (n,), position in ``names``.
     names : chromosomes and transcripts. minus : bool (n,), whether on the minus strand (never on
     transcripts). in_genome : bool (n,), whether in genome coordinates. begin, end : int64 (n,),
-    from the first to the last base of the hit's span. site_begin, site_end : int64 (n,), of its
-    aligned part. block_offsets : int64 (n + 1,), which of block_begin, block_end (int64, ascending
-    within a hit) are a hit's.
+    from the first to the last base of the hit's span. seed_begin, seed_end : int64 (n,), of its
+    seed match; both its begin without one. block_offsets : int64 (n + 1,), which of block_begin,
+    block_end (int64, ascending within a hit) are a hit's.
     """
 
     hit: NDArray[np.int64]
@@ -278,8 +354,8 @@ class Places:
     in_genome: NDArray[np.bool_]
     begin: NDArray[np.int64]
     end: NDArray[np.int64]
-    site_begin: NDArray[np.int64]
-    site_end: NDArray[np.int64]
+    seed_begin: NDArray[np.int64]
+    seed_end: NDArray[np.int64]
     block_offsets: NDArray[np.int64]
     block_begin: NDArray[np.int64]
     block_end: NDArray[np.int64]
@@ -298,8 +374,8 @@ class Places:
                 in_genome=self.in_genome[some],
                 begin=self.begin[some],
                 end=self.end[some],
-                site_begin=self.site_begin[some],
-                site_end=self.site_end[some],
+                seed_begin=self.seed_begin[some],
+                seed_end=self.seed_end[some],
                 block_offsets=offsets - offsets[0],
                 block_begin=self.block_begin[blocks],
                 block_end=self.block_end[blocks],
@@ -338,11 +414,14 @@ def hit_places(hits: pa.Table, to_genome: TranscriptToGenome | None = None) -> P
     minus = np.array([model is not None and model.strand == "-" for model in of_item], dtype=bool)
 
     begin, end = _positions(hits, "reference_begin") - 1, _positions(hits, "reference_end")
-    site_begin, site_end = _positions(hits, "site_begin") - 1, _positions(hits, "site_end")
+    has_seed = hits["seed_begin"].is_valid().to_numpy()
+    seed_begin, seed_end = (_positions(hits, f"seed_{side}") for side in ("begin", "end"))
+    seed_begin = np.where(has_seed, seed_begin - 1, begin)
+    seed_end = np.where(has_seed, seed_end, begin + 1)
     onto = np.flatnonzero(in_genome)
-    sites = to_genome.blocks(item[onto], site_begin[onto] + 1, site_end[onto])
+    seeds = to_genome.blocks(item[onto], seed_begin[onto] + 1, seed_end[onto])
     blocks = to_genome.blocks(item[onto], begin[onto] + 1, end[onto])
-    site_begin[onto], site_end[onto] = _ends(sites.span, sites.begin, sites.end, onto.size)
+    seed_begin[onto], seed_end[onto] = _ends(seeds.span, seeds.begin, seeds.end, onto.size)
 
     n_blocks = np.ones(item.size, dtype=np.int64)
     n_blocks[onto] = np.bincount(blocks.span, minlength=onto.size)
@@ -351,6 +430,7 @@ def hit_places(hits: pa.Table, to_genome: TranscriptToGenome | None = None) -> P
     of_genome = np.repeat(in_genome, n_blocks)
     block_begin[of_genome], block_end[of_genome] = blocks.begin, blocks.end
     begin, end = block_begin[offsets[:-1]], block_end[offsets[1:] - 1]
+    seed_begin[~has_seed] = seed_end[~has_seed] = begin[~has_seed]
 
     order = np.lexsort((end, begin, sequence[item]))  # stable: hits of one place stay in order
     kept = n_blocks[order]
@@ -364,8 +444,8 @@ def hit_places(hits: pa.Table, to_genome: TranscriptToGenome | None = None) -> P
         in_genome=in_genome[order],
         begin=begin[order],
         end=end[order],
-        site_begin=site_begin[order],
-        site_end=site_end[order],
+        seed_begin=seed_begin[order],
+        seed_end=seed_end[order],
         block_offsets=_offsets(kept),
         block_begin=block_begin[gathered],
         block_end=block_end[gathered],
@@ -373,7 +453,7 @@ def hit_places(hits: pa.Table, to_genome: TranscriptToGenome | None = None) -> P
 
 
 def _positions(hits: pa.Table, name: str) -> NDArray[np.int64]:
-    return hits[name].to_numpy().astype(np.int64)
+    return pc.fill_null(hits[name], 0).to_numpy().astype(np.int64)
 
 
 def _offsets(counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -410,8 +490,8 @@ def write_hits_bed(hits: pa.Table, places: Places, path: Path) -> None:
     """Write one line a hit, sorted by sequence and begin, without a header.
 
     On a chromosome the name is ``miRNA:transcript``, on a transcript ``miRNA``. Score: the
-    alignment score, at most 1000. The thick part is what is aligned, the thin ends are the
-    unaligned tails of the miRNA; blocks are exons. Colours stand for seed classes (``COLOURS``). A
+    alignment score, at most 1000. The thick part is the seed match (none of class ``none``:
+    both its ends are the begin); blocks are exons. Colours stand for seed classes (``COLOURS``). A
     sequence name that programs would take for a comment or a setting has its first character as
     ``%..``.
     """
@@ -435,8 +515,8 @@ def _bed_lines(hits: pa.Table, places: Places) -> pa.Table:
             "name": _bed_names(hits, places),
             "score": score,
             "strand": pc.if_else(pa.array(places.minus), "-", "+"),
-            "thickStart": places.site_begin,
-            "thickEnd": places.site_end,
+            "thickStart": places.seed_begin,
+            "thickEnd": places.seed_end,
             "itemRgb": colours.take(pa.array(seed_class)),
             "blockCount": np.diff(places.block_offsets),
             "blockSizes": _listed(places.block_offsets, sizes),

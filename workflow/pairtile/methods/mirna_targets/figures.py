@@ -30,11 +30,13 @@ from pairtile.report.style import (
 
 __all__ = [
     "alignment",
+    "conservation_rates",
     "hit_distribution",
     "most_pairs",
     "relative_positions",
     "seed_classes",
     "signal_and_chance",
+    "site_map",
     "target_map",
 ]
 
@@ -187,6 +189,55 @@ def signal_and_chance(
         right.set_yscale("log")
         right.set(xlabel="pair score, at least", ylabel="number of pairs")
         right.legend()
+    return figure
+
+
+def conservation_rates(
+    levels: ArrayLike,
+    rates: Mapping[str, ArrayLike],
+    intervals: Mapping[str, tuple[ArrayLike, ArrayLike]],
+    *,
+    label: str,
+) -> Figure:
+    """Share of the sites kept in other species that chance does not explain, by seed class.
+
+    Parameters
+    ----------
+    levels : array, shape (L,)
+        How well sites are kept: number of species or branch length, at least.
+    rates : mapping of str to array, shape (L,)
+        The share of each seed class; NaN where no site is kept so well. The first has its interval
+        drawn as a band.
+    intervals : mapping of str to (array, array)
+        Low and high end of each share.
+    label : str
+        Name and unit of ``levels``.
+
+    Examples
+    --------
+    >>> figure = conservation_rates(
+    ...     [1, 2, 3], {"8mer": [0.1, 0.2, 0.4]}, {"8mer": ([0, 0.1, 0.2], [0.2, 0.3, 0.5])},
+    ...     label="number of species",
+    ... )
+    """
+    place = np.asarray(levels, dtype=np.float64)
+    lines = (INK, BLUE, SKY, ORANGE, GREY, "#009e73")
+    with styled():
+        figure, axes = new_figure()
+        axes.axhline(0.0, color=GREY, linewidth=1.0)
+        for k, (name, rate) in enumerate(rates.items()):
+            if k == 0:
+                low, high = (np.asarray(end, dtype=np.float64) for end in intervals[name])
+                axes.fill_between(place, low, high, color=PALE, linewidth=0)
+            axes.plot(
+                place, np.asarray(rate, dtype=np.float64), color=lines[k % len(lines)],
+                linewidth=2.2 if k == 0 else 1.4, label=name,
+            )  # fmt: skip
+        known = np.concatenate([np.asarray(rate, dtype=np.float64) for rate in rates.values()])
+        axes.set_ylim(max(-0.5, float(np.nanmin(known, initial=0.0)) - 0.05), 1.02)
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=6))
+        axes.set(xlabel=label, ylabel="share conserved beyond chance")
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return figure
 
 
@@ -356,6 +407,90 @@ def _name(axes: Axes, places: NDArray[Any], names: list[str], along: str) -> Non
         axes.set_xticks(places, short, rotation=90, parse_math=False)
     else:
         axes.set_yticks(places, short, fontsize=9, parse_math=False)
+
+
+# --- one transcript -------------------------------------------------------------------------------
+
+
+MAX_LABELS = 10
+LEAST_ACCESSIBILITY = 1e-6
+"""Where the logarithmic axis of accessibility begins; a site of 20 letters is seldom open."""
+
+
+def site_map(hits: pd.DataFrame, colours: Mapping[str, str]) -> Figure:
+    """The sites of one transcript along it, as high as their score.
+
+    Parameters
+    ----------
+    hits : DataFrame
+        Rows of ``hits.tsv`` of one transcript: ``mirna``, ``site_begin``, ``site_end``, ``score``,
+        ``seed_class``, ``transcript_length``. Where there is ``conservation_rate``, sites are
+        filled as far; where there is ``accessibility``, bars below the line show it.
+    colours : mapping of str to str
+        Of each seed class, best first, ``RED,GREEN,BLUE`` from 0 to 255.
+
+    Examples
+    --------
+    >>> hits = pd.DataFrame({
+    ...     "mirna": ["let-7a", "miR-1"], "site_begin": [20, 310], "site_end": [40, 330],
+    ...     "score": [160, 145], "seed_class": ["8mer", "none"], "transcript_length": 400,
+    ... })
+    >>> figure = site_map(hits, {"8mer": "213,94,0", "none": "127,127,127"})
+    """
+    shades: dict[str, tuple[float, float, float]] = {}
+    for name, text in colours.items():
+        red, green, blue = (int(x) / 255 for x in text.split(","))
+        shades[name] = (red, green, blue)
+    length = int(hits["transcript_length"].iloc[0])
+    low = float(hits["score"].min()) - 5
+    open_sites = "accessibility" in hits
+    with styled():
+        if open_sites:
+            figure, (axes, below) = figure_of_panels(2, 1, width=9.0, height=2.2)
+        else:
+            figure, axes = new_figure(9.0, 3.0)
+        named: list[float] = []
+        ordered = hits.sort_values("score", ascending=False, kind="stable")
+        for hit in ordered.to_dict("records"):
+            middle = (hit["site_begin"] + hit["site_end"]) / 2
+            shade = shades[str(hit["seed_class"])]
+            rate = hit.get("conservation_rate", 1.0)
+            alpha = 0.1 + 0.9 * (0.0 if pd.isna(rate) else float(rate))
+            axes.vlines(middle, low, hit["score"], color=shade, linewidth=1.2)
+            axes.plot(
+                middle, hit["score"], "o", markersize=6, markeredgecolor=shade,
+                markerfacecolor=(*shade, alpha),
+            )  # fmt: skip
+            if open_sites:
+                open_share = max(float(hit["accessibility"]), LEAST_ACCESSIBILITY)
+                below.vlines(middle, LEAST_ACCESSIBILITY, open_share, color=shade, linewidth=5)
+            apart = all(abs(middle - other) > length / 12 for other in named)
+            if len(named) < MAX_LABELS and apart:
+                named.append(middle)
+                axes.annotate(
+                    str(hit["mirna"]), (middle, hit["score"]), xytext=(0, 6), ha="center",
+                    textcoords="offset points", fontsize=8, parse_math=False,
+                )  # fmt: skip
+        there = set(hits["seed_class"].astype(str))
+        axes.legend(
+            handles=[
+                matplotlib.patches.Patch(facecolor=shade, label=name)
+                for name, shade in shades.items()
+                if name in there
+            ],
+            loc="upper left", bbox_to_anchor=(1.0, 1.0),
+        )  # fmt: skip
+        axes.set(xlim=(1, max(length, 2)), ylim=(low, float(hits["score"].max()) + 4))
+        axes.set_ylabel("alignment score")
+        axes.grid(axis="x", visible=False)
+        if open_sites:
+            below.set_yscale("log")
+            below.set(
+                xlim=(1, max(length, 2)), ylim=(LEAST_ACCESSIBILITY, 1), ylabel="accessibility"
+            )
+            below.grid(axis="x", visible=False)
+        (below if open_sites else axes).set_xlabel("position on the transcript (letters)")
+    return figure
 
 
 # --- one hit, letter by letter --------------------------------------------------------------------

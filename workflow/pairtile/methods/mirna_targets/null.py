@@ -22,6 +22,9 @@ from numpy.typing import NDArray
 
 from pairtile.gpu.device import choose
 from pairtile.methods.mirna_targets.config import AlignmentConfig
+from pairtile.methods.mirna_targets.conservation import CANONICAL, Conservation
+from pairtile.methods.mirna_targets.expression import Correlations, correlation_bins
+from pairtile.methods.mirna_targets.expression import count_shapes as expression_counts
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
 from pairtile.methods.mirna_targets.kernels.pair_scores import (
     CLASSES,
@@ -43,9 +46,6 @@ from pairtile.methods.mirna_targets.kernels.shuffled_mirnas import (
 )
 from pairtile.methods.mirna_targets.scoring import CODES, OTHER
 from pairtile.methods.mirna_targets.search import SequenceBatch, Sites, TargetSearch
-
-CANONICAL = slice(3, CLASSES)
-"""The seed classes 7mer-A1, 7mer-m8 and 8mer."""
 
 DRAWS_PER_SHUFFLE = 10
 """So many shuffles are drawn for each that is kept."""
@@ -259,8 +259,13 @@ def _random_starts(mirnas: SequenceBatch, seed: int) -> NDArray[np.uint64]:
 # --- counts of tiles ------------------------------------------------------------------------------
 
 
-def count_shapes(n_mirnas: int, shuffles: int) -> dict[str, tuple[int, ...]]:
+def count_shapes(
+    n_mirnas: int, shuffles: int, levels: int, expression: bool
+) -> dict[str, tuple[int, ...]]:
     """Names and shapes of what is counted, in tiles and, added up, in all.
+
+    levels : those of ``Conservation``; 0 without orthologs, and then the last four are not there.
+    expression : whether there are those of ``expression.count_shapes``, too.
 
     site_counts             sites of the miRNAs by class and score
     mirna_sites             sites of each miRNA by class
@@ -269,7 +274,17 @@ def count_shapes(n_mirnas: int, shuffles: int) -> dict[str, tuple[int, ...]]:
     null_mirna_sites        sites of all shuffles of a miRNA by class
     null_mirna_canonical    canonical sites of each shuffle
     null_pair_score_counts  pairs of all shuffles of a miRNA with a site, by pair score
+    kept_counts             sites of the miRNAs on transcripts with an ortholog, by class and level
+    mirna_kept              of each miRNA
+    null_kept_counts        of the first shuffles of all miRNAs, of the second, ...
+    null_mirna_kept         of all shuffles of a miRNA
     """
+    kept = {
+        "kept_counts": (CLASSES, levels),
+        "mirna_kept": (n_mirnas, CLASSES, levels),
+        "null_kept_counts": (shuffles, CLASSES, levels),
+        "null_mirna_kept": (n_mirnas, CLASSES, levels),
+    }
     return {
         "site_counts": (CLASSES, SCORE_BINS),
         "mirna_sites": (n_mirnas, CLASSES),
@@ -278,14 +293,15 @@ def count_shapes(n_mirnas: int, shuffles: int) -> dict[str, tuple[int, ...]]:
         "null_mirna_sites": (n_mirnas, CLASSES),
         "null_mirna_canonical": (n_mirnas, shuffles),
         "null_pair_score_counts": (n_mirnas, PAIR_BINS),
+        **(kept if levels else {}),
+        **(expression_counts(n_mirnas, shuffles) if expression else {}),
     }
 
 
 def all_counts(
-    sums: Mapping[str, NDArray[np.int64]], n_mirnas: int, shuffles: int
+    sums: Mapping[str, NDArray[np.int64]], shapes: Mapping[str, tuple[int, ...]]
 ) -> dict[str, NDArray[np.int64]]:
-    """The counts of a merge, 0 where there was no tile."""
-    shapes = count_shapes(n_mirnas, shuffles)
+    """The counts of a merge, 0 where there was no tile; shapes : ``count_shapes``."""
     return {name: sums.get(name, np.zeros(shape, np.int64)) for name, shape in shapes.items()}
 
 
@@ -303,7 +319,11 @@ class NullCounts:
         self.settings = settings
         self.n_mirnas = len(state["mirna_offsets"]) - 1
         self.shuffles = shuffles
-        self.shapes = count_shapes(self.n_mirnas, shuffles)
+        self.conservation = Conservation(state) if "ortholog_codes" in state else None
+        self.correlations = Correlations(state) if "mirna_ranks" in state else None
+        levels = self.conservation.levels if self.conservation else 0
+        expression = self.correlations is not None
+        self.shapes = count_shapes(self.n_mirnas, shuffles, levels, expression)
         shuffled = SequenceBatch(np.asarray(state["null_text"]), np.asarray(state["null_offsets"]))
         mirnas = SequenceBatch(np.asarray(state["mirna_text"]), np.asarray(state["mirna_offsets"]))
         chain = MarkovChain(np.asarray(state["null_start"]), np.asarray(state["null_step"]))
@@ -327,6 +347,14 @@ class NullCounts:
             "mirna_sites": (sites.i, sites.seed_class),
             "pair_score_counts": (found.i, pair_score_bins(found.score)),
         }
+        if self.conservation is not None:
+            i, seed_class, level = self._kept(self.conservation, sites, self.search)
+            places["kept_counts"] = seed_class, level
+            places["mirna_kept"] = i, seed_class, level
+        if self.correlations is not None:
+            correlations = self.correlations.of_tile(rows, columns)
+            i, step = _correlated(sites, correlations, rows.start, columns, 1)
+            places["correlation_counts"] = i, step
         return scores, {name: _counted(place, self.shapes[name]) for name, place in places.items()}
 
     def of_shuffles(
@@ -343,6 +371,9 @@ class NullCounts:
             for name, shape in self.shapes.items()
             if name.startswith("null_")
         }
+        correlations = None
+        if self.correlations is not None:
+            correlations = self.correlations.of_tile(rows, columns)
         for begin in range(rows.start * k, rows.stop * k, at_once):
             end = min(begin + at_once, rows.stop * k)
             wanted = None
@@ -355,15 +386,34 @@ class NullCounts:
             mirna, shuffle = np.divmod(sites.i, k)
             bins = score_bins(sites.score, self.settings)
             canonical = sites.seed_class >= CANONICAL.start
-            places = {
+            places: dict[str, tuple[NDArray[Any], ...]] = {
                 "null_site_counts": (shuffle, sites.seed_class, bins),
                 "null_mirna_sites": (mirna, sites.seed_class),
                 "null_mirna_canonical": (mirna[canonical], shuffle[canonical]),
                 "null_pair_score_counts": (found.i // k, pair_score_bins(found.score)),
             }
+            if self.conservation is not None:
+                i, seed_class, level = self._kept(self.conservation, sites, self.shuffled_search)
+                places["null_kept_counts"] = i % k, seed_class, level
+                places["null_mirna_kept"] = i // k, seed_class, level
+            if correlations is not None:
+                i, step = _correlated(sites, correlations, rows.start, columns, k)
+                places["null_correlation_counts"] = i // k, step
+                places["null_correlation_pairs"] = i // k, i % k
+                name = "null_correlation_sums"
+                total[name] += _counted((i // k, i % k), self.shapes[name], step)
             for name, place in places.items():
                 total[name] += _counted(place, self.shapes[name])
         return total
+
+    @staticmethod
+    def _kept(
+        conservation: Conservation, sites: Sites, search: TargetSearch
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Of the sites on transcripts with an ortholog: miRNA, seed class and level."""
+        there = np.flatnonzero(conservation.species_of(sites.j) > 0)
+        i, j, seed_class = sites.i[there], sites.j[there], sites.seed_class[there]
+        return i, seed_class, conservation.kept(search.coded_mirnas, i, j, seed_class).level
 
     def _pairs(self, sites: Sites, words: SiteWords) -> ScoredPairs:
         pair = sites.i.astype(np.int64) << 32 | sites.j
@@ -400,9 +450,35 @@ def pair_score_bins(score: NDArray[np.floating]) -> NDArray[np.int64]:
     return np.minimum((score / np.float32(PAIR_STEP)).astype(np.int64), PAIR_BINS - 1)
 
 
-def _counted(places: tuple[NDArray[Any], ...], shape: tuple[int, ...]) -> NDArray[np.int64]:
+def _counted(
+    places: tuple[NDArray[Any], ...],
+    shape: tuple[int, ...],
+    weights: NDArray[np.int64] | None = None,
+) -> NDArray[np.int64]:
     flat = np.ravel_multi_index(tuple(place.astype(np.int64) for place in places), shape)
-    return np.bincount(flat, minlength=int(np.prod(shape))).reshape(shape).astype(np.int64)
+    counts = np.bincount(flat, weights, minlength=int(np.prod(shape)))
+    return counts.reshape(shape).astype(np.int64)
+
+
+def _correlated(
+    sites: Sites,
+    correlations: NDArray[np.float64],
+    first: int,
+    columns: NDArray[np.int64],
+    shuffles: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Of pairs with a canonical site and a correlation: row, and step of the correlation.
+
+    correlations   of a tile whose rows are miRNAs from ``first`` on; ``shuffles`` rows of sites are
+                   of each
+    """
+    some = np.flatnonzero(sites.seed_class >= CANONICAL.start)
+    i, j = sites.i[some].astype(np.int64), sites.j[some].astype(np.int64)
+    each = np.r_[True, (np.diff(i) != 0) | (np.diff(j) != 0)][: len(i)]
+    i, j = i[each], j[each]
+    found = correlations[i // shuffles - first, j - columns[0]]
+    known = np.isfinite(found)
+    return i[known], correlation_bins(found[known])
 
 
 # --- tests ----------------------------------------------------------------------------------------

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from pairtile.errors import InputError
 from pairtile.io.text_file import open_lines
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
+from pairtile.methods.mirna_targets.conservation import PreparedOrthologs, prepare_orthologs
+from pairtile.methods.mirna_targets.expression import PreparedExpression, prepare_expression
 from pairtile.methods.mirna_targets.fasta import BadRecord, Fasta, read_fasta, refuse_bad_records
 from pairtile.preprocess.items import printable, unique_names
 
@@ -40,6 +42,8 @@ class PreparedSequences:
     | mirna_lines, transcript_lines | uint8 | header lines of the kept, file order, each with LF |
     | restrict | int32 (pairs, 2) | miRNA and transcript (rows in file order); only with a list |
     | gene_items | int32 (transcripts,) | item of each one's gene, file order; only with genes |
+    | ortholog_..., tree_... | | ``conservation.PreparedOrthologs``; only with orthologs |
+    | mirna_ranks, transcript_ranks | | ``expression.PreparedExpression``; only with expression |
 
     Row k of the kept miRNAs is item k, row k of the kept transcripts (file order) is item
     ``n_mirnas + k``.
@@ -67,13 +71,28 @@ def prepare_sequences(config: MirnaTargetsConfig) -> PreparedSequences:
     """
     mirnas = read_fasta(config.mirnas, "mirnas", "skip")
     transcripts = read_fasta(config.transcripts, "transcripts", "skip")
+    orthologs = None
+    if config.orthologs is not None:
+        orthologs = read_fasta(config.orthologs, "orthologs", "skip")
+    files = [mirnas, transcripts] if orthologs is None else [mirnas, transcripts, orthologs]
     if config.on_bad_record == "error":
-        refuse_bad_records([mirnas, transcripts])
+        refuse_bad_records(files)
     restriction = None
     if config.restrict is not None:
         restriction = match_restrict(
             read_restrict(config.restrict), mirnas.names, transcripts.names, config.restrict
         )
+    return lay_out(config, mirnas, transcripts, orthologs, restriction)
+
+
+def lay_out(
+    config: MirnaTargetsConfig,
+    mirnas: Fasta,
+    transcripts: Fasta,
+    orthologs: Fasta | None,
+    restriction: Restriction | None,
+) -> PreparedSequences:
+    """``prepare_sequences`` of what has been read; the list of genes and the tree are read here."""
     trim = config.estimator.trim
     state = {
         "mirna_text": mirnas.text,
@@ -90,18 +109,34 @@ def prepare_sequences(config: MirnaTargetsConfig) -> PreparedSequences:
         items, state["gene_items"], unmapped = with_genes(
             items, transcripts.names, len(mirnas), config.genes
         )
+    names = [transcripts.names[row] for row in state["transcript_order"]]
+    genes = {}
+    if config.genes is not None and (orthologs is not None or config.mirna_expression is not None):
+        genes = read_transcript_genes(config.genes, names)
+    more: list[PreparedOrthologs | PreparedExpression] = []
+    if orthologs is not None:
+        species = config.reference_species, config.species_tree
+        more.append(prepare_orthologs(orthologs, names, genes, *species))
+    if config.mirna_expression is not None and config.transcript_expression is not None:
+        paths = config.mirna_expression, config.transcript_expression
+        more.append(prepare_expression(paths, mirnas.names, names, genes))
+    for part in more:
+        state |= part.state
     return PreparedSequences(
         items=items,
         state=state,
-        counts=_counts(mirnas, transcripts, restriction, state),
+        counts=_counts(mirnas, transcripts, restriction, state)
+        | {name: number for part in more for name, number in part.counts.items()},
         notes=_notes(transcripts, trim),
         warnings=[
             *_warn_of_bad(mirnas),
             *_warn_of_bad(transcripts),
+            *(_warn_of_bad(orthologs) if orthologs else []),
             *_warn_of_names(renamed),
             *_warn_of_lengths(mirnas),
             *_warn_of_missing(restriction, config.restrict),
             *_warn_of_unmapped(unmapped, len(transcripts), config.genes),
+            *(warning for part in more for warning in part.warnings),
         ],
     )
 

@@ -16,7 +16,13 @@ from pairtile.methods.mirna_targets.report_hits import (
     target_rows,
     targets_of,
 )
-from pairtile.methods.mirna_targets.report_signal import has_null, signal_findings
+from pairtile.methods.mirna_targets.report_signal import (
+    chance_numbers,
+    conservation_findings,
+    expression_findings,
+    has_null,
+    signal_findings,
+)
 from pairtile.report.formats import count, counted, listed, number, percent, plain
 from pairtile.report.make_figures import precision_recall
 from pairtile.report.method_report import MethodReport, MethodText, Reference
@@ -60,7 +66,8 @@ def headline(results: Results) -> str:
 
 
 def key_numbers(results: Results) -> list[tuple[str, str, str]]:
-    """Hits, pairs, miRNAs, transcripts and canonical sites: value, what it is, of how many."""
+    """Hits, those of chance, pairs, miRNAs, transcripts and canonical sites: value, what it is, of
+    how many."""
     network, counts, hits = results.network, results.counts, results.cached(hits_of)
     scanned = counts.get("pairs_scored")
     n, pairs = n_hits(results), counts.get("pairs_with_hits", len(network))
@@ -68,6 +75,7 @@ def key_numbers(results: Results) -> list[tuple[str, str, str]]:
     mirnas, transcripts = network["source"].nunique(), hit_transcripts(results)
     tiles = [
         (count(n), _noun(n, "hit"), f"{number(n / pairs, 2)} a pair" if pairs else ""),
+        *chance_numbers(results),
         (count(pairs), _noun(pairs, "pair") + " of miRNA and transcript", of_scanned),
         (count(mirnas), _noun(mirnas, "miRNA") + " with targets", _of(counts, "mirnas_kept")),
         (
@@ -110,9 +118,8 @@ def rules(results: Results) -> list[str]:
 
 
 def findings(results: Results) -> list[str]:
-    """How many hits are more than chance, how many pairs were looked at, and how many hits have a
-    place in the genome."""
-    counts, sentences = results.counts, signal_findings(results)
+    """How many pairs were looked at, and how many hits have a place in the genome."""
+    counts, sentences = results.counts, []
     if counts.get("restrict_pairs_read") is not None:
         pairs = counted(counts.get("pairs_scored", 0), "pair")
         sentences.append(f"Only what the restrict list names was looked at: {pairs}.")
@@ -214,8 +221,17 @@ N_NAMED = 3
 
 
 def remarks(results: Results) -> list[str]:
-    """Strongest hits, largest hubs, seed classes, and what was left out or has no hit."""
-    return [*_strongest_hits(results), *_hubs(results), *_seeds(results), *_left_out(results)]
+    """What chance gives, then strongest hits, largest hubs, seed classes, and what was left out or
+    has no hit."""
+    return [
+        *signal_findings(results),
+        *conservation_findings(results),
+        *expression_findings(results),
+        *_strongest_hits(results),
+        *_hubs(results),
+        *_seeds(results),
+        *_left_out(results),
+    ]
 
 
 def hit_transcripts(results: Results) -> int:
@@ -327,6 +343,8 @@ def methods_paragraph(results: Results) -> tuple[str, list[Reference]]:
         _seed_classes_part(results),
         _extras(results),
         _null_part(results),
+        _conservation_part(results),
+        _expression_part(results),
         _found(results),
         evaluation_part(results),
     ]
@@ -439,6 +457,34 @@ def _null_part(results: Results) -> Part:
     ]
 
 
+def _conservation_part(results: Results) -> Part:
+    if not results.parameters.get("orthologs"):
+        return "", []
+    n = counted(results.counts.get("ortholog_species", 0), "species", "species")
+    tree = " and the branch length of the tree that joins them"
+    text = (
+        f"Of each site, the species (of {n}) were counted whose orthologous transcript has the "
+        f"letters of the site’s seed class{tree if results.parameters.get('species_tree') else ''}."
+    )
+    if not results.parameters.get("null"):
+        return text, []
+    return (
+        f"{text} Sites conserved beyond chance are those kept, less all sites times the share of "
+        "the shuffles’ sites that is kept (after Friedman et al. 2009)."
+    ), [papers.FRIEDMAN_2009]
+
+
+def _expression_part(results: Results) -> Part:
+    if not results.parameters.get("mirna_expression"):
+        return "", []
+    n = counted(results.counts.get("expression_samples", 0), "sample")
+    return (
+        f"Over {n}, Spearman’s correlation of each miRNA and each transcript with a canonical site "
+        "was compared with those of the miRNA and the transcripts with a canonical site of one of "
+        "its shuffles: p is the share of these that are as low."
+    ), []
+
+
 def _found(results: Results) -> Part:
     network, hits = results.network, results.cached(hits_of)
     if network.empty:
@@ -467,8 +513,8 @@ FILES = {
     "hits.parquet": "the same with types, for Python and R",
     "targets.tsv": "every pair of miRNA and transcript with a hit: one row a pair, its hits summed",
     "hits.bed": (
-        "the sites as BED12 for a genome browser, thick where aligned; genome coordinates where "
-        "an annotation was given, else those of the transcripts"
+        "the sites as BED12 for a genome browser, thick at the seed match; genome coordinates "
+        "where an annotation was given, else those of the transcripts"
     ),
     "hits.gff3": "the same as GFF3, with scores, seed classes and energies as attributes",
     "signal.tsv": (
@@ -476,6 +522,14 @@ FILES = {
         "miRNAs and of each (with a null)"
     ),
     "signal_curve.tsv": "the same of pairs, by pair score (with a null)",
+    "conservation.tsv": (
+        "how many sites are kept in other species and how many chance keeps, by seed class and how "
+        "well they are kept (with a null and orthologs)"
+    ),
+    "expression.tsv": (
+        "whether the targets of each miRNA go against it in expression, beside those of its "
+        "shuffles (with a null and expression)"
+    ),
     "miranda.txt": "the text that miRanda 3.3a prints for this input (without its banner)",
     "network.parquet": "the network: one edge a pair, strongest first",
     "items.parquet": "every record of both FASTA files, kept or left out and why",
@@ -504,9 +558,16 @@ HIT_COLUMNS = {
         "pairs without a gap at miRNA positions 2–8 and an A opposite position 1: 8mer; 2–8: "
         "7mer-m8; 2–7 and that A: 7mer-A1; 2–7: 6mer; 3–8: offset 6mer"
     ),
+    "seed_begin, seed_end": "the seed match on the transcript, with that A; empty for none",
     "local_au": "share of A and U in 30 letters on either side, near ones counting more, 0 to 1",
     "relative_position": "middle of the site on the transcript: 0 at the 5' end, 1 at the 3' end",
     "transcript_length": "letters of the transcript",
+    "species_with_ortholog": "species with an ortholog of the transcript (with orthologs)",
+    "species_kept": "those of them whose ortholog has the letters of the seed class",
+    "branch_length_kept": "branches that join them and the reference (with a species tree)",
+    "conservation_rate": (
+        "share of the sites of this class, kept so well or better, that chance does not explain"
+    ),
     "pairing_3p, end_distance, offset_6mers, seed_pairing_kcal_mol": (
         "of the seed match of 6mers and better: pairs behind it, letters to the nearer end, "
         "matches to positions 3 to 8 in the transcript, energy of its pairs (extras)"
@@ -534,6 +595,13 @@ TARGET_COLUMNS = {
     "transcript_length": "letters of the transcript",
     "positions": "where each hit begins on the transcript, strongest first",
     "total_context_score": "sum of the sites’ context scores (extras)",
+    "max_species_kept, max_branch_length_kept, max_conservation_rate": (
+        "greatest of the sites (with orthologs)"
+    ),
+    "correlation": "Spearman’s, of miRNA and transcript over the samples (with expression)",
+    "correlation_p_value, correlation_q_value": (
+        "how low it is among the pairs of the miRNA’s shuffles; pairs with a canonical site"
+    ),
 }
 
 NETWORK_COLUMNS = {
@@ -557,6 +625,27 @@ SIGNAL_COLUMNS = {
     "p_value": "share of shuffles with as many or more",
 }
 
+CONSERVATION_COLUMNS = {
+    "mirna": "name, or all",
+    "seed_class": "a seed class, or canonical: 8mer, 7mer-m8, 7mer-A1, each expected by itself",
+    "min_species": "least number of species; with a species tree min_branch_length",
+    "sites": "sites on transcripts with an ortholog",
+    "kept": "S: those that so many species keep",
+    "expected": "B: sites times the share of the shuffles’ sites that are kept so",
+    "conservation_rate": "(S − B) / S",
+    "rate_low, rate_high": "to the 97.5 and 2.5 % quantiles of the shuffles",
+    "p_value": "share of shuffles of which as many or more are kept",
+}
+
+EXPRESSION_COLUMNS = {
+    "mirna": "name, or all",
+    "pairs": "pairs with a canonical site whose two sides have expression",
+    "correlation": "mean of their correlations, in steps of 0.01",
+    "expected": "the same of the shuffles, on average",
+    "p_value": "share of shuffles with as low a mean",
+    "q_value": "Benjamini-Hochberg over the miRNAs",
+}
+
 CURVE_COLUMNS = {
     "mirna": "name, or all",
     "min_pair_score": "least pair score",
@@ -570,6 +659,8 @@ FILE_COLUMNS = {
     "targets.tsv": TARGET_COLUMNS,
     "signal.tsv": SIGNAL_COLUMNS,
     "signal_curve.tsv": CURVE_COLUMNS,
+    "conservation.tsv": CONSERVATION_COLUMNS,
+    "expression.tsv": EXPRESSION_COLUMNS,
     "network.parquet": NETWORK_COLUMNS,
 }
 
@@ -623,6 +714,13 @@ TEXT = MethodText(
         "hits": "hits",
         "mirnas_with_targets": "miRNAs with a target",
         "transcripts_with_sites": "transcripts with a hit",
+        "ortholog_species": "species of the orthologs",
+        "ortholog_records": "orthologs",
+        "ortholog_records_unknown": "records of other transcripts, left out",
+        "transcripts_with_orthologs": "transcripts with an ortholog",
+        "expression_samples": "samples with expression",
+        "mirnas_with_expression": "miRNAs with expression",
+        "transcripts_with_expression": "transcripts with expression",
         "transcripts_in_genome": "transcripts placed in the genome",
         "hits_in_genome": "hits placed in the genome",
     },

@@ -7,8 +7,15 @@ from collections.abc import Mapping
 import numpy as np
 
 from pairtile.methods.mirna_targets import figures
-from pairtile.methods.mirna_targets.report_hits import GENES, hits_of, target_rows, targets_of
-from pairtile.methods.mirna_targets.report_signal import signal
+from pairtile.methods.mirna_targets.export import COLOURS
+from pairtile.methods.mirna_targets.report_hits import (
+    GENES,
+    hits_of,
+    mapped_transcript,
+    target_rows,
+    targets_of,
+)
+from pairtile.methods.mirna_targets.report_signal import conservation, signal
 from pairtile.report.formats import count, counted, listed, number, percent, plain
 from pairtile.report.method_report import FigureMaker, FigureWithText
 from pairtile.report.results import Results
@@ -133,6 +140,30 @@ def _relative_positions(results: Results) -> FigureWithText | None:
     return FigureWithText(figure, "Positions on the transcripts", caption, alternative)
 
 
+def _site_map(results: Results) -> FigureWithText | None:
+    hits = results.cached(hits_of)
+    if hits is None or not hits.n:
+        return None
+    name = mapped_transcript(results)
+    rows = hits.strongest[hits.strongest["transcript"].astype(str) == name]
+    figure = figures.site_map(rows, COLOURS)
+    filled = ""
+    if "conservation_rate" in rows:
+        filled = " Filled as far as sites of the class, kept so well, are conserved beyond chance."
+    if "accessibility" in rows:
+        filled += " Lower panel: the probability that the whole site is unpaired."
+    caption = (
+        f"{counted(len(rows), 'site')} on {name} among the strongest hits, as high as their score, "
+        f"by seed class.{filled} Further down, the page draws any other transcript."
+    )
+    best = rows.iloc[0]
+    alternative = (
+        f"Lines along the transcript. {caption} The strongest, of {best['mirna']}, lies at "
+        f"{count(best['site_begin'])} to {count(best['site_end'])}."
+    )
+    return FigureWithText(figure, "Sites along a transcript", caption, alternative)
+
+
 def _most_pairs(results: Results) -> FigureWithText | None:
     targets = results.cached(targets_of)
     if targets is None or targets.n < 2:
@@ -153,6 +184,8 @@ def _most_pairs(results: Results) -> FigureWithText | None:
 
 FIGURES: Mapping[str, FigureMaker] = {
     "signal": signal,
+    "conservation": conservation,
+    "site_map": _site_map,
     "target_map": _target_map,
     "most_pairs": _most_pairs,
     "score_distribution": _score_distribution,

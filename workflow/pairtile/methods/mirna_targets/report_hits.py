@@ -18,8 +18,9 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from pairtile.errors import StoreError
+from pairtile.methods.mirna_targets.export import COLOURS
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
-from pairtile.methods.mirna_targets.tables import ALIGNMENT, CANONICAL
+from pairtile.methods.mirna_targets.tables import ALIGNMENT, CANONICAL, CONSERVATION
 from pairtile.report.formats import count, counted, listed, number, plain
 from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.packed_columns import pack_column, to_digits
@@ -45,6 +46,9 @@ _DECIMAL = (
     "total_energy_kcal_mol",
     "min_energy_kcal_mol",
     "max_local_au",
+    "total_context_score",
+    *(f"max_{name}" for name in CONSERVATION),
+    *("correlation", "correlation_p_value", "correlation_q_value"),
 )
 # Said beforehand: what Arrow sees first of a column may all be missing.
 _TYPES = {
@@ -421,6 +425,8 @@ HEADINGS = {
     "identity_percent": "identity (%)",
     "local_au": "local AU",
     "accessibility": "accessibility",
+    "species_kept": "species that keep it",
+    "conservation_rate": "conserved beyond chance",
     "relative_position": "relative position",
 }
 
@@ -430,7 +436,7 @@ def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | 
     found = results.cached(hits_of)
     if found is None or not found.n:
         return None
-    hits = found.strongest
+    hits = _with_species(found.strongest)
     columns = [name for name in HEADINGS if name in hits and hits[name].notna().any()]
     return PageSection(
         id="hits",
@@ -442,11 +448,13 @@ def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | 
             "sites": cards(found),
             "headings": [HEADINGS[name] for name in columns],
             "rows": _first_rows(hits.head(FIRST_ROWS), columns),
-            "data": _data(hits, columns),
+            "data": _data(hits, columns) | {"first_map": mapped_transcript(results)},
+            "conserved": "conservation_rate" in columns,
+            "accessible": "accessibility" in columns,
         },
         scripts=(
             "datatables.min.js", "searchable_table.js", "packed_columns.js", "table_columns.js",
-            "hits_table.js",
+            "hits_table.js", "site_map.js",
         ),
     )  # fmt: skip
 
@@ -464,12 +472,34 @@ def _data(hits: pd.DataFrame, columns: list[str]) -> dict[str, Any]:
         "reference": pack_column(hits["reference_alignment"]),
         "seed_begin": pack_column(seeds["begin"]),
         "seed_end": pack_column(seeds["end"]),
+        "transcript_length": pack_column(hits["transcript_length"]),
         "columns": [_packed(hits, name) for name in columns],
+        "headings": {name: HEADINGS[name] for name in columns},
+        "colours": COLOURS,
     }
 
 
+def _with_species(hits: pd.DataFrame) -> pd.DataFrame:
+    """The number of species that keep a site as ``3 of 5``."""
+    if "species_kept" not in hits:
+        return hits
+    pairs = zip(hits["species_kept"], hits["species_with_ortholog"], strict=True)
+    words = ["–" if pd.isna(kept) else f"{kept:.0f} of {of}" for kept, of in pairs]
+    return hits.assign(species_kept=words)
+
+
+def mapped_transcript(results: Results) -> str:
+    """The transcript whose sites are drawn first: that of the strongest pair of the network, or, of
+    genes, that of the strongest hit."""
+    hits = results.cached(hits_of)
+    assert hits is not None
+    transcripts = hits.strongest["transcript"].astype(str)
+    target = str(results.network["target"].iloc[0])
+    return target if (transcripts == target).any() else str(transcripts.iloc[0])
+
+
 def _packed(hits: pd.DataFrame, name: str) -> dict[str, Any]:
-    packed = pack_column(hits[name])
+    packed = pack_column(hits[name]) | {"name": name}
     if name != "site_begin":
         return packed
     # Lengths are few different numbers, ends are many.

@@ -8,6 +8,7 @@ tile, where overlapping windows meet again.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -28,15 +29,17 @@ from pairtile.engine.network import Network
 from pairtile.engine.selection import Selection
 from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
+from pairtile.methods.mirna_targets.conservation import Conservation
 from pairtile.methods.mirna_targets.kernels.pair_scores import PAIR_BINS, PAIR_STEP
 from pairtile.methods.mirna_targets.null import (
     NullCounts,
     all_counts,
     class_table,
+    count_shapes,
     pair_p_values,
     prepare_null,
 )
-from pairtile.methods.mirna_targets.prepare import prepare_sequences
+from pairtile.methods.mirna_targets.prepare import PreparedSequences, prepare_sequences
 from pairtile.methods.mirna_targets.search import Hits, SequenceBatch, TargetSearch
 from pairtile.methods.mirna_targets.tables import rows_by_length
 from pairtile.methods.mirna_targets.transcript_model import read_transcript_models
@@ -107,7 +110,13 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
     def prepare(
         cls, config: MirnaTargetsConfig, seed: int, scratch: Path | None = None
     ) -> PreparedInput:
-        prepared = prepare_sequences(config)
+        return cls.with_null(config, prepare_sequences(config), seed)
+
+    @classmethod
+    def with_null(
+        cls, config: MirnaTargetsConfig, prepared: PreparedSequences, seed: int
+    ) -> PreparedInput:
+        """Sequences as they were laid out, and the shuffles where there is a null."""
         made = PreparedInput(
             prepared.items,
             prepared.state,
@@ -311,7 +320,15 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
     def all_null_counts(self, merged: Merged) -> dict[str, NDArray[np.int64]]:
         """What the tiles counted, added up, with a null (``null.count_shapes``)."""
         assert self.config.null is not False
-        return all_counts(merged.sums, self.n_mirnas, self.config.null.shuffles)
+        levels = 0 if self.conservation is None else self.conservation.levels
+        expression = "mirna_ranks" in self.state
+        shapes = count_shapes(self.n_mirnas, self.config.null.shuffles, levels, expression)
+        return all_counts(merged.sums, shapes)
+
+    @cached_property
+    def conservation(self) -> Conservation | None:
+        """Which species keep sites; None without orthologs."""
+        return Conservation(self.state) if "ortholog_codes" in self.state else None
 
     def _listed(self) -> NDArray[np.int64] | None:
         """The pairs of the restrict list, each once: int64 (pairs, 2); None without."""

@@ -56,6 +56,7 @@ class TargetSearch:
         """Raises ValueError for settings that no alignment can have (``AlignmentScoring.of``)."""
         self.mirnas = mirnas
         self.transcripts = transcripts
+        self.coded_mirnas = mirnas.coded()
         self.settings = settings
         self.device = device
         self.scoring = AlignmentScoring.of(

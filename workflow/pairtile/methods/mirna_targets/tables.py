@@ -16,13 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pairtile.methods.mirna_targets.config import ExtraColumnsConfig
+from pairtile.methods.mirna_targets.conservation import CANONICAL as CANONICAL_CLASSES
 from pairtile.methods.mirna_targets.context import ContextColumns, context_columns
-from pairtile.methods.mirna_targets.energy import (
-    package,
-    site_accessibility,
-    viennarna_duplex_energy,
-)
 from pairtile.methods.mirna_targets.kernels.hit_sites import (
     SEED_CLASSES,
     HitSites,
@@ -36,7 +31,6 @@ from pairtile.methods.mirna_targets.kernels.pair_scores import (
     SCORE_BINS,
     SCORE_STEP,
 )
-from pairtile.methods.mirna_targets.null import CANONICAL as CANONICAL_CLASSES
 from pairtile.methods.mirna_targets.null import CLASS_ROWS, class_table
 from pairtile.methods.mirna_targets.prepare import MIRNA
 
@@ -84,6 +78,7 @@ def hits_table(
     | identity_percent | share of columns with A-U or G-C |
     | similarity_percent | share of columns with A-U, G-C or G-U |
     | seed_class | 8mer, 7mer-m8, 7mer-A1, 6mer, offset 6mer or none |
+    | seed_begin, seed_end | the seed match in the transcript, with that A; missing for none |
     | local_au | weighted share of A and U around the site, 0 to 1 |
     | relative_position | middle of the site within the transcript, 0 (5' end) to 1 (3' end) |
     | transcript_length | letters |
@@ -144,6 +139,8 @@ def hits_table(
         "identity_percent": _numbers(rows, "identity_percent", np.float64).round(2),
         "similarity_percent": _numbers(rows, "similarity_percent", np.float64).round(2),
         "seed_class": pa.DictionaryArray.from_arrays(sites.seed_class, list(SEED_CLASSES)),
+        "seed_begin": pa.array(sites.match_begin, mask=sites.match_begin == 0),
+        "seed_end": pa.array(sites.match_end, mask=sites.match_begin == 0),
         "local_au": pa.array(sites.local_au.round(4), from_pandas=True),
         "relative_position": (middle / lengths[j]).round(4),
         "transcript_length": lengths[j],
@@ -167,6 +164,8 @@ def targets_table(hits: pa.Table) -> pa.Table:
     | transcript_length | letters |
     | positions | ``reference_begin`` of each hit, in order of rank |
     | total_context_score | sum over the sites that have one; only with ``extras.context`` |
+    | max_species_kept, max_branch_length_kept, max_conservation_rate | greatest of the sites; only
+    with orthologs |
     """
     mirna = codes(hits["mirna"])
     transcript = codes(hits["transcript"])
@@ -205,7 +204,15 @@ def targets_table(hits: pa.Table) -> pa.Table:
         some = _per_pair(np.maximum, np.isfinite(score).astype(np.int8), first) > 0
         total_score = _missing(np.where(some, total, np.nan))
         table = table.append_column("total_context_score", total_score)
+    for name in CONSERVATION:
+        if name in hits.column_names:
+            values = hits[name].cast(pa.float64()).to_numpy()
+            table = table.append_column(f"max_{name}", _missing(_per_pair(np.fmax, values, first)))
     return table
+
+
+CONSERVATION = ("species_kept", "branch_length_kept", "conservation_rate")
+"""Columns of hits whose greatest value pairs have."""
 
 
 def ranked_targets(targets: pa.Table, tests: pd.DataFrame) -> pa.Table:
@@ -216,7 +223,7 @@ def ranked_targets(targets: pa.Table, tests: pd.DataFrame) -> pa.Table:
     """
     for place, name in enumerate(("pair_score", "p_value", "q_value"), 2):
         values = tests[name].to_numpy(np.float64)
-        targets = targets.add_column(place, name, pa.array(_rounded(values), pa.float64()))
+        targets = targets.add_column(place, name, pa.array(rounded(values), pa.float64()))
     order = np.lexsort((-tests["pair_score"].to_numpy(), tests["p_value"].to_numpy()))
     return targets.take(pa.array(order))
 
@@ -268,7 +275,7 @@ def signal_table(
         {
             name: values
             if name in ("mirna", "seed_class")
-            else _missing(_rounded(np.array(values, dtype=np.float64)))
+            else _missing(rounded(np.array(values, dtype=np.float64)))
             for name, values in rows.items()
         },
         schema=pa.schema(
@@ -311,7 +318,7 @@ def signal_curve(sums: Mapping[str, NDArray[Any]], mirnas: NDArray[Any]) -> pa.T
             "min_pair_score": (steps[step] * PAIR_STEP).round(2),
             "pairs": pairs,
             "expected": expected.round(2),
-            "ratio": _missing(_rounded(ratio)),
+            "ratio": _missing(rounded(ratio)),
         }
     )
 
@@ -351,7 +358,7 @@ def _as_class(number: Any) -> NDArray[np.int64]:
     return np.asarray(number)[..., None] * np.eye(len(SEED_CLASSES), dtype=np.int64)[-1]
 
 
-def _rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """To four significant digits; infinite ones as NaN."""
     digits = [float(f"{value:.4g}") for value in values.tolist()]
     return np.where(np.isfinite(values), digits, np.nan)
@@ -391,6 +398,8 @@ def _sites(
         seed_class=np.zeros(n, dtype=np.int8),
         seed_end=np.zeros(n, dtype=np.int32),
         local_au=np.zeros(n, dtype=np.float64),
+        match_begin=np.zeros(n, dtype=np.int32),
+        match_end=np.zeros(n, dtype=np.int32),
     )
     spans = HitSpans(
         mirna=mirnas,
@@ -447,67 +456,17 @@ def _missing(values: NDArray[np.float64]) -> pa.Array:
     return pa.array(values, pa.float64(), from_pandas=True)
 
 
-# --- further columns: context, ViennaRNA ----------------------------------------------------------
+# --- context --------------------------------------------------------------------------------------
 
 
-WINDOW, SPAN = 80, 40
-"""RNAplfold's window, and how far apart bases that pair may be; letters."""
-
-LETTERS_FOR_A_SITE = 100
-"""So many letters of a whole transcript fold in the time that one site alone takes."""
-
-Site = tuple[int, int, int]
-
-
-def extra_columns(
-    hits: pa.Table, state: Mapping[str, NDArray[Any]], asked: ExtraColumnsConfig
-) -> dict[str, pa.Array]:
-    """Further columns of the hits of a table (``hits_table``), in their order.
-
-    | column | asked for by | meaning |
-    |---|---|---|
-    | pairing_3p | context | score of pairs behind the seed (Grimson et al. 2007) |
-    | end_distance | context | letters from the seed match to the nearer end of the transcript |
-    | offset_6mers | context | matches to miRNA positions 3 to 8 in the transcript |
-    | seed_pairing_kcal_mol | context | free energy of the seed's pairs (Garcia et al. 2011) |
-    | context_score | context | ``context.context_columns``; these five of 6mers and better |
-    | duplex_energy_kcal_mol | duplex_energy | best duplex of the miRNA and its span (RNAduplex) |
-    | accessibility | accessibility | probability that all of the aligned site is free of pairs |
-
-    The span is ``reference_begin`` to ``reference_end``, the site ``site_begin`` to ``site_end``.
-    Accessibility is RNAplfold's (``WINDOW``, ``SPAN``).
-
-    Raises
-    ------
-    ConfigError
-        ViennaRNA is not installed.
-    """
-    columns: dict[str, pa.Array] = {}
-    if asked.context:
-        for name, values in _context(hits, state)._asdict().items():
-            whole = name in ("end_distance", "offset_6mers")
-            column = _missing(values.round(4))
-            columns[name] = column.cast(pa.int32()) if whole else column
-    if not (asked.duplex_energy or asked.accessibility):
-        return columns
-    mirna = codes(hits["mirna"]).tolist()
-    n_mirnas = len(state["mirna_offsets"]) - 1
-    transcript = rows_by_length(state)[codes(hits["transcript"]) - n_mirnas].tolist()
-    spans = [hits[name].to_pylist() for name in ("reference_begin", "reference_end")]
-    sites = [hits[name].to_pylist() for name in ("site_begin", "site_end")]
-    if asked.duplex_energy:
-        energies = [
-            viennarna_duplex_energy(
-                _sequence_text(state, "mirna", i),
-                _sequence_text(state, "transcript", j)[begin - 1 : end],
-            )
-            for i, j, begin, end in zip(mirna, transcript, *spans, strict=True)
-        ]
-        columns["duplex_energy_kcal_mol"] = pa.array(np.round(energies, 2), pa.float64())
-    if asked.accessibility:
-        keys = list(zip(transcript, *sites, strict=True))
-        found = _accessibilities(set(keys), state)
-        columns["accessibility"] = pa.array([found[key] for key in keys], pa.float64())
+def context_of(hits: pa.Table, state: Mapping[str, NDArray[Any]]) -> dict[str, pa.Array]:
+    """What is around the seed matches of the hits of a table (``hits_table``): columns of
+    ``context.ContextColumns``; missing but for 6mers and better."""
+    columns = {}
+    for name, values in _context(hits, state)._asdict().items():
+        column = _missing(values.round(4))
+        whole = name in ("end_distance", "offset_6mers")
+        columns[name] = column.cast(pa.int32()) if whole else column
     return columns
 
 
@@ -520,35 +479,6 @@ def _context(hits: pa.Table, state: Mapping[str, NDArray[Any]]) -> ContextColumn
     sites, spans = _sites(hits, query_end, alignment, mirnas, transcripts, state)
     sequences = _sequences(state, "mirna"), _sequences(state, "transcript")
     return context_columns(*sequences, spans, sites)
-
-
-def _accessibilities(sites: set[Site], state: Mapping[str, NDArray[Any]]) -> dict[Site, float]:
-    """Accessibility of each site (row of the transcript, begin, end), to six digits.
-
-    Where a transcript has many sites it is folded once as a whole, which gives the same numbers.
-    """
-    of_transcript: dict[int, list[Site]] = {}
-    for site in sorted(sites):
-        of_transcript.setdefault(site[0], []).append(site)
-    found = {}
-    for row, its_sites in of_transcript.items():
-        text = _sequence_text(state, "transcript", row)
-        longest = max(end - begin + 1 for _, begin, end in its_sites)
-        if len(its_sites) * LETTERS_FOR_A_SITE < len(text) or longest > WINDOW:
-            for site in its_sites:
-                found[site] = site_accessibility(text, site[1], site[2], WINDOW, SPAN)
-            continue
-        width = min(WINDOW, len(text))
-        letters = text.upper().replace("T", "U")
-        unpaired = package().pfl_fold_up(letters, longest, width, min(SPAN, width))
-        for site in its_sites:
-            found[site] = unpaired[site[2]][site[2] - site[1] + 1]
-    return {site: float(f"{probability:.6g}") for site, probability in found.items()}
-
-
-def _sequence_text(state: Mapping[str, NDArray[Any]], kind: str, row: int) -> str:
-    begin, end = state[f"{kind}_offsets"][row : row + 2]
-    return str(state[f"{kind}_text"][begin:end].tobytes(), "ascii")
 
 
 # --- tab-separated text ---------------------------------------------------------------------------

@@ -64,6 +64,8 @@ class HitSites(NamedTuple):
     seed_class             int8: number in ``SEED_CLASSES``
     seed_end               int32: transcript position opposite miRNA position 2, off its ends, too
     local_au               float64: 0 to 1, NaN where nothing is around the site
+    match_begin, match_end   int32: the seed match in the transcript, with the A of 8mer and
+                           7mer-A1, from 1, inclusive; 0 without one
     """
 
     site_begin: NDArray[np.int32]
@@ -71,6 +73,8 @@ class HitSites(NamedTuple):
     seed_class: NDArray[np.int8]
     seed_end: NDArray[np.int32]
     local_au: NDArray[np.float64]
+    match_begin: NDArray[np.int32]
+    match_end: NDArray[np.int32]
 
 
 @njit(cache=True, parallel=True, nogil=True)
@@ -123,30 +127,32 @@ def _sites_of_some(some, mirnas, transcripts, spans, queries, references, sites)
                 a, b = CODES[mirna[position - 1]], CODES[transcript[here - 1]]
                 paired[position] = a + b == 3 and a < OTHER and b < OTHER
         sites.seed_end[hit] = opposite[min(2, position)]
-        sites.seed_class[hit], sites.local_au[hit] = _seed_and_au(
-            opposite, paired, min(position, 8), transcript
-        )
+        seed_class = _seed_class(opposite, paired, min(position, 8), transcript)
+        first, last, skipped = _match(opposite, seed_class, min(position, 8))
+        sites.seed_class[hit] = seed_class
+        sites.local_au[hit] = _au_content(transcript, first, last, skipped)
+        sites.match_begin[hit] = first if seed_class != _NONE else 0
+        sites.match_end[hit] = last + skipped if seed_class != _NONE else 0
 
 
 @njit(cache=True, nogil=True)
-def _seed_and_au(opposite, paired, last, transcript):  # type: ignore[no-untyped-def]
-    """Seed class, and AU content around the seed match or positions 2 to 8.
+def _match(opposite, seed_class, last):  # type: ignore[no-untyped-def]
+    """Transcript positions of the seed match, or opposite positions 2 to 8 where there is none, and
+    how many letters behind it belong to the site.
 
     opposite   int64 (9,): transcript position opposite each miRNA position 1 to 8 (entry 0 is not
                used); off the transcript's ends, too
-    paired     bool (9,): whether there is a pair A-U or G-C
     last       last miRNA position that there is, at most 8
     """
-    seed_class = _seed_class(opposite, paired, last, transcript)
     low = 3 if seed_class == _OFFSET_6MER else 2
     high = 7 if seed_class in (_7MER_A1, _6MER) else 8
     skipped = 1 if seed_class in (_8MER, _7MER_A1) else 0
-    first, end = opposite[min(high, last)], opposite[min(low, last)]
-    return seed_class, _au_content(transcript, first, end, skipped)
+    return opposite[min(high, last)], opposite[min(low, last)], skipped
 
 
 @njit(cache=True, nogil=True)
 def _seed_class(opposite, paired, last, transcript):  # type: ignore[no-untyped-def]
+    """Number in ``SEED_CLASSES``; ``paired``, bool (9,): whether there is a pair A-U or G-C."""
     after = opposite[min(2, last)]  # the transcript's letter opposite position 1 is the next
     adenosine = 0 <= after < transcript.size and CODES[transcript[after]] == _A
     if _has_run(opposite, paired, 2, 8):

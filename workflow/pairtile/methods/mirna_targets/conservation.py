@@ -1,0 +1,346 @@
+"""Conservation of sites: which species keep them in orthologous transcripts, and how many would by
+chance.
+
+A species keeps a site where its ortholog has the letters of the site's seed class, anywhere: no
+alignment is needed. Of long orthologs, and of letters that are common, so many do by chance. What
+chance gives is measured on the shuffled miRNAs, whose sites lie in the same transcripts: after
+Friedman et al. 2009 (Genome Res. 19:92), with S the sites of a seed class that are kept in k
+species or more, and B the sites of the class times the share of the shuffles' sites that are kept
+so, (S - B) / S is the share of the S that chance does not explain.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairtile.errors import InputError
+from pairtile.io.text_file import open_lines
+from pairtile.methods.mirna_targets.fasta import Fasta
+from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
+from pairtile.methods.mirna_targets.kernels.kept_sites import (
+    SPECIES_OF_A_WORD,
+    OrthologRecords,
+    SpeciesTree,
+    kept_sites,
+    measure_kept,
+)
+from pairtile.methods.mirna_targets.scoring import CODES, CodedSequences
+from pairtile.methods.mirna_targets.search import SequenceBatch
+
+CANONICAL = slice(3, len(SEED_CLASSES))
+"""The seed classes 7mer-A1, 7mer-m8 and 8mer."""
+
+BRANCH_STEPS = 20
+"""With a tree, sites are counted by branch length in so many steps of the whole tree."""
+
+_SHOWN = 5
+
+
+# --- input ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PreparedOrthologs:
+    """``state``: the arrays
+
+    | name | type, shape | meaning |
+    |---|---|---|
+    | ortholog_codes | uint8 (letters,) | codes of the letters, group by group |
+    | ortholog_offsets | int64 (records + 1,) | where each record begins and ends |
+    | ortholog_species | int32 (records,) | its species |
+    | ortholog_first | int64 (groups + 1,) | records of each group: of one transcript or gene |
+    | ortholog_group | int32 (transcripts,) | group of each, rows as in the state; -1 without |
+    | ortholog_names | uint8 | names of the species, each with LF; the reference is the last |
+    | tree_below | uint64 (branches, words) | ``SpeciesTree``; no branches without a tree |
+    | tree_length | float64 (branches,) | |
+    """
+
+    state: dict[str, NDArray[Any]]
+    counts: dict[str, int]
+    warnings: list[str]
+
+
+def prepare_orthologs(
+    orthologs: Fasta,
+    transcripts: Sequence[str],
+    genes: Mapping[str, str],
+    reference: str | None,
+    tree: str | PathLike[str] | None,
+) -> PreparedOrthologs:
+    """Sort the records of a FASTA file, ``transcript|species``, by transcript.
+
+    orthologs : what follows the last ``|`` of a name is its species; several records of a species
+    count as one. transcripts : names, rows as in the state. genes : gene of a transcript; what
+    precedes ``|`` is looked for among these, too. reference : species of the transcripts; its
+    records are left out. tree : Newick file with the reference and all species.
+
+    Raises
+    ------
+    InputError
+        A name without ``|``; no record of any transcript; a tree that lacks a species, or has a
+        branch without a length.
+    """
+    split = [name.rpartition("|") for name in orthologs.names]
+    for record, (name, _, species) in enumerate(split):
+        if not (name and species):
+            place = f"record {orthologs.records[record]}"
+            found = f"the name {orthologs.names[record]!r}"
+            expected = "transcript|species, or gene|species"
+            raise InputError.at(orthologs.path, place, found, expected)
+    groups = {name: k for k, name in enumerate(dict.fromkeys(name for name, _, _ in split))}
+    group = np.array(
+        [groups.get(name, groups.get(genes.get(name, ""), -1)) for name in transcripts], np.int32
+    )
+    used = set(group.tolist())
+    strange = [name for name, _, _ in split if groups[name] not in used]
+    of_record = np.array([groups[name] for name, _, _ in split], dtype=np.int64)
+    known = [groups[name] in used and species != reference for name, _, species in split]
+    kept = np.flatnonzero(known)
+    if not kept.size and transcripts:
+        found = f"no ortholog of any transcript ({' '.join(orthologs.names[:3]) or 'no record'})"
+        expected = f"names such as {transcripts[0]}|SPECIES"
+        raise InputError.at(orthologs.path, "", found, expected)
+    kept = kept[np.argsort(of_record[kept], kind="stable")]
+    first = np.searchsorted(of_record[kept], np.arange(len(groups) + 1))
+    group = np.where((group >= 0) & (np.diff(first, append=0)[group] > 0), group, -1)
+    names = sorted({split[k][2] for k in kept})
+    number = {name: k for k, name in enumerate(names)}
+    tree_of = SpeciesTree(np.empty((0, -(-(len(names) + 1) // SPECIES_OF_A_WORD)), np.uint64), _NO)
+    if tree is not None:
+        tree_of = read_tree(tree, [*names, str(reference)])
+    lines = "".join(f"{name}\n" for name in [*names, reference or ""])
+    letters = SequenceBatch(orthologs.text, orthologs.offsets).block(kept)
+    without = int((group < 0).sum())
+    return PreparedOrthologs(
+        state={
+            "ortholog_codes": CODES[letters.text],
+            "ortholog_offsets": letters.offsets,
+            "ortholog_species": np.array([number[split[k][2]] for k in kept], dtype=np.int32),
+            "ortholog_first": first.astype(np.int64),
+            "ortholog_group": group.astype(np.int32),
+            "ortholog_names": np.frombuffer(lines.encode("utf-8", "surrogateescape"), np.uint8),
+            "tree_below": tree_of.below,
+            "tree_length": tree_of.length,
+        },
+        counts={
+            "ortholog_species": len(names),
+            "ortholog_records": len(kept),
+            "ortholog_records_unknown": len(strange),
+            "transcripts_with_orthologs": len(transcripts) - without,
+        },
+        warnings=_warnings(orthologs.path, strange, without, len(transcripts)),
+    )
+
+
+_NO = np.empty(0)
+
+
+def _warnings(path: str, strange: Sequence[str], without: int, transcripts: int) -> list[str]:
+    warnings = []
+    if strange:
+        shown = ", ".join(list(dict.fromkeys(strange))[:_SHOWN])
+        warnings.append(
+            f"{path}: {len(strange)} records are of no transcript that is searched and were left "
+            f"out: {shown}{', ...' if len(set(strange)) > _SHOWN else ''}."
+        )
+    if without:
+        warnings.append(
+            f"{path}: {without} of {transcripts} transcripts have no ortholog; conservation leaves "
+            "them out."
+        )
+    return warnings
+
+
+_PARTS = re.compile(r"[(),;]|:[^(),:;]+|'(?:[^']|'')*'|[^(),:;'\s]+")
+
+
+def read_tree(path: str | PathLike[str], species: Sequence[str]) -> SpeciesTree:
+    """The branches of a Newick tree that have some of ``species``, bits in that order, below them.
+
+    Names may be in quotes; comments in brackets and names of inner nodes are passed over, as are
+    leaves that are not among ``species``.
+
+    Raises
+    ------
+    InputError
+        No Newick tree, a branch without a length, or a species that no leaf has.
+    """
+    with open_lines(path) as lines:
+        text = re.sub(r"\[[^\]]*\]", "", " ".join(line for _, line in lines))
+    branches: list[tuple[set[str], float]] = []
+    open_nodes: list[set[str]] = [set()]  # leaves below those that are not closed yet
+    last: set[str] | None = None  # leaves below the node that was read last
+    measured, ended = True, False
+    for part in _PARTS.findall(text):
+        if ended or (part == ")" and len(open_nodes) == 1):
+            raise InputError.at(path, "", f"{part!r} behind the end of the tree", "a Newick tree")
+        if part == "(":
+            open_nodes.append(set())
+        elif part in ",);":
+            if not measured and part != ";":
+                found = f"a branch without a length (to {', '.join(sorted(last or set())[:3])})"
+                raise InputError.at(path, "", found, "a length, as in (human:0.1,mouse:0.3);")
+            open_nodes[-1] |= last or set()
+            last = open_nodes.pop() if part == ")" else None
+            measured, ended = part != ")", part == ";"
+        elif part.startswith(":"):
+            branches.append((last or set(), _length(path, part[1:])))
+            measured = True
+        elif last is None:  # a leaf; else the name of an inner node
+            last = {part[1:-1].replace("''", "'") if part.startswith("'") else part}
+            measured = False
+    if not ended or len(open_nodes) > 1:
+        raise InputError.at(path, "", "a tree without an end", "a Newick tree that ends in ';'")
+    missing = sorted(set(species) - open_nodes[0])
+    if missing:
+        found = f"no leaf {', '.join(missing[:_SHOWN])}, of {len(open_nodes[0])} leaves"
+        expected = "a tree of reference_species and all species of the orthologs"
+        raise InputError.at(path, "", found, expected)
+    kept = [(names & set(species), length) for names, length in branches]
+    kept = [(names, length) for names, length in kept if names]
+    below = np.zeros((len(kept), -(-len(species) // SPECIES_OF_A_WORD)), np.uint64)
+    for row, (names, _) in enumerate(kept):
+        for k in (k for k, name in enumerate(species) if name in names):
+            below[row] |= species_bit(k, below.shape[1])
+    return SpeciesTree(below, np.array([length for _, length in kept]))
+
+
+def species_bit(k: int, n_words: int) -> NDArray[np.uint64]:
+    """The bit of a species, uint64 (words,)."""
+    bits = np.zeros(n_words, np.uint64)
+    bits[k // SPECIES_OF_A_WORD] = np.uint64(1 << k % SPECIES_OF_A_WORD)
+    return bits
+
+
+def _length(path: str | PathLike[str], text: str) -> float:
+    try:
+        length = float(text)
+    except ValueError:
+        length = -1.0
+    if not 0 <= length < float("inf"):
+        raise InputError.at(path, "", f"the length {text.strip()!r}", "a number of 0 or more")
+    return length
+
+
+# --- sites ----------------------------------------------------------------------------------------
+
+
+class Kept(NamedTuple):
+    """Of sites: species int32, how many keep each; branch_length float64, of the smallest part of
+    the tree that joins these and the reference (0 without a tree); level int64, what counts go by:
+    steps of branch length with a tree, else species."""
+
+    species: NDArray[np.int32]
+    branch_length: NDArray[np.float64]
+    level: NDArray[np.int64]
+
+
+class Conservation:
+    """Looks up which species keep sites; opened once on the state."""
+
+    def __init__(self, state: Mapping[str, NDArray[Any]]) -> None:
+        names = ("codes", "offsets", "species", "first")
+        self.records = OrthologRecords(*(np.asarray(state[f"ortholog_{name}"]) for name in names))
+        self.group = np.asarray(state["ortholog_group"])
+        lines = np.asarray(state["ortholog_names"]).tobytes().decode("utf-8", "surrogateescape")
+        self.species = lines.split("\n")[:-2]
+        self.tree = SpeciesTree(np.asarray(state["tree_below"]), np.asarray(state["tree_length"]))
+        self.has_tree = len(self.tree.length) > 0
+        self.measure = "min_branch_length" if self.has_tree else "min_species"
+        self.levels = (BRANCH_STEPS if self.has_tree else len(self.species)) + 1
+        self._reference = species_bit(len(self.species), self.tree.below.shape[1])
+        everything = np.zeros((1, len(self._reference)), np.uint64)
+        for k in range(len(self.species)):
+            everything[0] |= species_bit(k, len(self._reference))
+        self.whole_tree = float(self._measured(everything)[1][0])
+        ends = zip(self.records.first[:-1], self.records.first[1:], strict=True)
+        number = [len(np.unique(self.records.species[begin:end])) for begin, end in ends]
+        self.species_of_group = np.array([*number, 0], np.int32)
+
+    def least(self) -> NDArray[np.float64]:
+        """The least number of species, or with a tree the least branch length, of each level."""
+        steps = np.arange(self.levels)
+        return steps * self.whole_tree / BRANCH_STEPS if self.has_tree else steps.astype(float)
+
+    def species_of(self, transcripts: NDArray[np.integer]) -> NDArray[np.int32]:
+        """How many species have an ortholog of transcripts (rows of the state)."""
+        return self.species_of_group[self.group[transcripts]]
+
+    def kept(
+        self,
+        mirnas: CodedSequences,
+        i: NDArray[np.integer],
+        j: NDArray[np.integer],
+        seed_class: NDArray[np.int8],
+    ) -> Kept:
+        """Conservation of sites of miRNAs (rows ``i``) on transcripts (rows ``j`` of the state)."""
+        group = self.group[j]
+        order = np.argsort(group, kind="stable")
+        first = np.searchsorted(group[order], np.arange(len(self.records.first)))
+        found = np.zeros((len(order), len(self._reference)), np.uint64)
+        kept_sites(
+            self.records,
+            (mirnas.codes, mirnas.offsets),
+            (i[order].astype(np.int32), seed_class[order]),
+            first.astype(np.int64),
+            found,
+        )
+        bits = np.empty_like(found)
+        bits[order] = found
+        species, branch_length = self._measured(bits)
+        level = species.astype(np.int64)
+        if self.has_tree:
+            # A hair above: what is summed in another order must not fall into another step.
+            share = branch_length / max(self.whole_tree, 1e-300) * (1 + 1e-9)
+            level = np.minimum((share * BRANCH_STEPS).astype(np.int64), BRANCH_STEPS)
+        return Kept(species, branch_length, level)
+
+    def _measured(self, bits: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        species, branch_length = np.empty(len(bits), np.int32), np.empty(len(bits))
+        measure_kept(bits, self._reference, self.tree, species, branch_length)
+        return species, branch_length
+
+
+# --- rates ----------------------------------------------------------------------------------------
+
+
+class ConservedSites(NamedTuple):
+    """Of each level and those above: float64 (..., levels).
+
+    kept       S, sites that are kept so
+    expected   B, as many as chance keeps: all sites times the share of the shuffles' sites
+    """
+
+    kept: NDArray[np.float64]
+    expected: NDArray[np.float64]
+
+    def rate(self) -> NDArray[np.float64]:
+        """(S - B) / S; NaN where S is 0."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.kept > 0, (self.kept - self.expected) / self.kept, np.nan)
+
+
+def conserved_sites(observed: NDArray[np.integer], shuffled: NDArray[np.integer]) -> ConservedSites:
+    """Sites that are kept against those that chance keeps (Friedman et al. 2009).
+
+    observed, shuffled   int (..., levels): sites of a seed class by level, of miRNAs and shuffles;
+                         where shuffles have no site, none is expected
+    """
+    kept, of_shuffles = (
+        np.cumsum(counts[..., ::-1], axis=-1)[..., ::-1].astype(np.float64)
+        for counts in (observed, shuffled)
+    )
+    share = of_shuffles / np.maximum(of_shuffles[..., :1], 1.0)
+    return ConservedSites(kept, kept[..., :1] * share)
+
+
+def conservation_rates(sums: Mapping[str, NDArray[np.integer]]) -> NDArray[np.float64]:
+    """(S - B) / S of each seed class and level, of all miRNAs: float64 (CLASSES, levels)."""
+    return conserved_sites(sums["kept_counts"], sums["null_kept_counts"].sum(axis=0)).rate()

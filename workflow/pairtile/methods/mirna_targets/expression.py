@@ -1,0 +1,265 @@
+"""Expression joined to targets: whether miRNAs and the transcripts with their sites go in opposite
+directions, against the transcripts on which shuffled miRNAs have sites.
+
+Where a miRNA represses a transcript, samples with more of the one have less of the other. But
+transcripts that are correlated with anything else, such as long ones with many sites of whatever
+miRNA, are so, too. So a pair's Spearman correlation is compared with those of the same miRNA's
+expression and the transcripts with a canonical site of one of its shuffles: sites of the same
+composition, on transcripts that have them by chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from pairtile.errors import InputError
+from pairtile.io.expression import Expression, read_expression
+from pairtile.statistics.correction import benjamini_hochberg
+
+BINS, STEP = 201, 0.01
+"""Correlations from -1 in steps; the last one has 1 alone."""
+
+LEAST_SAMPLES = 5
+
+PAIRS_AT_ONCE = 1 << 15
+
+_SHOWN = 5
+
+
+# --- input ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PreparedExpression:
+    """``state``: ``mirna_ranks`` int32 (miRNAs, samples) and ``transcript_ranks`` (transcripts,
+    samples), rows as in the state: twice the rank of each value in its row, less the mean; all 0
+    where there is no expression."""
+
+    state: dict[str, NDArray[Any]]
+    counts: dict[str, int]
+    warnings: list[str]
+
+
+def prepare_expression(
+    paths: tuple[str | PathLike[str], str | PathLike[str]],
+    mirnas: Sequence[str],
+    transcripts: Sequence[str],
+    genes: Mapping[str, str],
+) -> PreparedExpression:
+    """Read expression of miRNAs and of transcripts, names in rows, the same samples in both.
+
+    paths : of miRNAs, of transcripts. mirnas, transcripts : names, rows as in the state. genes :
+    gene of a transcript, by whose name its expression may stand in the table.
+
+    Raises
+    ------
+    InputError
+        As ``read_expression``; tables with other samples, too few of them, or without a name that
+        is searched.
+    """
+    of_mirnas, of_transcripts = (read_expression(path) for path in paths)
+    _check_samples(of_mirnas, of_transcripts)
+    order = pd.Index(of_transcripts.samples).get_indexer(pd.Index(of_mirnas.samples))
+    of_transcripts = replace(of_transcripts, values=of_transcripts.values[:, order])
+    known = set(of_transcripts.genes)
+    in_table = [name if name in known else genes.get(name, name) for name in transcripts]
+    ranks = {
+        "mirna": _ranks(of_mirnas, mirnas, "miRNA"),
+        "transcript": _ranks(of_transcripts, in_table, "transcript"),
+    }
+    counts = {"expression_samples": len(of_mirnas.samples)}
+    warnings = []
+    for (kind, found), table in zip(ranks.items(), (of_mirnas, of_transcripts), strict=True):
+        without = int((~found.any(axis=1)).sum())
+        counts[f"{kind}s_with_expression"] = len(found) - without
+        if without:
+            warnings.append(
+                f"{table.source}: {without} of {len(found)} {kind}s are not in it, have missing "
+                "values, or are the same in all samples; they have no correlation."
+            )
+    state = {f"{kind}_ranks": found for kind, found in ranks.items()}
+    return PreparedExpression(state, counts, warnings)
+
+
+def _check_samples(of_mirnas: Expression, of_transcripts: Expression) -> None:
+    for one, other in ((of_transcripts, of_mirnas), (of_mirnas, of_transcripts)):
+        known = set(other.samples)
+        strange = [name for name in one.samples if name not in known]
+        if strange:
+            found = (
+                f"{len(strange)} samples that {other.source} has not, such as "
+                f"{', '.join(strange[:_SHOWN])} ({len(one.samples) - len(strange)} are in both)"
+            )
+            raise InputError.at(one.source, "header", found, "the same samples in both tables")
+    if len(of_mirnas.samples) < LEAST_SAMPLES:
+        found = f"{len(of_mirnas.samples)} samples"
+        raise InputError.at(of_mirnas.source, "header", found, f"at least {LEAST_SAMPLES}")
+
+
+def _ranks(table: Expression, names: Sequence[str], kind: str) -> NDArray[np.int32]:
+    rows = pd.Index(table.genes).get_indexer(pd.Index(names))
+    if len(names) and (rows < 0).all():
+        found = f"no {kind} that is searched ({', '.join(table.genes[:3])}, ...)"
+        raise InputError.at(table.source, "", found, f"names as in the FASTA file: {names[0]}")
+    there = np.flatnonzero(rows >= 0)
+    there = there[np.isfinite(table.values[rows[there]]).all(axis=1)]
+    n_samples = len(table.samples)
+    ranks = np.zeros((len(names), n_samples), dtype=np.int32)
+    if there.size:
+        of_rows = rankdata(table.values[rows[there]], axis=1)
+        ranks[there] = np.rint(2 * of_rows).astype(np.int32) - (n_samples + 1)
+    return ranks
+
+
+# --- correlations ---------------------------------------------------------------------------------
+
+
+class Correlations:
+    """Spearman correlations of miRNAs and transcripts; opened once on the state."""
+
+    def __init__(self, state: Mapping[str, NDArray[Any]]) -> None:
+        self.mirnas = np.asarray(state["mirna_ranks"]).astype(np.float64)
+        self.transcripts = np.asarray(state["transcript_ranks"])
+        # Sums of whole numbers: exact in whatever order they are added.
+        self._of_mirnas = np.sqrt((self.mirnas**2).sum(axis=1))
+        squares = self.transcripts.astype(np.int64) ** 2
+        self._of_transcripts = np.sqrt(squares.sum(axis=1).astype(np.float64))
+
+    def of_tile(self, rows: range, columns: NDArray[np.integer]) -> NDArray[np.float64]:
+        """Of all miRNAs in ``rows`` with all transcripts in ``columns``; NaN where there is no
+        expression."""
+        dot = self.mirnas[rows.start : rows.stop] @ self.transcripts[columns].T.astype(np.float64)
+        norms = self._of_mirnas[rows.start : rows.stop, None] * self._of_transcripts[columns]
+        return _ratio(dot, norms)
+
+    def of_pairs(self, i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.float64]:
+        """Of pairs of rows."""
+        found = np.empty(len(i))
+        for begin in range(0, len(i), PAIRS_AT_ONCE):
+            some = slice(begin, begin + PAIRS_AT_ONCE)
+            dot = np.einsum("ps,ps->p", self.mirnas[i[some]], self.transcripts[j[some]])
+            found[some] = _ratio(dot, self._of_mirnas[i[some]] * self._of_transcripts[j[some]])
+        return found
+
+
+def _ratio(dot: NDArray[np.float64], norms: NDArray[np.float64]) -> NDArray[np.float64]:
+    with np.errstate(invalid="ignore"):
+        return np.clip(np.where(norms > 0, dot / norms, np.nan), -1.0, 1.0)
+
+
+def correlation_bins(correlation: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Number of the step of each correlation; NaN is not allowed."""
+    return np.minimum(((correlation + 1.0) / STEP + 1e-9).astype(np.int64), BINS - 1)
+
+
+def count_shapes(n_mirnas: int, shuffles: int) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of what tiles count, of pairs with a canonical site and a correlation.
+
+    correlation_counts       of each miRNA, by step of the correlation
+    null_correlation_counts  of all its shuffles, with the miRNA's own expression
+    null_correlation_pairs   of each shuffle
+    null_correlation_sums    steps of these, added up
+    """
+    return {
+        "correlation_counts": (n_mirnas, BINS),
+        "null_correlation_counts": (n_mirnas, BINS),
+        "null_correlation_pairs": (n_mirnas, shuffles),
+        "null_correlation_sums": (n_mirnas, shuffles),
+    }
+
+
+# --- tests ----------------------------------------------------------------------------------------
+
+
+def expression_columns(
+    i: NDArray[np.integer],
+    j: NDArray[np.integer],
+    canonical: NDArray[np.bool_],
+    state: Mapping[str, NDArray[Any]],
+    sums: Mapping[str, NDArray[np.int64]],
+) -> dict[str, pa.Array]:
+    """Columns of pairs with a hit, given by their rows in the state.
+
+    | column | meaning |
+    |---|---|
+    | correlation | Spearman's, of miRNA and transcript over the samples |
+    | correlation_p_value | share of the shuffles' pairs that are as low, (1 + n) / (1 + pairs) |
+    | correlation_q_value | Benjamini and Hochberg over the pairs that have a p-value |
+
+    p is that of pairs with a canonical site (``canonical``), against those of the miRNA's shuffles;
+    the others have none.
+    """
+    correlation = Correlations(state).of_pairs(i, j)
+    tested = np.flatnonzero(canonical & np.isfinite(correlation))
+    at_most = np.cumsum(sums["null_correlation_counts"], axis=1)
+    step = correlation_bins(correlation[tested])
+    p, q = np.full(len(i), np.nan), np.full(len(i), np.nan)
+    p[tested] = (1.0 + at_most[i[tested], step]) / (1.0 + at_most[i[tested], -1])
+    q[tested] = benjamini_hochberg(p[tested])
+    columns = {
+        "correlation": correlation,
+        "correlation_p_value": p,
+        "correlation_q_value": q,
+    }
+    return {
+        name: pa.array(np.round(values, 6), pa.float64(), from_pandas=True)
+        for name, values in columns.items()
+    }
+
+
+def expression_table(sums: Mapping[str, NDArray[np.int64]], mirnas: NDArray[Any]) -> pa.Table:
+    """Whether the targets of each miRNA, taken together, go against it more than chance gives.
+
+    | column | meaning |
+    |---|---|
+    | mirna | a name, or ``all`` |
+    | pairs | pairs with a canonical site whose two sides have expression |
+    | correlation | mean of their correlations, in steps of 0.01 |
+    | expected | the same of the shuffles, on average |
+    | p_value | share of shuffles with as low a mean, (1 + n) / (1 + shuffles) |
+    | q_value | Benjamini and Hochberg over the miRNAs with pairs |
+
+    Shuffles without a pair are left out.
+    """
+    steps = np.arange(BINS)
+    of = sums["correlation_counts"]
+    pairs, total = of.sum(axis=1), of @ steps
+    pairs = np.concatenate([[pairs.sum()], pairs])
+    total = np.concatenate([[total.sum()], total])
+    drawn, drawn_total = sums["null_correlation_pairs"], sums["null_correlation_sums"]
+    drawn = np.concatenate([drawn.sum(axis=0, keepdims=True), drawn])
+    drawn_total = np.concatenate([drawn_total.sum(axis=0, keepdims=True), drawn_total])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean, means = total / pairs, drawn_total / drawn
+        expected = drawn_total.sum(axis=1) / drawn.sum(axis=1)
+    there = (drawn > 0).sum(axis=1)
+    p = (1.0 + (means <= mean[:, None]).sum(axis=1)) / (1.0 + there)
+    p = np.where((pairs > 0) & (there > 0), p, np.nan)
+    q = np.full(len(p), np.nan)
+    tested = np.flatnonzero(np.isfinite(p[1:])) + 1
+    q[tested] = benjamini_hochberg(p[tested])
+    numbers = {
+        "correlation": mean * STEP - 1.0,
+        "expected": expected * STEP - 1.0,
+        "p_value": p,
+        "q_value": q,
+    }
+    return pa.table(
+        {
+            "mirna": pa.array(["all", *map(str, mirnas)], pa.string()),
+            "pairs": pairs.astype(np.int64),
+            **{
+                name: pa.array(np.round(values, 6), pa.float64(), from_pandas=True)
+                for name, values in numbers.items()
+            },
+        }
+    )

@@ -1,0 +1,192 @@
+"""Columns of hits that ViennaRNA computes, by all cores: duplex energy and accessibility."""
+
+from __future__ import annotations
+
+import hashlib
+import multiprocessing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numba import get_num_threads
+from numpy.typing import NDArray
+
+from pairtile.methods.mirna_targets.energy import (
+    package,
+    site_accessibilities,
+    viennarna_duplex_energy,
+)
+from pairtile.methods.mirna_targets.tables import codes, rows_by_length
+from pairtile.runtime.files import atomic_path
+from pairtile.runtime.job import end_with_parent
+
+WINDOW, SPAN = 80, 40
+"""RNAplfold's window, and how far apart bases that pair may be; letters."""
+
+LETTERS_FOR_A_SITE = 100
+"""So many letters of a whole transcript fold in the time that one site alone takes."""
+
+FOR_ONE_PROCESS = 200
+"""Fewer jobs than this are not worth forks."""
+
+CACHE = "accessibility.parquet"
+"""Accessibilities found before, in the folder of results."""
+
+SITE = ["content", "begin", "end"]
+
+J = TypeVar("J")
+R = TypeVar("R")
+
+
+def duplex_energies(hits: pa.Table, state: Mapping[str, NDArray[Any]]) -> pa.Array:
+    """Energy in kcal/mol of the best duplex of each hit's miRNA and its span in the transcript."""
+    package("extras.duplex_energy")
+    mirna, transcript = _rows(hits, state)
+    spans = [hits[name].to_pylist() for name in ("reference_begin", "reference_end")]
+    pairs = [
+        (_letters(state, "mirna", i), _letters(state, "transcript", j)[begin - 1 : end])
+        for i, j, begin, end in zip(mirna.tolist(), transcript.tolist(), *spans, strict=True)
+    ]
+    return pa.array(np.round(_in_processes(_duplex, pairs), 2), pa.float64())
+
+
+class Accessibilities:
+    """Accessibility of the sites of hits: the probability that no letter of the aligned site pairs
+    within its transcript (RNAplfold; ``WINDOW``, ``SPAN``).
+
+    Every site is computed once, whatever miRNAs and isoforms share it, and is kept in a file by the
+    letters of its transcript, where a later run finds it.
+    """
+
+    def __init__(
+        self,
+        tables: Iterable[pa.Table],
+        state: Mapping[str, NDArray[Any]],
+        folder: Path | None = None,
+    ) -> None:
+        """tables : hits (``tables.hits_table``). folder : where ``CACHE`` is; None: nowhere.
+
+        Raises ConfigError where ViennaRNA is not installed.
+        """
+        version = package("extras.accessibility").__version__
+        key = f"{version} {WINDOW} {SPAN}".encode()
+        self._state = state
+        self._content = np.array(
+            [
+                _digest(_letters(state, "transcript", row).upper().replace("T", "U"), key)
+                for row in range(len(state["transcript_offsets"]) - 1)
+            ],
+            dtype=np.uint64,
+        )
+        parts = [self._sites(table).drop_duplicates() for table in tables]
+        sites = pd.concat(parts, ignore_index=True).drop_duplicates(SITE, ignore_index=True)
+        known = _read(None if folder is None else folder / CACHE)
+        sites = sites.merge(known, on=SITE, how="left")
+        new = np.flatnonzero(sites["accessibility"].isna())
+        if new.size:
+            sites.loc[new, "accessibility"] = self._computed(sites.iloc[new])
+            if folder is not None:
+                found = pd.concat([known, sites.iloc[new][known.columns]], ignore_index=True)
+                with atomic_path(folder / CACHE) as temporary:
+                    found.to_parquet(temporary, index=False)
+        self._found = sites[[*SITE, "accessibility"]]
+
+    def column(self, hits: pa.Table) -> pa.Array:
+        """The column of some of the hits."""
+        found = self._sites(hits).merge(self._found, on=SITE, how="left")
+        return pa.array(found["accessibility"].to_numpy(np.float64), pa.float64())
+
+    def _sites(self, hits: pa.Table) -> pd.DataFrame:
+        """``SITE`` of each hit, and ``row``, its transcript in the state."""
+        row = _rows(hits, self._state)[1]
+        return pd.DataFrame(
+            {
+                "content": self._content[row],
+                "begin": hits["site_begin"].to_numpy(),
+                "end": hits["site_end"].to_numpy(),
+                "row": row,
+            }
+        )
+
+    def _computed(self, sites: pd.DataFrame) -> NDArray[np.float64]:
+        result = np.empty(len(sites))
+        places = list(sites.groupby("content", sort=False).indices.values())
+        jobs = []
+        for rows in places:
+            some = sites.iloc[rows]
+            text = _letters(self._state, "transcript", some["row"].iloc[0])
+            jobs.append((text, some["begin"].to_numpy(), some["end"].to_numpy()))
+        for rows, values in zip(places, _in_processes(_accessible, jobs), strict=True):
+            result[rows] = values
+        return np.array([float(f"{value:.6g}") for value in result.tolist()])
+
+
+def _accessible(job: tuple[str, NDArray[np.int32], NDArray[np.int32]]) -> NDArray[np.float64]:
+    """Of some sites of a transcript. Where there are many, it is folded once as a whole, with the
+    same result."""
+    text, begin, end = job
+    sizes = end - begin + 1
+    longest = int(sizes.max())
+    if len(sizes) * LETTERS_FOR_A_SITE < len(text) or longest > WINDOW:
+        return site_accessibilities(text, begin, end, WINDOW, SPAN)
+    width = min(WINDOW, len(text))
+    letters = text.upper().replace("T", "U")
+    unpaired = package().pfl_fold_up(letters, longest, width, min(SPAN, width))
+    pairs = zip(end.tolist(), sizes.tolist(), strict=True)
+    return np.array([unpaired[last][size] for last, size in pairs])
+
+
+def _duplex(pair: tuple[str, str]) -> float:
+    return viennarna_duplex_energy(*pair)
+
+
+def _in_processes(work: Callable[[J], R], jobs: Sequence[J]) -> list[R]:
+    """``work`` of each job, in order, by forks of this process: ViennaRNA holds Python's lock."""
+    forks = min(get_num_threads(), len(jobs) // FOR_ONE_PROCESS + 1)
+    if forks < 2:
+        return list(map(work, jobs))
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(forks, context, initializer=end_with_parent) as pool:
+        return list(pool.map(work, jobs, chunksize=max(1, len(jobs) // (16 * forks))))
+
+
+def _digest(letters: str, key: bytes) -> int:
+    digest = hashlib.blake2b(letters.encode(), digest_size=8, key=key).digest()
+    return int.from_bytes(digest, "little")
+
+
+def _read(path: Path | None) -> pd.DataFrame:
+    """What was found before; nothing of a file that cannot be read, which is written anew."""
+    none = pd.DataFrame(
+        {
+            "content": np.empty(0, np.uint64),
+            "begin": np.empty(0, np.int32),
+            "end": np.empty(0, np.int32),
+            "accessibility": np.empty(0, np.float64),
+        }
+    )
+    if path is None or not path.is_file():
+        return none
+    try:
+        found = pd.read_parquet(path)
+    except (OSError, pa.ArrowException):
+        return none
+    return found if dict(found.dtypes) == dict(none.dtypes) else none
+
+
+def _rows(
+    hits: pa.Table, state: Mapping[str, NDArray[Any]]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows of the miRNAs and of the transcripts in the state."""
+    n_mirnas = len(state["mirna_offsets"]) - 1
+    j = rows_by_length(state)[codes(hits["transcript"]) - n_mirnas]
+    return codes(hits["mirna"]), j.astype(np.int64)
+
+
+def _letters(state: Mapping[str, NDArray[Any]], kind: str, row: int) -> str:
+    begin, end = state[f"{kind}_offsets"][row : row + 2]
+    return str(state[f"{kind}_text"][begin:end].tobytes(), "ascii")
