@@ -88,6 +88,9 @@ wheel: $(VENV)/.stamp
 	$(VENV)-wheel/bin/pairtile init mutual_information --out $(VENV)-wheel/my.yaml
 	cd $(VENV)-wheel && bin/python -c \
 		'import pairtile; print(pairtile.__version__, pairtile.duplex_energy("ACGU", "ACGU"))'
+	cd $(VENV)-wheel && bin/pairtile simulate --genes 60 --samples 80 --out sim && \
+		printf 'analyses: {net: {method: mutual_information, expression: %s}}\n' \
+			sim/expression.tsv.gz > run.yaml && bin/pairtile run run.yaml
 
 CONTAINER ?= podman
 

@@ -1,5 +1,6 @@
 # Configuration, paths, and what is done once before any job starts.
 import os
+import shlex
 import sys
 import time
 from functools import cache
@@ -27,6 +28,7 @@ from pairtile.errors import ConfigError
 from pairtile.runtime.files import read_json_once
 from pairtile.runtime.fork_server import VARIABLE, start_fork_server_for
 from pairtile.runtime.job import Deferred
+from pairtile.runtime.record import COMMAND
 from pairtile.runtime.requests import is_little, read_requests
 
 # With a default storage provider, relative paths lie there; Snakemake itself looks for them.
@@ -43,6 +45,9 @@ try:
         check_inputs_exist(CONFIG)
 except ConfigError as error:
     raise WorkflowError(str(error))
+
+if workflow.is_main_process:
+    os.environ.setdefault(COMMAND, shlex.join(["snakemake", *sys.argv[1:]]))
 
 ANALYSIS = f"{CONFIG.results}/{{analysis}}"
 LOGS = f"{ANALYSIS}/logs"

@@ -18,6 +18,7 @@ from pairtile.methods.mutual_information.context_scores import (
     moments_from_pairs,
     target_z,
 )
+from pairtile.methods.mutual_information.null import Null
 
 BACKENDS = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 GENES, SAMPLES, EDGE = 23, 60, 7
@@ -175,6 +176,30 @@ def test_rows_pass_by_the_limit_of_their_classes(backend):
     a, b = every["i"] % 2, every["j"] % 2
     strong = every["mi_bits"] * SAMPLES >= limit
     assert rows["i"].size == ((a + b == 0) & strong).sum() + ((a + b) == 2).sum()
+
+
+def test_chunks_hold_what_stands_at_the_bound_itself():
+    """Chunks choose by their own rounding; the network decides, so they must not be stricter."""
+    every, _ = all_rows(opened(table(False)))
+    bits = np.sort(every["mi_bits"])[-5]
+    at_score = opened(table(False), keep={"score": float(bits)})
+    statistic = np.float32(bits * SAMPLES)
+    draws = np.linspace(0.1, 0.9, 1000, dtype=np.float32) * statistic
+    draws[-20:] = statistic * 2
+    draws[-21] = np.nextafter(statistic, np.float32(0))
+    null = Null([draws], np.zeros(GENES, dtype=np.int8))
+    at_p = opened(table(False), keep={"p_value": 21.0 / 1001.0})
+    limit = null.thresholds(21.0 / 1001.0)[0, 0]
+    assert limit == pytest.approx(statistic, rel=2e-7)
+    for estimator, bound in ((at_score, bits), (at_p, limit / SAMPLES)):
+        selection = estimator.selection(null.arrays())
+        if selection.min_score is not None:
+            assert selection.min_score <= bound
+        else:
+            assert selection.min_statistic[0, 0] <= bound * SAMPLES
+        rows, _ = all_rows(estimator, selection)
+        wanted = every["mi_bits"] >= bound * (1 - 1e-12)
+        assert rows["i"].size == wanted.sum() == 5
 
 
 @pytest.mark.gpu

@@ -121,6 +121,19 @@ def test_batches_keep_their_levels() -> None:
     np.testing.assert_array_equal(alone.levels, null.levels[:7])
 
 
+def test_shifts_and_batches_are_drawn_by_the_seed() -> None:
+    targets = np.random.default_rng(2).integers(0, 3, (1, 60)).astype(np.int8)
+    one, two = np.zeros(60, dtype=np.int32), np.repeat([0, 1], 30).astype(np.int32)
+    for draw in (
+        lambda seed: shifted_targets(targets, one, 10, seed),
+        lambda seed: shifted_targets(targets, two, 10, seed),
+        lambda seed: targets_within_batches(targets, two, 10, seed),
+    ):
+        first, again, other = draw(1), draw(1), draw(2)
+        np.testing.assert_array_equal(first.levels, again.levels)
+        assert len(np.unique(np.concatenate([first.levels, other.levels]), axis=0)) > 10
+
+
 def test_p_values_count_the_draws_that_are_as_good() -> None:
     null_keys = np.array([10, 20, 30, 40, 5, 5])
     null_class = np.array([0, 0, 0, 0, 1, 1], dtype=np.int32)

@@ -98,6 +98,16 @@ def test_slow_motions_read_what_they_share(frames: int, raw: float) -> None:
     assert abs(partners["correlation_centred"].mean() - 0.6) <= 0.08
 
 
+def test_surrogates_are_drawn_by_the_seed_and_the_replica() -> None:
+    offsets, tau = np.array([0, 400, 800]), np.full((2, 5), 2.0)
+    for ensemble in (False, True):
+        state = {"replica_offsets": offsets, "correlation_time": tau, "ensemble": ensemble}
+        first, again, other = (shifts_of(state, 20, seed) for seed in (1, 1, 2))
+        np.testing.assert_array_equal(first, again)
+        assert not np.array_equal(first[0], other[0])
+        assert not np.array_equal(first[0], first[1])
+
+
 def test_halves_of_one_trajectory_are_scored_like_replicas() -> None:
     series = slow(301, 4, 2.0, 3)
     found = trajectory_correlation(series, kind="gaussian", backend="cpu", seed=4)

@@ -17,7 +17,11 @@ from pairtile.methods.trajectory_correlation.network import (
     path_ends,
     shortest_paths,
 )
-from pairtile.methods.trajectory_correlation.residues import in_contact, residues_of
+from pairtile.methods.trajectory_correlation.residues import (
+    ContactCount,
+    in_contact,
+    residues_of,
+)
 
 METHODS = ("leiden", "girvan_newman")
 
@@ -190,6 +194,19 @@ def test_contacts_of_enough_frames_are_kept_in_any_order_of_ends():
     assert in_contact(i, j, state, 0.75).tolist() == [True, True, False, False, False, False]
     assert in_contact(i, j, state, 0.6).tolist() == [True, True, True, True, False, True]
     assert in_contact([], [], state, 0.6).tolist() == []
+
+
+def test_residues_touch_across_the_periodic_box_and_not_with_themselves():
+    atoms = np.array([0, 2, 3, 5])
+    count = ContactCount(atoms, np.array([0, 0, 1, 2]), cutoff=4.0)
+    positions = np.full((6, 3), 50.0, dtype=np.float32)
+    positions[atoms, 0] = [1.0, 2.0, 29.0, 15.0]
+    box = np.array([30.0, 90.0, 90.0, 90.0, 90.0, 90.0], dtype=np.float32)
+    count.add(positions, box)
+    count.add(positions, None)
+    count.add(positions, box)
+    keys, frames = count.totals()
+    assert (keys.tolist(), frames.tolist()) == ([1], [2])  # residues 0 and 1, in two frames
 
 
 def items(names: list[str], dropped: tuple[str, ...] = ()) -> pd.DataFrame:

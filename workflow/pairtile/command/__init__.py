@@ -1,4 +1,5 @@
-"""The command ``pairtile``: init, check, simulate, compare. Thin: the work is done elsewhere."""
+"""The command ``pairtile``: init, check, run, crate, reproduce,
+simulate, compare. Thin: the work is done elsewhere."""
 
 from __future__ import annotations
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sysconfig
 from pathlib import Path
 
+from pairtile.command.workflow_folder import workflow_folder
 from pairtile.config.root import models
 from pairtile.errors import ConfigError
 from pairtile.method import get_method
 from pairtile.runtime.files import atomic_path
-
-CHECKOUT = Path(__file__).resolve().parents[3] / "config" / "examples"
 
 
 def init(method: str | None, out: Path | None = None, force: bool = False) -> str:
@@ -44,10 +42,8 @@ def example(method: str) -> Path:
 
 
 def examples() -> Path:
-    """The folder of example configurations: of the checkout, or installed with the package."""
-    if CHECKOUT.is_dir():
-        return CHECKOUT
-    return Path(sysconfig.get_path("data")) / "share" / "pairtile" / "examples"
+    """The folder of example configurations."""
+    return workflow_folder() / "config" / "examples"
 
 
 def _first_sentence(text: str | None) -> str:

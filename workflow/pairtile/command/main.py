@@ -16,7 +16,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run ``pairtile`` with ``arguments`` (by default those of the process).
 
     Returns the exit code: 0, or 1 after an error, whose message is on standard error; of ``run``
-    that of Snakemake.
+    that of Snakemake, of ``reproduce`` 1 where a result differs.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["simulate"]:  # has a command line of its own
@@ -42,6 +42,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
             logging.getLogger("pairtile").addHandler(logging.NullHandler())
             for line in check(options.config):
                 print(line, flush=True)
+        elif options.command == "crate":
+            from pairtile.command.crate import write_crate
+
+            number = write_crate(options.config, options.out)
+            print(f"{options.out}: {number} results, with configuration and input files")
+        elif options.command == "reproduce":
+            from pairtile.command.crate import reproduce
+
+            differing = reproduce(options.crate, options.out, for_snakemake)
+            for name in differing:
+                print(f"{options.out / name}: differs", file=sys.stderr)
+            if differing:
+                return 1
+            print(f"{options.out}: all results are the same to the byte")
         else:
             from pairtile.command.compare import compare
 
@@ -82,6 +96,14 @@ def _parser() -> argparse.ArgumentParser:
         epilog="What stands after -- is for Snakemake: pairtile run my.yaml -- --cores 4 --dry-run",
     )
     run.add_argument("config", type=Path, help="YAML or JSON; results go to the working directory")
+    crate = commands.add_parser("crate", help="pack up a finished run as an RO-Crate")
+    crate.add_argument("config", type=Path, help="that of the run; results as it says")
+    crate.add_argument("--out", type=Path, required=True, help="a new folder")
+    reproduce = commands.add_parser(
+        "reproduce", help="run again what a crate holds, and compare the results"
+    )
+    reproduce.add_argument("crate", type=Path, help="a folder that pairtile crate wrote")
+    reproduce.add_argument("--out", type=Path, required=True, help="a new folder to run in")
     commands.add_parser("simulate", help="simulate an experiment with known truth", add_help=False)
     compare = commands.add_parser("compare", help="compare two networks")
     for name in ("first", "second"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -12,13 +13,14 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
+from pairtile.command.workflow_folder import workflow_folder
 from pairtile.config import load_config
 from pairtile.errors import ConfigError, PairtileError
 from pairtile.runtime.files import read_json
 from pairtile.runtime.fork_server import VARIABLE, start_fork_server_for
-from pairtile.runtime.record import about
+from pairtile.runtime.record import COMMAND, about
 
-SNAKEFILE = Path(__file__).resolve().parents[3] / "Snakefile"
+SNAKEFILE = workflow_folder() / "Snakefile"
 
 _JOB = re.compile(r"Job (\d+): ([^:]+): (.+)$")
 _FINISHED = re.compile(r"Finished jobid: (\d+) \(Rule: (tables|\w+)")
@@ -48,15 +50,13 @@ def run(config: Path, arguments: Sequence[str] = ()) -> int:
     Raises
     ------
     ConfigError
-        Without the configuration, or in an installation without the workflow.
+        Without the configuration.
     """
     if not config.is_file():
         raise ConfigError(f"{config}: found no such file; expected a configuration (pairtile init)")
-    if not SNAKEFILE.is_file():
-        raise ConfigError(
-            f"{SNAKEFILE}: found no such file; expected the workflow beside the package (a "
-            "checkout, installed by make setup or pip install -e .)"
-        )
+    os.environ[COMMAND] = shlex.join(
+        ["pairtile", "run", str(config), *bool(arguments) * ["--"], *arguments]
+    )
     own = ["--snakefile", str(SNAKEFILE), "--configfile", str(config)]
     flags = {argument.partition("=")[0] for argument in arguments}
     all_cores = not flags & {"--cores", "-c", "--jobs", "-j", "--profile"}

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("pairtile")
 
+COMMAND = "PAIRTILE_COMMAND"
+"""The environment variable that tells jobs which command a person gave."""
+
 
 @dataclass
 class StepRecord:

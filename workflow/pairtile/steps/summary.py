@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import importlib.metadata
 import logging
+import os
 import platform
+import subprocess
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,7 @@ from pairtile.config.models import Analysis
 from pairtile.config.network import exported_formats
 from pairtile.report.results import Results, read_results
 from pairtile.runtime.files import read_json, write_json
-from pairtile.runtime.record import recorded
+from pairtile.runtime.record import COMMAND, recorded
 
 log = logging.getLogger("pairtile")
 
@@ -76,6 +79,11 @@ def _joined(
         "analysis": name,
         "method": config.method,
         "pairtile_version": __version__,
+        "run": {
+            "date": datetime.now(UTC).isoformat(timespec="seconds"),
+            "command": os.environ.get(COMMAND),
+            "git_revision": git_revision(Path(__file__)),
+        },
         "inputs": {},
         "parameters": {**config.resolved(), "seed": seed},
         "backend": {
@@ -118,6 +126,21 @@ def _joined(
         if "directed" in details:
             content["directed"] = details["directed"]
     return content
+
+
+def git_revision(file: Path) -> str | None:
+    """The commit of the repository that tracks ``file``, with ``-dirty`` where tracked files were
+    changed; None where none does, or git is not installed."""
+    git = ["git", "-C", str(file.parent)]
+    describe = [*git, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    try:
+        subprocess.run(
+            [*git, "ls-files", "--error-unmatch", file.name], check=True, capture_output=True
+        )
+        found = subprocess.run(describe, check=True, capture_output=True, text=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return found.stdout.strip()
 
 
 def _chunks(records: dict[str, dict[str, Any]]) -> dict[str, Any]:
