@@ -76,10 +76,6 @@ def start_jobs_faster():
         start_fork_server_for(
             CONFIG, workflow.cores, "gpu" in workflow.global_resources
         )
-    # Snakemake looks for tables among parameters, of which pairtile has none, and would import
-    # pandas for it: a tenth of the time of a short run.
-    if not IMPORTED:
-        sys.modules.setdefault("pandas", None)  # as if it were not installed
     # A limit for clusters. Snakemake keeps it with a timer for each round of its scheduler, which
     # makes a round of its own each second and holds up the end by one.
     workflow.scheduling_settings.max_jobs_per_timespan = None
