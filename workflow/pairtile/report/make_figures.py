@@ -12,6 +12,7 @@ from pairtile.report import network_figures, sample_figures
 from pairtile.report.formats import count, counted, listed, number
 from pairtile.report.method_report import CaptionedFigure, FigureMaker, FigureWithText
 from pairtile.report.results import Results
+from pairtile.report.sections.network import drawn
 from pairtile.report.style import save_figures
 from pairtile.statistics.dependence import MOST_GENES, MOST_SAMPLES
 
@@ -28,7 +29,13 @@ def make_figures(results: Results, folder: Path, processes: int = 1) -> list[Cap
         for suffix in (".svg", ".png"):
             (folder / f"{name}{suffix}").unlink(missing_ok=True)
     made = {name: figure for name, maker in makers.items() if (figure := maker(results))}
-    svgs = save_figures({name: figure for name, (figure, *_) in made.items()}, folder, processes)
+
+    def lay_out_network() -> None:
+        if not results.network.empty:
+            results.cached(drawn)
+
+    figures = {name: figure for name, (figure, *_) in made.items()}
+    svgs = save_figures(figures, folder, processes, lay_out_network)
     return [
         CaptionedFigure(name, title, caption, alternative, svg)
         for (name, (_, title, caption, alternative)), svg in zip(made.items(), svgs, strict=True)
@@ -150,15 +157,15 @@ def sample_components(results: Results) -> FigureWithText | None:
     quality = results.cached(_sample_quality)
     if not quality or not quality["component_shares"].any():
         return None
-    drawn, group = quality["component_samples"], quality["quality_group"]
+    shown, group = quality["component_samples"], quality["quality_group"]
     names, labels = quality["quality_samples"], quality["quality_labels"].tolist()
     coloured = len(labels) > 1
     figure = sample_figures.sample_components(
         quality["component_scores"],
         quality["component_shares"],
-        group[drawn] if coloured else None,
+        group[shown] if coloured else None,
         labels if coloured else (),
-        names[drawn].tolist(),
+        names[shown].tolist(),
     )
     stated = results.parameters.get("samples") or {}
     caption = "Principal components of the samples, from the values as they were scored"
