@@ -356,9 +356,7 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         xp, to_host = self.device.xp, self.device.to_host
         scored = self._scored(tile)
         score = self._ranking_score(scored, scan, selection)
-        row_class, column_class = (
-            xp.asarray(self.classes[items]) for items in (scored.rows, scored.columns)
-        )
+        row_class, column_class = self.classes[scored.rows], self.classes[scored.columns]
         passed = selection.passed(xp, scored.statistic, row_class, column_class, score)
         keep = passed | (score >= cut) if selection.top else passed
         if scored.scored is not None:
