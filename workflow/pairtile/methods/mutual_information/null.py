@@ -167,7 +167,7 @@ class Null:
         wanted = x.astype(np.float32)
         # Only what is reached is searched: of pairs that stand out it is a short part of the null,
         # which stays in the processor's cache.
-        first = int(np.searchsorted(null, np.fmin.reduce(wanted, initial=np.inf)))
+        first = int(np.searchsorted(null, np.fmin.reduce(wanted, axis=None, initial=np.inf)))
         reach = n - first - np.searchsorted(null[first:], wanted, side="left")
         p = np.asarray((1.0 + reach) / (1.0 + n), dtype=np.float64)
         beyond = reach < RESOLVED
