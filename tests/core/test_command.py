@@ -18,6 +18,7 @@ from pairtile.command import main
 from pairtile.command.run import tell
 from pairtile.config import load_config
 from pairtile.config.root import models
+from pairtile.method import methods
 from pairtile.statistics.comparison import compare_networks
 from scipy import stats
 from small_trajectories import adenylate_kinase_files
@@ -410,3 +411,27 @@ def test_run_runs_the_workflow_from_anywhere(tmp_path: Path) -> None:
     assert failed.returncode == 1
     assert "pairtile: stopped before the end" in failed.stderr
     assert "expression.tsv" in failed.stderr
+
+
+@pytest.mark.parametrize("method", NAMES)
+def test_every_method_has_a_trial_to_compile_with(tmp_path: Path, method: str) -> None:
+    section = methods()[method].write_trial(tmp_path)
+    assert section is not None
+    analysis = load_config({"analyses": {"trial": {"method": method, **section}}}).analyses["trial"]
+    assert all((tmp_path / path).is_file() for path in analysis.input_files().values())
+
+
+@pytest.mark.complete
+def test_what_was_compiled_ahead_is_not_compiled_again(tmp_path: Path) -> None:
+    code = (
+        "from pairtile.command.warm import _run; from pairtile.method import methods; "
+        "print(_run(methods()['predictor_pairs'], 'cpu'))"
+    )
+    own = environment() | {"PYTHONPATH": str(ROOT / "workflow")}
+    own["NUMBA_CACHE_DIR"] = str(tmp_path / "compiled")
+    listed = []
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", code], env=own, capture_output=True, text=True)
+        assert done.stdout.startswith("predictor_pairs, cpu: compiled"), done.stderr
+        listed.append({path.name for path in (tmp_path / "compiled").rglob("*.nbc")})
+    assert listed[0] == listed[1] != set()

@@ -6,6 +6,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+from pairtile.gpu import compiling
 
 SCRIPT = """
 import logging
@@ -33,3 +38,36 @@ def test_compilation_is_said_once_and_only_where_it_happens(tmp_path: Path) -> N
     )
     assert first == "Compiling for this CPU, once: later runs find it done.\n"
     assert second == ""
+
+
+def test_compilation_for_a_gpu_is_said_once_for_each_kernel_and_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """With a CuPy that does nothing; the test of real kernels is that they compile at all."""
+    compiled = []
+
+    class RawModule:
+        def __init__(self, code: str, options: tuple[str, ...], backend: str) -> None:
+            self.made_of = code, options
+
+        def compile(self) -> None:
+            compiled.append(self.made_of)
+
+    device = SimpleNamespace(id=0, compute_capability="90")
+    runtime = SimpleNamespace(runtimeGetVersion=lambda: 12080)
+    cupy: Any = ModuleType("cupy")
+    cupy.__version__, cupy.RawModule = "13", RawModule
+    cupy.cuda = SimpleNamespace(Device=lambda *_: device, runtime=runtime)
+    compiler: Any = ModuleType("cupy.cuda.compiler")
+    compiler.get_cache_dir = lambda: str(tmp_path)
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    monkeypatch.setitem(sys.modules, "cupy.cuda.compiler", compiler)
+    kernel = tmp_path / "twice.cu"
+    kernel.write_text("// nothing")
+    caplog.set_level("INFO")
+    for bins in (10, 10, 12):
+        compiling._module.cache_clear()  # as in another process
+        compiling.load(kernel, {"BINS": bins})
+    compiling._module.cache_clear()
+    assert len(compiled) == 3
+    assert caplog.messages == 2 * ["Compiling twice for this GPU, once: later runs find it done."]

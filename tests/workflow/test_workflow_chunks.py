@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from pairtile.engine import tiles
-from pairtile.steps import plan
+from pairtile.steps import network, plan
 from workflow_runs import Analysis, write_data
 
 FORMS = {
@@ -50,6 +51,18 @@ def test_tiles_of_another_size_give_the_same_pairs(
     assert len(other.plan.tiles) == 1
     name = "pairs.parquet"
     assert (one.out / name).read_bytes() == (other.out / name).read_bytes()
+
+
+def test_a_network_in_several_row_groups_holds_the_same_edges(
+    small_tiles: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    analysis = Analysis(small_tiles, {"keep": "all", "dpi": False}, name="whole").pairs().network()
+    whole = pq.read_table(analysis.out / "network.parquet")
+    monkeypatch.setattr(network, "ROW_GROUP", 500)
+    analysis = Analysis(small_tiles, {"keep": "all", "dpi": False}, name="parts").pairs().network()
+    with pq.ParquetFile(analysis.out / "network.parquet") as file:
+        assert file.num_row_groups == -(-whole.num_rows // 500) == 4
+        assert file.read().equals(whole)
 
 
 def test_chunks_may_be_computed_and_merged_in_any_order(small_tiles: Path) -> None:

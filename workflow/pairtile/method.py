@@ -54,6 +54,9 @@ class Method:
     figures
         Module of figure functions for notebooks (``pairtile.report.figures``), those in its
         ``__all__``. "": none.
+    trial
+        A function that writes small input into a folder and gives the section of an analysis of it
+        (paths within the folder), for ``pairtile warm``. "": none, nothing is compiled ahead.
     """
 
     name: str
@@ -62,6 +65,7 @@ class Method:
     estimator: str
     report: str = ""
     figures: str = ""
+    trial: str = ""
 
     @property
     def config_model(self) -> type[Analysis]:
@@ -82,6 +86,11 @@ class Method:
     def figure_module(self) -> ModuleType | None:
         """The module of figure functions."""
         return import_module(f"{self.package}.{self.figures}") if self.figures else None
+
+    def write_trial(self, folder: Path) -> dict[str, Any] | None:
+        """Small input in a folder, and the section of an analysis of it; None where there is
+        none."""
+        return self._part(self.trial)(folder) if self.trial else None
 
     @property
     def folder(self) -> Path:

@@ -272,7 +272,7 @@ def test_bootstraps_resampled_on_the_gpu_are_those_resampled_by_the_cpu(
         opened = open_analysis(values, np.empty(0), config, choose("cuda"))
         tiles = opened.space(opened.state).tiles()
         found.append([part for number in range(3) for part in opened.bootstrap(tiles, number)])
-    assert min(part.shape[1] for part in found[0][::2]) > 300
+    assert min(part.shape[1] for part in found[0][::2]) > 50
     for of_gpu, of_cpu in zip(*found, strict=True):
         np.testing.assert_array_equal(of_gpu, of_cpu)
 

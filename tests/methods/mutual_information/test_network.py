@@ -52,7 +52,7 @@ def built(pairs, null, keep, *, score="mi", dpi=False, moments=None, is_regulato
     p = p_values(pairs, null)
     q = q_values(p.__getitem__, p.size, p.size, null, histogram(pairs), SAMPLES, TOP_BITS)
     rules = analysis_config(MutualInformationConfig, keep=keep, dpi=dpi)
-    found = Significance(p.__getitem__, q, lambda some: p_bounds(some, null))
+    found = Significance(p.__getitem__, q.__getitem__, lambda some: p_bounds(some, null))
     genes = GeneRoles(GENES, is_regulator, moments)
     chosen = choose(pairs, found, genes, rules.keep, score)
     dpi = rules.dpi or None

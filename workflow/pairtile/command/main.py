@@ -56,6 +56,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if differing:
                 return 1
             print(f"{options.out}: all results are the same to the byte")
+        elif options.command == "warm":
+            from pairtile.command.warm import warm
+
+            for line in warm():
+                print(line, flush=True)
         else:
             from pairtile.command.compare import compare
 
@@ -104,6 +109,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     reproduce.add_argument("crate", type=Path, help="a folder that pairtile crate wrote")
     reproduce.add_argument("--out", type=Path, required=True, help="a new folder to run in")
+    commands.add_parser(
+        "warm", help="compile for this CPU and GPU ahead, which a first run would wait for"
+    )
     commands.add_parser("simulate", help="simulate an experiment with known truth", add_help=False)
     compare = commands.add_parser("compare", help="compare two networks")
     for name in ("first", "second"):

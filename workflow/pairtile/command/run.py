@@ -54,6 +54,7 @@ def run(config: Path, arguments: Sequence[str] = ()) -> int:
     """
     if not config.is_file():
         raise ConfigError(f"{config}: found no such file; expected a configuration (pairtile init)")
+    check_workflow()
     os.environ[COMMAND] = shlex.join(
         ["pairtile", "run", str(config), *bool(arguments) * ["--"], *arguments]
     )
@@ -91,6 +92,15 @@ def run(config: Path, arguments: Sequence[str] = ()) -> int:
     if code and not told:
         _print(f"pairtile run: Snakemake ended with exit code {code} before any job.")
     return code
+
+
+def check_workflow() -> None:
+    """Raises ConfigError in an installation without the workflow."""
+    if not SNAKEFILE.is_file():
+        raise ConfigError(
+            f"{SNAKEFILE}: found no such file; expected the workflow beside the package (a "
+            "checkout, installed by make setup or pip install -e .)"
+        )
 
 
 def tell(

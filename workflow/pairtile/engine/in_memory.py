@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from pairtile.engine.chunk_file import RANK_SCORE, Summaries, add_summaries
 from pairtile.engine.estimator import Estimator, Merged
+from pairtile.engine.merging import row_order
 from pairtile.engine.network import Network
 from pairtile.engine.selection import RunningTopK, Selection
 from pairtile.engine.tiles import Tile
@@ -82,7 +83,7 @@ def _scored_pairs(
         bands.setdefault(tile.row_begin, []).append(part)
     table = pa.concat_tables(opened.reduce_band(_joined(band, names)) for band in bands.values())
     columns = {name: table[name].to_numpy() for name in names}
-    order = np.lexsort([columns[name] for name in reversed(opened.sort_by)])
+    order = row_order([columns[name] for name in opened.sort_by])
     return pd.DataFrame({name: columns[name][order] for name in names}), totals
 
 

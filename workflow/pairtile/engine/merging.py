@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from pairtile.engine.chunk_file import PASSED, RANK_SCORE, ChunkFile, Summaries, add_summaries
 from pairtile.errors import StoreError
@@ -120,6 +121,17 @@ def merge(
     return MergeResult(rows, summaries, records)
 
 
+def row_order(keys: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+    """Places of rows in the order of ``keys``, the first one first; equal ones as they come.
+
+    Two columns of int32 are sorted as one of int64, in a tenth of the time: each tile brings a run
+    that is in order.
+    """
+    if len(keys) == 2 and all(key.dtype == np.int32 for key in keys):
+        return np.argsort((keys[0].astype(np.int64) << 32) + keys[1], kind="stable")
+    return np.lexsort(list(reversed(keys)))
+
+
 def _write_merged(files: Sequence[ChunkFile], out: Path, rules: MergeRules) -> int:
     schema = rules.schema
     if files:
@@ -141,8 +153,8 @@ def _write_merged(files: Sequence[ChunkFile], out: Path, rules: MergeRules) -> i
                 table = table.filter(pa.array(keep)).select(schema.names)
             if rules.reduce is not None:
                 table = rules.reduce(table)
-            keys = [table[name].to_numpy() for name in reversed(rules.sort_by)]
-            table = table.take(pa.array(np.lexsort(keys))).replace_schema_metadata(None)
+            order = row_order([table[name].to_numpy() for name in rules.sort_by])
+            table = table.take(pa.array(order)).replace_schema_metadata(None)
             rows += table.num_rows
             waiting.append(table)
             # Row groups of a fixed size, so that the file's bytes depend on its rows alone.

@@ -39,11 +39,12 @@ class Selection:
             return xp.ones(score.shape, dtype=bool)
         keep = xp.zeros(score.shape, dtype=bool)
         if self.min_statistic is not None:
-            limits = xp.asarray(self.min_statistic, dtype=statistic.dtype)
+            limits = self.min_statistic.astype(statistic.dtype)
             if limits.size == 1:
                 keep |= statistic >= limits[0, 0]
             else:
-                keep |= statistic >= limits[row_class[:, None], column_class[None, :]]
+                of_row, of_column = xp.asarray(row_class), xp.asarray(column_class)
+                keep |= statistic >= xp.asarray(limits)[of_row[:, None], of_column[None, :]]
         if self.min_score is not None:
             keep |= score >= self.min_score
         return keep

@@ -6,11 +6,17 @@ kernels include lies beside them or, where methods share it, in this folder.
 
 from __future__ import annotations
 
+import hashlib
+import logging
 import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from pairtile.runtime.record import COMPILING
+
+log = logging.getLogger(__name__)
 
 SHARED_PARTS = Path(__file__).parent
 
@@ -47,14 +53,30 @@ def options(defines: Mapping[str, str | int], *, fused: bool = True) -> tuple[st
 @cache
 def _module(kernel: Path, opts: tuple[str, ...], device: int) -> Any:
     import cupy
+    from cupy.cuda.compiler import get_cache_dir
 
-    return cupy.RawModule(code=source(kernel), options=opts, backend="nvrtc")
+    code = source(kernel)
+    module = cupy.RawModule(code=code, options=opts, backend="nvrtc")
+    # What CuPy's name for compiled code depends on, as far as it is known here.
+    version = cupy.__version__, cupy.cuda.runtime.runtimeGetVersion()
+    made_of = code, opts, version, cupy.cuda.Device(device).compute_capability
+    digest = hashlib.sha256(repr(made_of).encode()).hexdigest()[:16]
+    mark = Path(get_cache_dir()) / f"pairtile-{kernel.stem}-{digest}.compiled"
+    if not mark.exists():
+        log.info("Compiling %s for this GPU, once: later runs find it done.", kernel.stem)
+    COMPILING.start()
+    module.compile()
+    COMPILING.stop()
+    if mark.parent.is_dir():
+        mark.touch()
+    return module
 
 
 def load(kernel: Path, defines: Mapping[str, str | int], *, fused: bool = True) -> Any:
     """``cupy.RawModule`` of a ``.cu`` file with the given macros, for the current device.
 
-    CuPy keeps compiled code in its own cache folder, so only a first run compiles.
+    CuPy keeps compiled code in the user's cache folder, whatever the environment, so only a first
+    run compiles; it says so.
     """
     import cupy
 

@@ -9,4 +9,5 @@ METHOD = Method(
     estimator="score:MirnaTargets",
     report="report:REPORT",
     figures="figures",
+    trial="trial:write_trial",
 )

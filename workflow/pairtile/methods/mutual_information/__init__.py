@@ -8,4 +8,5 @@ METHOD = Method(
     config="config:MutualInformationConfig",
     estimator="score:MutualInformation",
     report="report:REPORT",
+    trial="trial:write_trial",
 )

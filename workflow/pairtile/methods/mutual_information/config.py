@@ -186,6 +186,8 @@ class KeepRule(ConfigModel):
 
     short: ClassVar[str] = ""
     sentence: ClassVar[str]
+    by_q_value: ClassVar[bool] = False
+    """Whether q-values decide; where they do not, they need not be given."""
 
     @property
     def p_bound(self) -> float:
@@ -294,6 +296,7 @@ class KeepFdr(KeepRule):
 
     short: ClassVar[str] = "false discovery rate ≤ {fdr}"
     sentence: ClassVar[str] = "Pairs with q ≤ {fdr}{bits} were kept."
+    by_q_value: ClassVar[bool] = True
 
     @property
     def p_bound(self) -> float:

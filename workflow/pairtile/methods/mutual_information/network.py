@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -110,12 +111,11 @@ class Pairs:
 
 
 class Significance(NamedTuple):
-    """p : gives the p-values of the pairs with some numbers. q : q-value of each pair. bound :
-    gives, of some pairs, where the p-value is extrapolated, the bound that was resolved (else NaN).
-    """
+    """p, q : give the p-values and the q-values of the pairs with some numbers. bound : gives, of
+    some pairs, where the p-value is extrapolated, the bound that was resolved (else NaN)."""
 
     p: Callable[[Any], NDArray[np.float64]]
-    q: NDArray[np.float64]
+    q: Callable[[Any], NDArray[np.float64]]
     bound: Callable[[Pairs], NDArray[np.float64]]
 
 
@@ -142,8 +142,11 @@ class GeneRoles(NamedTuple):
     moments: GeneMoments | None
 
 
-def infer_network(analysis: GeneAnalysis, merged: Merged) -> Network:
-    """The network: of the consensus where there are bootstraps, else of the merged pairs."""
+def infer_network(analysis: GeneAnalysis, merged: Merged, pairs_only: bool = False) -> Network:
+    """The network: of the consensus where there are bootstraps, else of the merged pairs.
+
+    pairs_only : of a bootstrap: edges are source and target alone, each pair once.
+    """
     if merged.bootstraps is not None:
         return _consensus_network(analysis, merged, merged.bootstraps)
     config = analysis.config
@@ -160,7 +163,10 @@ def infer_network(analysis: GeneAnalysis, merged: Merged) -> Network:
         score=config.score,
         dpi=config.dpi or None,
         backend=analysis.device.backend,
+        pairs_only=pairs_only,
     )
+    if pairs_only:
+        return result
     beyond = result.counts["edges_with_extrapolated_p"]
     result.threshold = {
         "keep": config.keep.model_dump(mode="json"),
@@ -196,17 +202,20 @@ def _significance(pairs: Pairs, null: Null, analysis: GeneAnalysis, merged: Merg
     def p_of(which: Any) -> NDArray[np.float64]:
         return p_values(pairs.take(which), null) if held is None else held[which]
 
-    q = q_values(
-        p_of,
-        pairs.i.size,
-        _n_tests(merged),
-        null,
-        merged.sums["statistic_histogram"],
-        int(analysis.state["z"].shape[1]),
-        _top_bits(analysis.config),
-        complete_to=analysis.config.keep.p_bound,
-    )
-    return Significance(p_of, q, lambda some: p_bounds(some, null))
+    @cache
+    def q() -> NDArray[np.float64]:  # where it is asked for: bootstraps may not need it
+        return q_values(
+            p_of,
+            pairs.i.size,
+            _n_tests(merged),
+            null,
+            merged.sums["statistic_histogram"],
+            int(analysis.state["z"].shape[1]),
+            _top_bits(analysis.config),
+            complete_to=analysis.config.keep.p_bound,
+        )
+
+    return Significance(p_of, lambda which: q()[which], lambda some: p_bounds(some, null))
 
 
 def rank_pairs(analysis: GeneAnalysis, merged: Merged) -> Ranking:
@@ -363,7 +372,8 @@ def choose(
     significant, largest_p, least_score = 0, 0.0, np.inf
     best = RunningTopK(keep.most or 0)
     for part in _parts(pairs.i.size):
-        p, q = significance.p(part), significance.q[part]
+        p = significance.p(part)
+        q = significance.q(part) if keep.by_q_value else p
         significant += int(keep.significant(p, q).sum())
         for number, scores in enumerate(_scores(pairs.take(part), score, genes)):
             passed = keep.passes(scores, p, q)
@@ -414,6 +424,7 @@ def build_network(
     score: str,
     dpi: DpiConfig | None,
     backend: str = "cpu",
+    pairs_only: bool = False,
 ) -> Network:
     """Prune and direct.
 
@@ -437,6 +448,10 @@ def build_network(
         )
     # Only now the other columns: there may be far fewer edges than pairs.
     rows = np.flatnonzero(in_network)
+    threshold = {"largest_p_value": chosen.largest_p, "least_score": chosen.least_score}
+    if pairs_only:
+        ends = {"source": pairs.i[rows], "target": pairs.j[rows]}
+        return Network(pd.DataFrame(ends), directed=False, threshold=threshold)
     table = directed_edges(pairs.take(rows), score, genes)
     backward = (np.arange(len(table)) >= rows.size).astype(int)
     table = table[chosen.kept[backward, rows[table["pair"].to_numpy()]]]
@@ -446,7 +461,7 @@ def build_network(
     beyond = ~np.isnan(bound)
     table["p_value"] = np.where(beyond, bound, p)
     table["p_value_extrapolated"] = p
-    table["q_value"] = significance.q[pair]
+    table["q_value"] = significance.q(pair)
     table["p_method"] = np.where(beyond, "bound", "empirical")
     edges = sort_edges(table, _column(score))
     wanted = ["source", "target", "mi_bits", "p_value", "q_value"]
@@ -462,7 +477,7 @@ def build_network(
             "edges_with_extrapolated_p": int(beyond.sum()),
         },
         threshold_value=threshold_bits,
-        threshold={"largest_p_value": chosen.largest_p, "least_score": chosen.least_score},
+        threshold=threshold,
     )
 
 
@@ -531,7 +546,7 @@ def _consensus_network(analysis: GeneAnalysis, merged: Merged, bootstraps: pd.Da
     i, j = table["i"].to_numpy(), table["j"].to_numpy()
     p, q = table["p_value"].to_numpy(), table["q_value"].to_numpy()
     pairs, genes = Pairs(i, j, *analysis.score_pairs(i, j)), _genes(analysis, merged)
-    found = Significance(p.__getitem__, q, lambda some: np.full(some.i.size, np.nan))
+    found = Significance(p.__getitem__, q.__getitem__, lambda some: np.full(some.i.size, np.nan))
     chosen = choose(pairs, found, genes, KeepAll(), score)
     result = build_network(pairs, chosen, found, genes, score=score, dpi=None)
     row = {pair: k for k, pair in enumerate(zip(i.tolist(), j.tolist(), strict=True))}

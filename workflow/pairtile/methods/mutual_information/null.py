@@ -119,6 +119,8 @@ class Null:
         p = (1 + #{null >= x}) / (1 + N) where at least ``RESOLVED`` draws reach x. Beyond, log p
         goes on linearly in x with the slope of the top 1% of the null.
         """
+        if len(self.statistic) == 1:
+            return self._p_value(0, statistic)
         p = np.ones(statistic.shape)
         extrapolated = np.zeros(statistic.shape, dtype=bool)
         which = class_pair_number(row_class, column_class, self.n_classes)
@@ -162,7 +164,11 @@ class Null:
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         null = self.statistic[number]
         n = null.size
-        reach = n - np.searchsorted(null, x.astype(np.float32), side="left")
+        wanted = x.astype(np.float32)
+        # Only what is reached is searched: of pairs that stand out it is a short part of the null,
+        # which stays in the processor's cache.
+        first = int(np.searchsorted(null, np.fmin.reduce(wanted, axis=None, initial=np.inf)))
+        reach = n - first - np.searchsorted(null[first:], wanted, side="left")
         p = np.asarray((1.0 + reach) / (1.0 + n), dtype=np.float64)
         beyond = reach < RESOLVED
         if beyond.any():

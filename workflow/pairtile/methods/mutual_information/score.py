@@ -71,6 +71,7 @@ from pairtile.methods.mutual_information.tiles import (
     ScoredTile,
     histogram_sums,
     moment_sums,
+    pair_counts,
     score_listed,
     wanted_pairs,
 )
@@ -355,9 +356,7 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         xp, to_host = self.device.xp, self.device.to_host
         scored = self._scored(tile)
         score = self._ranking_score(scored, scan, selection)
-        row_class, column_class = (
-            xp.asarray(self.classes[items]) for items in (scored.rows, scored.columns)
-        )
+        row_class, column_class = self.classes[scored.rows], self.classes[scored.columns]
         passed = selection.passed(xp, scored.statistic, row_class, column_class, score)
         keep = passed | (score >= cut) if selection.top else passed
         if scored.scored is not None:
@@ -376,6 +375,8 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         if selection.top:
             rows[RANK_SCORE] = to_host(score[found]).astype(np.float64)
             rows[PASSED] = to_host(passed[found])
+        if self._resampling is not None and not self.config.keep.by_q_value:
+            return rows, pair_counts(scored)  # no q-value of a bootstrap is asked for
         top_bits = max(1.0, float(np.log2(self.settings.bins)))
         return rows, histogram_sums(scored, self.classes, samples, top_bits, self.device)
 
@@ -465,8 +466,8 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         return genes.share_counted(self.is_regulator)
 
     def network(self, merged: Merged) -> Network:
-        result = infer_network(self, merged)
-        if self._resampling is None:  # of bootstraps only the pairs are wanted
+        result = infer_network(self, merged, pairs_only=self._resampling is not None)
+        if self._resampling is None:
             z = np.asarray(self.state["z"])
             expected = self.null_of(merged.null).expected(result.edges) / z.shape[1]
             result.edges = with_signs(result.edges, z, expected)

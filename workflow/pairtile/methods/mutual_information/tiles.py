@@ -124,13 +124,16 @@ def histogram_sums(
         n_pairs = n_classes * (n_classes + 1) // 2
         by_class = to_host(xp.bincount(place, minlength=n_pairs * HISTOGRAM_BINS))
         by_class = by_class.astype(np.int64).reshape(n_pairs, HISTOGRAM_BINS)
-    pairs = tile.bits.size if tile.wanted is None else int(tile.wanted.sum())
-    return {
-        "histogram": counts,
-        "statistic_histogram": by_class,
-        "pairs": np.array([pairs], dtype=np.int64),
-        "pairs_scored": np.array([int(score_bins.size)], dtype=np.int64),
-    }
+    return pair_counts(tile) | {"histogram": counts, "statistic_histogram": by_class}
+
+
+def pair_counts(tile: ScoredTile) -> Summaries:
+    """Numbers of pairs, and of those with enough samples."""
+    pairs, scored = (
+        tile.bits.size if which is None else int(which.sum())
+        for which in (tile.wanted, tile.scored)
+    )
+    return {"pairs": np.array([pairs]), "pairs_scored": np.array([scored])}
 
 
 def score_listed(

@@ -9,4 +9,5 @@ METHOD = Method(
     estimator="score:PredictorPairs",
     report="report:REPORT",
     figures="figures",
+    trial="trial:write_trial",
 )

@@ -1,0 +1,15 @@
+"""Small input that makes trajectory correlation compile what usual settings need."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+def write_trial(folder: Path) -> dict[str, Any]:
+    """Twelve positions that wander through 200 frames; nearest neighbours, with surrogates."""
+    steps = np.random.default_rng(1).normal(size=(200, 12, 3))
+    np.save(folder / "run.npy", steps.cumsum(axis=0))
+    return {"time_series": ["run.npy"], "estimator": {"kind": "ksg", "surrogates": 4}}
