@@ -583,6 +583,9 @@ class SplinePairs:
 SHARE = 0.4
 """Part of the device's free memory that prepared blocks may hold."""
 
+MOST_PREPARED = 256 << 20
+"""Bytes of prepared blocks that the CPU keeps beyond the two in use: long series are read again."""
+
 
 class PreparedBlocks:
     """Blocks by their place in the series, least recently used ones dropped first."""
@@ -593,6 +596,8 @@ class PreparedBlocks:
         self._blocks: OrderedDict[tuple[int, int], tuple[Any, ...]] = OrderedDict()
         self._bytes = 0
         self._allowed = int(device.free_bytes() * SHARE)
+        if device.backend == "cpu":
+            self._allowed = min(self._allowed, MOST_PREPARED)
 
     def get(self, block: slice) -> tuple[Any, ...]:
         """The prepared block, made now if it is not at hand."""
