@@ -6,6 +6,7 @@ becomes the first page, and each link is turned to where its file lies in the si
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 from pathlib import Path
@@ -24,6 +25,7 @@ OUTSIDE = {
 }
 """Path in the repository -> path in the site, where it is another."""
 
+PANDAS_STYLE = re.compile(r"<style scoped>.*?</style>\s*|(?<=<table) [^>]*", re.DOTALL)
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
@@ -33,7 +35,29 @@ def on_files(files: Files, config: Any) -> Files:
     for path in sorted(set(OUTSIDE) | linked_files()):
         place = OUTSIDE.get(path, path)
         files.append(File.generated(config, place, abs_src_path=str(ROOT / path)))
+    for path in sorted(ROOT.glob("docs/notebooks/*.ipynb")):
+        page = notebook_page(json.loads(path.read_text(encoding="utf-8")), path.name)
+        files.append(File.generated(config, f"notebooks/{path.stem}.md", content=page))
     return files
+
+
+def notebook_page(notebook: dict[str, Any], name: str) -> str:
+    """A notebook as a page: its text, its code, and what the cells gave."""
+    parts = []
+    for cell in notebook["cells"]:
+        source = "".join(cell["source"])
+        parts.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
+        for output in cell.get("outputs", []):
+            data = output.get("data", {"text/plain": output.get("text", "")})
+            if "image/png" in data:
+                parts.append(f'<img alt="Figure" src="data:image/png;base64,{data["image/png"]}">')
+            elif "text/html" in data:
+                parts.append(PANDAS_STYLE.sub("", "".join(data["text/html"])))
+            else:
+                parts.append(f"```text\n{''.join(data['text/plain'])}\n```")
+    title, rest = parts[0].split("\n", 1)
+    link = f"To run it yourself: [{name}]({name})."
+    return "\n\n".join([title, link, rest.strip(), *parts[1:]]) + "\n"
 
 
 def linked_files() -> set[str]:
@@ -65,4 +89,6 @@ def site_link(link: str, origin: str, place: str) -> str:
         return link
     target = posixpath.normpath(posixpath.join(posixpath.dirname(origin), path))
     to = OUTSIDE.get(target, target.removeprefix("docs/"))
+    if to.endswith(".ipynb") and posixpath.dirname(to) != posixpath.dirname(place):
+        to = to.removesuffix(".ipynb") + ".md"
     return posixpath.relpath(to, posixpath.dirname(place) or ".") + hash_sign + anchor

@@ -56,6 +56,18 @@ def test_pages_from_outside_docs_are_there_and_linked(site: Path) -> None:
     assert (site / "config/examples/mutual_information.yaml").is_file()
 
 
+def test_notebooks_are_pages_with_their_figures_and_tables(site: Path) -> None:
+    for path in (ROOT / "docs/notebooks").glob("*.ipynb"):
+        page = html.parse(site / "notebooks" / f"{path.stem}.html")
+        outputs = path.read_text(encoding="utf-8")
+        figures = page.xpath("//article//img[starts-with(@src, 'data:image/png')]")
+        assert len(figures) == outputs.count('"image/png"') > 0
+        assert len(page.xpath("//article//table")) >= outputs.count('"text/html"')
+        assert page.xpath(f"//article//a[@href='{path.name}']")
+    library = (site / "library.html").read_text(encoding="utf-8")
+    assert re.search(r'href="?notebooks/motion\.html', library)
+
+
 def test_every_public_function_is_in_the_reference(site: Path) -> None:
     page = (site / "api.html").read_text(encoding="utf-8")
     for name in set(pairtile.__all__) - {"__version__"}:

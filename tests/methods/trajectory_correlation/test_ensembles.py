@@ -42,6 +42,14 @@ def test_an_order_of_frames_is_the_same_as_reordered_series(backend: str, kind: 
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
+def test_models_have_no_time_and_the_reader_says_nothing_of_its_own() -> None:
+    models = nmr_models()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        prepared = trajectory_state(config(topology=models, trajectories=[models]), 1)
+    assert np.isnan(prepared.state["frame_interval_ps"]).all()
+
+
 def test_nmr_models_are_an_ensemble_of_the_right_size() -> None:
     """24 models of 27 residues: without correction and centring, unrelated motions read 0.45."""
     models = nmr_models()

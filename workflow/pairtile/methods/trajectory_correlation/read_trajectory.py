@@ -31,7 +31,8 @@ _LANGUAGE = "https://docs.mdanalysis.org/stable/documentation_pages/selections.h
 @dataclass(frozen=True)
 class Run:
     """One trajectory: a replica. ``frames``: the numbers of the frames that are used, of
-    ``n_frames``. ``interval_ps``: time from one used frame to the next, in picoseconds.
+    ``n_frames``. ``interval_ps``: time from one used frame to the next, in picoseconds;
+    NaN where not known.
     ``n_promised``: frames that the files say they hold, where that is more than ``n_frames``."""
 
     files: tuple[str, ...]
@@ -169,7 +170,7 @@ class Trajectories:
         n_frames = int(trajectory.n_frames)
         used = range(n_frames)[frames.as_slice]
         promised = max(n_frames, sum(map(_frames_in_header, files)))
-        run = Run(files, n_frames, used, float(trajectory.dt) * used.step, promised)
+        run = Run(files, n_frames, used, _interval_ps(trajectory) * used.step, promised)
         if not used:
             wanted = ", ".join(f"{k}: {'null' if v is None else v}" for k, v in frames)
             raise InputError.at(
@@ -288,6 +289,16 @@ def _check_there(file: str, what: str) -> None:
         raise InputError.at(file, "", "no such file", "an existing file")
     if path.is_file() and not path.stat().st_size:
         raise InputError.at(file, "", "an empty file", what)
+
+
+def _interval_ps(trajectory: Any) -> float:
+    """Between two frames; NaN where files do not say: MDAnalysis warns and puts 1."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            return float(trajectory.dt)
+        except UserWarning:
+            return float("nan")
 
 
 @contextmanager
