@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,8 @@ from pairtile.methods.mirna_targets.search import COLUMNS, Hits
 from pairtile.methods.mirna_targets.tables import (
     ALIGNMENT,
     ROWS,
+    TEXT_ROWS,
+    batch_lines,
     categories,
     codes,
     context_of,
@@ -54,6 +57,7 @@ from pairtile.methods.mirna_targets.transcript_model import (
 )
 from pairtile.methods.mirna_targets.viennarna_columns import Accessibilities, duplex_energies
 from pairtile.runtime.files import atomic_path
+from pairtile.runtime.threads import in_threads
 
 if TYPE_CHECKING:
     from pairtile.methods.mirna_targets.score import MirnaTargets
@@ -332,9 +336,6 @@ def _genome_warnings(to_genome: TranscriptToGenome, annotation: str) -> list[str
 # --- where hits lie -------------------------------------------------------------------------------
 
 
-_PART = 500_000
-
-
 @dataclass(frozen=True)
 class Places:
     """Intervals of hits, 0-based, end excluded, sorted by sequence, begin, end and hit.
@@ -362,9 +363,9 @@ class Places:
 
     def parts(self) -> Iterator[Places]:
         """The same, some at a time: text of all hits at once would be large."""
-        for first in range(0, self.hit.size, _PART):
-            some = slice(first, first + _PART)
-            offsets = self.block_offsets[first : first + _PART + 1]
+        for first in range(0, self.hit.size, TEXT_ROWS):
+            some = slice(first, first + TEXT_ROWS)
+            offsets = self.block_offsets[first : first + TEXT_ROWS + 1]
             blocks = slice(offsets[0], offsets[-1])
             yield Places(
                 hit=self.hit[some],
@@ -496,8 +497,14 @@ def write_hits_bed(hits: pa.Table, places: Places, path: Path) -> None:
     ``%..``.
     """
     with path.open("wb") as handle:
-        for part in places.parts():
-            handle.writelines(tsv_lines(_bed_lines(hits, part)))
+        handle.writelines(_lines(partial(_bed_lines, hits), places))
+
+
+def _lines(made: Callable[[Places], pa.Table], places: Places) -> Iterator[bytes]:
+    """The text of tables of places, by all threads."""
+    return in_threads(
+        lambda part: b"".join(map(batch_lines, made(part).to_batches())), places.parts()
+    )
 
 
 def _bed_lines(hits: pa.Table, places: Places) -> pa.Table:
@@ -568,11 +575,11 @@ def write_hits_gff3(hits: pa.Table, places: Places, path: Path) -> None:
     with path.open("wb") as handle:
         handle.write(b"##gff-version 3\n")
         handle.write("".join(_regions(hits, places)).encode())
-        for part in places.parts():
-            handle.writelines(tsv_lines(_gff3_lines(hits, part)))
+        safe = {name: _escaped(hits[name]) for name in ("mirna", "transcript")}
+        handle.writelines(_lines(partial(_gff3_lines, hits, safe), places))
 
 
-def _gff3_lines(hits: pa.Table, places: Places) -> pa.Table:
+def _gff3_lines(hits: pa.Table, safe: Mapping[str, pa.Array], places: Places) -> pa.Table:
     hit = np.repeat(places.hit, np.diff(places.block_offsets))
     rows = pa.array(hit)
     of_place = np.repeat(np.arange(places.hit.size), np.diff(places.block_offsets))
@@ -587,7 +594,7 @@ def _gff3_lines(hits: pa.Table, places: Places) -> pa.Table:
             "score": hits["score"].take(rows),
             "strand": pc.if_else(pa.array(places.minus[of_place]), "-", "+"),
             "phase": pa.repeat(".", len(hit)),
-            "attributes": _attributes(hits, hit),
+            "attributes": _attributes(hits, safe, hit),
         }
     )
 
@@ -602,13 +609,14 @@ def _regions(hits: pa.Table, places: Places) -> list[str]:
     ]
 
 
-def _attributes(hits: pa.Table, hit: np.ndarray) -> pa.Array:
+def _attributes(hits: pa.Table, safe: Mapping[str, pa.Array], hit: np.ndarray) -> pa.Array:
     rows = pa.array(hit)
 
     def text(column: str) -> pa.Array:
         return hits[column].take(rows).cast(pa.string())
 
-    mirna, transcript = _escaped(hits["mirna"], rows), _escaped(hits["transcript"], rows)
+    mirna, transcript = (safe[name].take(rows) for name in ("mirna", "transcript"))
+    mirna, transcript = mirna.cast(pa.string()), transcript.cast(pa.string())
     pairs = {
         "ID": pc.binary_join_element_wise("hit", pa.array(hit + 1).cast(pa.string()), ""),
         "Name": mirna,
@@ -629,9 +637,10 @@ def _gff3_sequence(name: str) -> str:
     return quote(name, safe=_SEQUENCE_SAFE)
 
 
-def _escaped(column: pa.ChunkedArray, rows: pa.Array) -> pa.ChunkedArray:
+def _escaped(column: pa.ChunkedArray) -> pa.Array:
+    """The words of a dictionary column, written as attributes may be; each once in memory."""
     safe = [
         _ATTRIBUTE_UNSAFE.sub(lambda found: f"%{ord(found.group()):02X}", word)
         for word in categories(column)
     ]
-    return pa.array(safe, pa.string()).take(column.combine_chunks().indices).take(rows)
+    return pa.DictionaryArray.from_arrays(pa.array(codes(column), pa.int32()), safe)

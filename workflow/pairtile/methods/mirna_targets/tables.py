@@ -33,6 +33,7 @@ from pairtile.methods.mirna_targets.kernels.pair_scores import (
 )
 from pairtile.methods.mirna_targets.null import CLASS_ROWS, class_table
 from pairtile.methods.mirna_targets.prepare import MIRNA
+from pairtile.runtime.threads import in_threads
 
 ALIGNMENT = ("query_alignment", "match_line", "reference_alignment")
 
@@ -484,7 +485,8 @@ def _context(hits: pa.Table, state: Mapping[str, NDArray[Any]]) -> ContextColumn
 # --- tab-separated text ---------------------------------------------------------------------------
 
 
-_ROWS = 65_536
+TEXT_ROWS = 65_536
+"""Rows whose text is in memory at a time, for each thread."""
 _TAB, _NOTHING, _LINE_END = (pa.scalar(text, pa.large_string()) for text in ("\t", "", "\n"))
 _TO_QUOTE = re.compile('["\t\n\r]')
 
@@ -507,16 +509,21 @@ def tsv_header(table: pa.Table) -> bytes:
 
 
 def tsv_lines(table: pa.Table) -> Iterator[bytes]:
-    """The rows as lines, many at a time; see ``write_arrow_tsv``."""
-    for batch in table.to_batches(max_chunksize=_ROWS):
-        columns = [_as_text(column) for column in batch.columns]
-        fields = pc.binary_join_element_wise(*columns, _TAB)
-        lines = pc.binary_join_element_wise(fields, _NOTHING, _LINE_END)
-        if len(lines):
-            # All lines lie one behind the other in the array's own memory.
-            _, offsets, letters = lines.buffers()
-            last = np.frombuffer(offsets, np.int64)[len(lines)]
-            yield letters.slice(0, last).to_pybytes()
+    """The rows as lines, many at a time, by all threads; see ``write_arrow_tsv``."""
+    yield from in_threads(batch_lines, table.to_batches(max_chunksize=TEXT_ROWS))
+
+
+def batch_lines(batch: pa.RecordBatch) -> bytes:
+    """The rows of a batch as lines."""
+    columns = [_as_text(column) for column in batch.columns]
+    fields = pc.binary_join_element_wise(*columns, _TAB)
+    lines = pc.binary_join_element_wise(fields, _NOTHING, _LINE_END)
+    if not len(lines):
+        return b""
+    # All lines lie one behind the other in the array's own memory.
+    _, offsets, letters = lines.buffers()
+    last = np.frombuffer(offsets, np.int64)[len(lines)]
+    return bytes(letters.slice(0, last).to_pybytes())
 
 
 def quoted(word: str) -> str:
