@@ -6,7 +6,7 @@ The text of tables is written by Arrow's own kernels: fast enough for millions o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +148,21 @@ def hits_table(
         **alignment,
     }
     return pa.table(columns)
+
+
+def whole_pairs(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Merged hits, sorted by ``i`` and ``j``, cut anew: no pair is in two tables. At least one."""
+    kept: pa.Table | None = None
+    for table in tables:
+        rows = table if kept is None else pa.concat_tables([kept, table])
+        i, j = rows["i"].to_numpy(), rows["j"].to_numpy()
+        other = np.flatnonzero((i != i[-1:]) | (j != j[-1:])) if len(rows) else np.empty(0, int)
+        begin = int(other[-1]) + 1 if other.size else 0
+        if begin:
+            yield rows[:begin]
+        kept = rows[begin:]
+    if kept is not None:
+        yield kept
 
 
 def targets_table(hits: pa.Table) -> pa.Table:
