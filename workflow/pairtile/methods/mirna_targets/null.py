@@ -13,7 +13,7 @@ Of the shuffles only counts are kept: their sites by class and score, and their 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,7 +46,8 @@ from pairtile.methods.mirna_targets.kernels.shuffled_mirnas import (
     shuffle_mirnas,
 )
 from pairtile.methods.mirna_targets.scoring import CODES, OTHER
-from pairtile.methods.mirna_targets.search import SequenceBatch, Sites, TargetSearch
+from pairtile.methods.mirna_targets.search import SequenceBatch, Sites, TargetSearch, TracedBlock
+from pairtile.runtime.threads import one_ahead
 
 DRAWS_PER_SHUFFLE = 10
 """So many shuffles are drawn for each that is kept."""
@@ -374,7 +375,8 @@ class NullCounts:
         allowed: NDArray[np.bool_] | None,
         at_once: int,
     ) -> dict[str, NDArray[np.int64]]:
-        """Counts of the shuffles of some miRNAs, ``at_once`` at a time."""
+        """Counts of the shuffles of some miRNAs, ``at_once`` at a time. A GPU searches with the
+        next ones while these are counted."""
         k = self.shuffles
         total = {
             name: np.zeros(shape, dtype=np.int64)
@@ -384,14 +386,19 @@ class NullCounts:
         correlations = None
         if self.correlations is not None:
             correlations = self.correlations.of_tile(rows, columns)
-        for begin in range(rows.start * k, rows.stop * k, at_once):
-            end = min(begin + at_once, rows.stop * k)
-            wanted = None
-            if allowed is not None:
-                wanted = allowed[np.arange(begin, end) // k - rows.start]
-                if not wanted.any():
-                    continue
-            sites = self.shuffled_search.sites(begin, end, columns, wanted)
+
+        def blocks() -> Iterator[TracedBlock]:
+            for begin in range(rows.start * k, rows.stop * k, at_once):
+                end = min(begin + at_once, rows.stop * k)
+                wanted = None
+                if allowed is not None:
+                    wanted = allowed[np.arange(begin, end) // k - rows.start]
+                    if not wanted.any():
+                        continue
+                yield self.shuffled_search.traced(begin, end, columns, wanted)
+
+        for block in one_ahead(blocks()):
+            sites = self.shuffled_search.sites_of(block)
             bins = score_bins(sites.score, self.settings)
             found = self._pairs(sites, bins, self.shuffled_words)
             mirna, shuffle = np.divmod(sites.i, k)
