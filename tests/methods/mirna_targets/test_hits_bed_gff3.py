@@ -14,11 +14,12 @@ import pyarrow as pa
 import pytest
 from pairtile.methods.mirna_targets.export import (
     COLOURS,
+    NUMBER,
     Places,
+    bed_lines,
+    gff3_lines,
     hit_places,
     items_to_genome,
-    write_hits_bed,
-    write_hits_gff3,
 )
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
 from pairtile.methods.mirna_targets.prepare import PreparedSequences
@@ -52,13 +53,22 @@ def places(folder: Path, sequences: PreparedSequences, hits: pa.Table) -> Places
     return hit_places(hits, to_genome)
 
 
+def write_bed(folder: Path, hits: pa.Table, places: Places) -> None:
+    (folder / "hits.bed").write_bytes(b"".join(bed_lines(hits, places)))
+
+
+def write_gff3(folder: Path, hits: pa.Table, places: Places) -> None:
+    numbered = hits.append_column(NUMBER, pa.array(np.arange(len(hits))))
+    (folder / "hits.gff3").write_bytes(b"".join(gff3_lines(numbered, places)))
+
+
 def lines(path: Path) -> list[list[str]]:
     return [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def test_bed_on_transcripts_by_hand(tmp_path: Path) -> None:
     _, hits = several(tmp_path)
-    write_hits_bed(hits, hit_places(hits), tmp_path / "hits.bed")
+    write_bed(tmp_path, hits, hit_places(hits))
     red = COLOURS["8mer"]
     assert lines(tmp_path / "hits.bed") == [
         ["free", "0", "22", "m1", "150", "+", "14", "22", red, "1", "22,", "0,"],
@@ -70,7 +80,7 @@ def test_bed_on_transcripts_by_hand(tmp_path: Path) -> None:
 
 def test_bed_in_the_genome_by_hand(tmp_path: Path) -> None:
     sequences, hits = several(tmp_path)
-    write_hits_bed(hits, places(tmp_path, sequences, hits), tmp_path / "hits.bed")
+    write_bed(tmp_path, hits, places(tmp_path, sequences, hits))
     red, three = COLOURS["8mer"], ["3", "7,5,10,", "0,47,112,"]
     # The seed match are the last 8 letters.
     # plus: letters 3 to 24; 1 to 14 lie at 101 to 114, 15 to 50 at 129 to 164.
@@ -85,15 +95,14 @@ def test_bed_in_the_genome_by_hand(tmp_path: Path) -> None:
 
 def test_gff3_in_the_genome_by_hand(tmp_path: Path) -> None:
     sequences, hits = several(tmp_path)
-    write_hits_gff3(hits, places(tmp_path, sequences, hits), tmp_path / "hits.gff3")
+    write_gff3(tmp_path, hits, places(tmp_path, sequences, hits))
     found = lines(tmp_path / "hits.gff3")
-    assert found[:2] == [["##gff-version 3"], ["##sequence-region free 1 22"]]
     fixed = ["pairtile", "miRNA_target_site"]
     plus = "Name=m1;mirna=m1;transcript=plus;transcript_begin=3;transcript_end=24;seed_class=8mer"
     attributes = f"ID=hit1;{plus};energy_kcal_mol=-20.5"
-    assert found[2] == ["chr1", *fixed, "103", "114", "150", "+", ".", attributes]
-    assert found[3][3:5] == ["129", "138"]
-    assert found[3][8] == found[2][8]
+    assert found[0] == ["chr1", *fixed, "103", "114", "150", "+", ".", attributes]
+    assert found[1][3:5] == ["129", "138"]
+    assert found[1][8] == found[0][8]
     second = next(line for line in found if "mirna=m2" in line[-1])
     assert second[5] == "1234.5"
     assert second[8].endswith(";energy_kcal_mol=-7.25")
@@ -110,7 +119,7 @@ def test_gff3_without_energies_tells_none(tmp_path: Path) -> None:
     sequences, _ = several(tmp_path)
     rows = hand.rows([hand.ungapped_hit(sequences, "m1", "free", 1)])
     hits = hits_table(rows, sequences.items, sequences.state, energies=False)
-    write_hits_gff3(hits, hit_places(hits), tmp_path / "hits.gff3")
+    write_gff3(tmp_path, hits, hit_places(hits))
     assert "energy" not in (tmp_path / "hits.gff3").read_text()
 
 
@@ -122,7 +131,7 @@ def test_transcripts_of_another_length_stay_in_their_own_coordinates(tmp_path: P
     assert (to_genome.n_missing, to_genome.n_other_length, to_genome.n_ambiguous) == (1, 1, 0)
     rows = hand.rows([hand.ungapped_hit(sequences, "m1", "plus", 3)])
     hits = hits_table(rows, sequences.items, sequences.state)
-    write_hits_bed(hits, hit_places(hits, to_genome), tmp_path / "hits.bed")
+    write_bed(tmp_path, hits, hit_places(hits, to_genome))
     assert lines(tmp_path / "hits.bed")[0][:4] == ["plus", "2", "24", "m1"]
 
 
@@ -130,10 +139,10 @@ def test_no_hits_make_files_without_lines(tmp_path: Path) -> None:
     sequences, _ = several(tmp_path)
     hits = hits_table(hand.rows([]), sequences.items, sequences.state)
     for found in (hit_places(hits), places(tmp_path, sequences, hits)):
-        write_hits_bed(hits, found, tmp_path / "hits.bed")
-        write_hits_gff3(hits, found, tmp_path / "hits.gff3")
+        write_bed(tmp_path, hits, found)
+        write_gff3(tmp_path, hits, found)
         assert (tmp_path / "hits.bed").read_text() == ""
-        assert (tmp_path / "hits.gff3").read_text() == "##gff-version 3\n"
+        assert (tmp_path / "hits.gff3").read_text() == ""
 
 
 STRANGE = ["#x", "track", "tracker", "browser1", "a;b=c,d&e%f", ">g", "gi|1|ref|N.1|", "\u00b5/(x)"]
@@ -152,13 +161,13 @@ def test_strange_names_do_not_break_the_files(tmp_path: Path) -> None:
         [hand.ungapped_hit(sequences, m, t, 1) for m, t in zip(mirnas, transcripts, strict=True)]
     )
     hits = hits_table(rows, sequences.items, sequences.state)
-    write_hits_bed(hits, hit_places(hits), tmp_path / "hits.bed")
+    write_bed(tmp_path, hits, hit_places(hits))
     found = lines(tmp_path / "hits.bed")
     assert {len(line) for line in found} == {12}
     assert sorted(unquote(line[0]) for line in found) == sorted(unquote(t) for t in transcripts)
     assert not any(line[0].startswith(("#", "track", "browser")) for line in found)
     assert {line[3] for line in found} == set(mirnas)
-    write_hits_gff3(hits, hit_places(hits), tmp_path / "hits.gff3")
+    write_gff3(tmp_path, hits, hit_places(hits))
     features = [line for line in lines(tmp_path / "hits.gff3") if len(line) > 1]
     assert {len(line) for line in features} == {9}
     assert {unquote(line[0]) for line in features} == set(transcripts)
@@ -200,7 +209,7 @@ def test_letters_at_the_places_are_those_of_the_site(tmp_path: Path) -> None:
     )
     hits = hits_table(rows, sequences.items, sequences.state)
     to_genome = items_to_genome(sequences.items, read_transcript_models(tmp_path / "a.bed"))
-    write_hits_bed(hits, hit_places(hits, to_genome), tmp_path / "hits.bed")
+    write_bed(tmp_path, hits, hit_places(hits, to_genome))
     found = lines(tmp_path / "hits.bed")
     assert len(found) == hits.num_rows > 200
     assert [int(line[1]) for line in found] == sorted(int(line[1]) for line in found)
@@ -223,7 +232,7 @@ def test_letters_at_the_places_are_those_of_the_site(tmp_path: Path) -> None:
         for row in table.itertuples()
     ]
     assert sorted(seen) == sorted(expected)
-    write_hits_gff3(hits, hit_places(hits, to_genome), tmp_path / "hits.gff3")
+    write_gff3(tmp_path, hits, hit_places(hits, to_genome))
     features = pd.DataFrame([line for line in lines(tmp_path / "hits.gff3") if len(line) == 9])
     covered = features[4].astype(int) - features[3].astype(int) + 1
     of_hit = covered.groupby(features[8].str.extract(r"ID=hit(\d+);")[0].astype(int)).sum()

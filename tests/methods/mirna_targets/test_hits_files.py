@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from hand_made_hits import BODY, LET7, SEED
 from pairtile.errors import ConfigError, InputError
-from pairtile.methods.mirna_targets import viennarna_columns
+from pairtile.methods.mirna_targets import export, viennarna_columns
 from pairtile.methods.mirna_targets.config import ExtraColumnsConfig
 from pairtile.methods.mirna_targets.export import FILES, write_hits
 from pairtile.methods.mirna_targets.prepare import PreparedSequences
@@ -124,11 +124,18 @@ def test_tsv_and_parquet_hold_the_same(shared: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
-def test_files_do_not_depend_on_how_hits_come_in(shared: Path, tmp_path: Path, size: int) -> None:
+def test_files_do_not_depend_on_how_hits_come_in(
+    shared: Path, tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sequences, rows = hand.golden(shared, "mplant_quiet")
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     batches = [rows.slice(at, size) for at in range(0, len(rows), size)]
     first = write_hits(lambda: [rows], sequences.items, sequences.state, whole)
+    text = (whole / "hits.gff3").read_text()
+    regions = [line.split()[1] for line in text.splitlines() if line.startswith("##seq")]
+    assert regions == sorted(set(pd.read_csv(whole / "hits.tsv", sep="\t")["transcript"]))
+    # So few are sorted at a time that each transcript is made again by itself.
+    monkeypatch.setattr(export, "PLACED_AT_ONCE", size)
     assert write_hits(lambda: batches, sequences.items, sequences.state, parts) == first
     assert first.counts["hits"] == len(rows) > 50
     for name in FILES:

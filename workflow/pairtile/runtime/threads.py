@@ -36,3 +36,17 @@ def in_threads(work: Callable[[P], R], parts: Iterable[P]) -> Iterator[R]:
         finally:
             for future in waiting:
                 future.cancel()
+
+
+_END = object()
+
+
+def one_ahead(parts: Iterable[P]) -> Iterator[P]:
+    """The parts in order, each made by another thread while the one before it is worked on: where
+    one side waits for a GPU. What makes them calls none of numba's ``parallel`` functions."""
+    source = iter(parts)
+    with ThreadPoolExecutor(1) as pool:
+        waiting: Future[P | object] = pool.submit(next, source, _END)
+        while (part := waiting.result()) is not _END:
+            waiting = pool.submit(next, source, _END)
+            yield part  # type: ignore[misc]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,8 @@ from pairtile.methods.mirna_targets.search import COLUMNS, Hits
 from pairtile.methods.mirna_targets.tables import (
     ALIGNMENT,
     ROWS,
+    TEXT_ROWS,
+    batch_lines,
     categories,
     codes,
     context_of,
@@ -44,6 +47,7 @@ from pairtile.methods.mirna_targets.tables import (
     targets_table,
     tsv_header,
     tsv_lines,
+    whole_pairs,
     write_arrow_tsv,
 )
 from pairtile.methods.mirna_targets.transcript_model import (
@@ -54,6 +58,7 @@ from pairtile.methods.mirna_targets.transcript_model import (
 )
 from pairtile.methods.mirna_targets.viennarna_columns import Accessibilities, duplex_energies
 from pairtile.runtime.files import atomic_path
+from pairtile.runtime.threads import in_threads
 
 if TYPE_CHECKING:
     from pairtile.methods.mirna_targets.score import MirnaTargets
@@ -201,9 +206,17 @@ def write_hits(
     """
     done = HitFiles()
 
-    def described() -> Iterator[pa.Table]:
-        for rows in _at_least_one(batches()):
-            yield hits_table(rows, items, state, energies=energies)
+    def described(among: NDArray[np.bool_] | None = None) -> Iterator[pa.Table]:
+        """Hits of whole pairs, with their number in the file; of some transcripts (items) only."""
+        first = 0
+        for rows in whole_pairs(_at_least_one(batches())):
+            number = np.arange(first, first + len(rows))
+            first += len(rows)
+            if among is not None:
+                some = among[rows["j"].to_numpy()]
+                rows, number = rows.filter(pa.array(some)), number[some]
+            found = hits_table(rows, items, state, energies=energies)
+            yield found.append_column(NUMBER, pa.array(number))
 
     rates = None
     if null_counts is not None and "kept_counts" in null_counts:
@@ -211,40 +224,86 @@ def write_hits(
     accessibilities = None
     if extras.accessibility:
         accessibilities = Accessibilities(described(), state, Path(folder))
-    to_genome = None
+    models = None
     if annotation is not None:
-        to_genome = items_to_genome(items, read_transcript_models(annotation))
+        models = items_to_genome(items, read_transcript_models(annotation))
+    to_genome = models or TranscriptToGenome([None] * len(items))
     with ExitStack() as stack:
         path = {name: stack.enter_context(atomic_path(Path(folder) / name)) for name in FILES}
+        hits_of_item = np.zeros(len(items), dtype=np.int64)
+        targets: list[pa.Table] = []
+        held: list[pa.Table] = []
         with path["hits.tsv"].open("wb") as tsv:
-            numbers = []
             parquet = None
             for found in described():
-                hits = with_more_columns(found, state, extras, rates, accessibilities)
+                numbers = found.drop_columns(list(ALIGNMENT))
+                hits = found.drop_columns([NUMBER])
+                hits = with_more_columns(hits, state, extras, rates, accessibilities)
                 if parquet is None:
                     tsv.write(tsv_header(hits))
                     parquet = stack.enter_context(_parquet(hits.schema, path["hits.parquet"]))
                 parquet.write_table(hits)
                 tsv.writelines(tsv_lines(hits))
-                numbers.append(hits.drop_columns(list(ALIGNMENT)))
+                targets.append(targets_table(hits))
+                hits_of_item += np.bincount(codes(hits["transcript"]), minlength=len(items))
+                held = [*held, numbers] if hits_of_item.sum() <= PLACED_AT_ONCE else []
             if parquet is not None:
                 parquet.close()
-        all_hits = pa.concat_tables(numbers)
-        targets = targets_table(all_hits)
+        all_targets = pa.concat_tables(targets)
         if null_counts is not None:
-            targets = with_expression(targets, state, null_counts)
+            all_targets = with_expression(all_targets, state, null_counts)
         if tests is not None:
-            targets = ranked_targets(targets, tests)
-        write_arrow_tsv(targets, path["targets.tsv"])
-        places = hit_places(all_hits, to_genome)
-        write_hits_bed(all_hits, places, path["hits.bed"])
-        write_hits_gff3(all_hits, places, path["hits.gff3"])
-    done.counts |= {"hits": all_hits.num_rows, "pairs_with_hits": targets.num_rows}
-    if to_genome is not None:
-        done.counts["transcripts_in_genome"] = sum(model is not None for model in to_genome.models)
-        done.counts["hits_in_genome"] = int(places.in_genome.sum())
-        done.warnings += _genome_warnings(to_genome, str(annotation))
+            all_targets = ranked_targets(all_targets, tests)
+        write_arrow_tsv(all_targets, path["targets.tsv"])
+        regions = _regions(items, hits_of_item, to_genome)
+        with path["hits.bed"].open("wb") as bed, path["hits.gff3"].open("wb") as gff3:
+            gff3.writelines([b"##gff-version 3\n", *regions])
+            in_genome = 0
+            for among in _groups(items, hits_of_item, to_genome):
+                some = pa.concat_tables(held or described(among))
+                places = hit_places(some, to_genome)
+                bed.writelines(bed_lines(some, places))
+                gff3.writelines(gff3_lines(some, places))
+                in_genome += int(places.in_genome.sum())
+    n_hits = int(hits_of_item.sum())
+    done.counts |= {"hits": n_hits, "pairs_with_hits": all_targets.num_rows}
+    if models is not None:
+        done.counts["transcripts_in_genome"] = sum(model is not None for model in models.models)
+        done.counts["hits_in_genome"] = in_genome
+        done.warnings += _genome_warnings(models, str(annotation))
     return done
+
+
+PLACED_AT_ONCE = 4_000_000
+"""Hits that are sorted by their place at a time; of more, those of some sequences, made again."""
+
+NUMBER = "number"
+"""Column of hits: their row in ``hits.tsv``, from 0."""
+
+
+def _groups(
+    items: pd.DataFrame, hits_of_item: NDArray[np.int64], to_genome: TranscriptToGenome
+) -> Iterator[NDArray[np.bool_]]:
+    """Which items are on the first sequences (chromosomes, transcripts) by name, on the next ones,
+    and so on: each group has at most ``PLACED_AT_ONCE`` hits, or one sequence."""
+    sequence = _sequences_of_items(items["name"].tolist(), to_genome)[1]
+    number = np.bincount(sequence, hits_of_item).astype(np.int64)
+    begin, total = 0, 0
+    for k, n in enumerate(number.tolist()):
+        if total + n > PLACED_AT_ONCE and total:
+            yield (begin <= sequence) & (sequence < k)
+            begin, total = k, 0
+        total += n
+    yield begin <= sequence
+
+
+def _regions(
+    items: pd.DataFrame, hits_of_item: NDArray[np.int64], to_genome: TranscriptToGenome
+) -> list[bytes]:
+    """A line for each transcript whose own coordinates are used, sorted by name."""
+    pairs = zip(items["name"], items["length"], hits_of_item, to_genome.models, strict=True)
+    used = sorted((name, length) for name, length, n, model in pairs if n and model is None)
+    return [f"##sequence-region {_gff3_sequence(x)} 1 {length}\n".encode() for x, length in used]
 
 
 def _at_least_one(batches: Iterable[pa.Table]) -> Iterable[pa.Table]:
@@ -332,9 +391,6 @@ def _genome_warnings(to_genome: TranscriptToGenome, annotation: str) -> list[str
 # --- where hits lie -------------------------------------------------------------------------------
 
 
-_PART = 500_000
-
-
 @dataclass(frozen=True)
 class Places:
     """Intervals of hits, 0-based, end excluded, sorted by sequence, begin, end and hit.
@@ -362,9 +418,9 @@ class Places:
 
     def parts(self) -> Iterator[Places]:
         """The same, some at a time: text of all hits at once would be large."""
-        for first in range(0, self.hit.size, _PART):
-            some = slice(first, first + _PART)
-            offsets = self.block_offsets[first : first + _PART + 1]
+        for first in range(0, self.hit.size, TEXT_ROWS):
+            some = slice(first, first + TEXT_ROWS)
+            offsets = self.block_offsets[first : first + TEXT_ROWS + 1]
             blocks = slice(offsets[0], offsets[-1])
             yield Places(
                 hit=self.hit[some],
@@ -409,8 +465,7 @@ def hit_places(hits: pa.Table, to_genome: TranscriptToGenome | None = None) -> P
     to_genome = to_genome or TranscriptToGenome([None] * len(item_names))
     of_item = to_genome.models
     in_genome = np.array([model is not None for model in of_item], dtype=bool)[item]
-    places = [m.chromosome if m else name for m, name in zip(of_item, item_names, strict=True)]
-    names, sequence = np.unique(np.array(places, dtype=np.str_), return_inverse=True)
+    names, sequence = _sequences_of_items(item_names, to_genome)
     minus = np.array([model is not None and model.strand == "-" for model in of_item], dtype=bool)
 
     begin, end = _positions(hits, "reference_begin") - 1, _positions(hits, "reference_end")
@@ -452,6 +507,17 @@ def hit_places(hits: pa.Table, to_genome: TranscriptToGenome | None = None) -> P
     )
 
 
+def _sequences_of_items(
+    names: Sequence[str], to_genome: TranscriptToGenome
+) -> tuple[NDArray[np.str_], NDArray[np.int64]]:
+    """Sorted names of chromosomes and, of what is not in the genome, items; which of them each item
+    lies on."""
+    pairs = zip(to_genome.models, names, strict=True)
+    places = [model.chromosome if model else name for model, name in pairs]
+    found, sequence = np.unique(np.array(places, dtype=np.str_), return_inverse=True)
+    return found, sequence.astype(np.int64)
+
+
 def _positions(hits: pa.Table, name: str) -> NDArray[np.int64]:
     return pc.fill_null(hits[name], 0).to_numpy().astype(np.int64)
 
@@ -486,8 +552,8 @@ _MAX_SCORE = 1000
 _NOT_A_LINE = ("#", "track", "browser")
 
 
-def write_hits_bed(hits: pa.Table, places: Places, path: Path) -> None:
-    """Write one line a hit, sorted by sequence and begin, without a header.
+def bed_lines(hits: pa.Table, places: Places) -> Iterator[bytes]:
+    """One line a hit, sorted by sequence and begin, without a header.
 
     On a chromosome the name is ``miRNA:transcript``, on a transcript ``miRNA``. Score: the
     alignment score, at most 1000. The thick part is the seed match (none of class ``none``:
@@ -495,9 +561,14 @@ def write_hits_bed(hits: pa.Table, places: Places, path: Path) -> None:
     sequence name that programs would take for a comment or a setting has its first character as
     ``%..``.
     """
-    with path.open("wb") as handle:
-        for part in places.parts():
-            handle.writelines(tsv_lines(_bed_lines(hits, part)))
+    return _lines(partial(_bed_lines, hits), places)
+
+
+def _lines(made: Callable[[Places], pa.Table], places: Places) -> Iterator[bytes]:
+    """The text of tables of places, by all threads."""
+    return in_threads(
+        lambda part: b"".join(map(batch_lines, made(part).to_batches())), places.parts()
+    )
 
 
 def _bed_lines(hits: pa.Table, places: Places) -> pa.Table:
@@ -555,24 +626,21 @@ _SEQUENCE_SAFE = ".:^*$@!+?|"  # beside letters, digits, _ and -, which quote le
 _ATTRIBUTE_UNSAFE = re.compile("[\x00-\x1f\x7f%;=&,]")
 
 
-def write_hits_gff3(hits: pa.Table, places: Places, path: Path) -> None:
-    """Write one line for each exon of a hit, sorted by sequence and begin.
+def gff3_lines(hits: pa.Table, places: Places) -> Iterator[bytes]:
+    """One line for each exon of a hit, sorted by sequence and begin, without a header.
 
     A hit over an exon border has several lines of the same ``ID`` (a discontinuous feature).
     ``ID=hitN`` is row N of ``hits.tsv``. Attributes: ``Name`` and ``mirna``, ``transcript``,
     ``transcript_begin`` and ``transcript_end`` (from 1, both included), ``seed_class``, and
     ``energy_kcal_mol`` where there is one. The score is the alignment score. Characters that GFF3
-    keeps for itself are written ``%..``. Transcripts whose coordinates are used have a
-    ``##sequence-region`` line.
+    keeps for itself are written ``%..``. In ``hits.gff3``, transcripts whose coordinates are used
+    have a ``##sequence-region`` line.
     """
-    with path.open("wb") as handle:
-        handle.write(b"##gff-version 3\n")
-        handle.write("".join(_regions(hits, places)).encode())
-        for part in places.parts():
-            handle.writelines(tsv_lines(_gff3_lines(hits, part)))
+    safe = {name: _escaped(hits[name]) for name in ("mirna", "transcript")}
+    return _lines(partial(_gff3_lines, hits, safe), places)
 
 
-def _gff3_lines(hits: pa.Table, places: Places) -> pa.Table:
+def _gff3_lines(hits: pa.Table, safe: Mapping[str, pa.Array], places: Places) -> pa.Table:
     hit = np.repeat(places.hit, np.diff(places.block_offsets))
     rows = pa.array(hit)
     of_place = np.repeat(np.arange(places.hit.size), np.diff(places.block_offsets))
@@ -587,30 +655,23 @@ def _gff3_lines(hits: pa.Table, places: Places) -> pa.Table:
             "score": hits["score"].take(rows),
             "strand": pc.if_else(pa.array(places.minus[of_place]), "-", "+"),
             "phase": pa.repeat(".", len(hit)),
-            "attributes": _attributes(hits, hit),
+            "attributes": _attributes(hits, safe, hit),
         }
     )
 
 
-def _regions(hits: pa.Table, places: Places) -> list[str]:
-    on_transcripts = np.flatnonzero(~places.in_genome)
-    sequences, first = np.unique(places.sequence[on_transcripts], return_index=True)
-    lengths = hits["transcript_length"].to_numpy()[places.hit[on_transcripts[first]]]
-    return [
-        f"##sequence-region {_gff3_sequence(places.names[sequence])} 1 {length}\n"
-        for sequence, length in zip(sequences.tolist(), lengths.tolist(), strict=True)
-    ]
-
-
-def _attributes(hits: pa.Table, hit: np.ndarray) -> pa.Array:
+def _attributes(hits: pa.Table, safe: Mapping[str, pa.Array], hit: np.ndarray) -> pa.Array:
     rows = pa.array(hit)
 
     def text(column: str) -> pa.Array:
         return hits[column].take(rows).cast(pa.string())
 
-    mirna, transcript = _escaped(hits["mirna"], rows), _escaped(hits["transcript"], rows)
+    mirna, transcript = (safe[name].take(rows) for name in ("mirna", "transcript"))
+    mirna, transcript = mirna.cast(pa.string()), transcript.cast(pa.string())
     pairs = {
-        "ID": pc.binary_join_element_wise("hit", pa.array(hit + 1).cast(pa.string()), ""),
+        "ID": pc.binary_join_element_wise(
+            "hit", pc.add(hits[NUMBER].take(rows), 1).cast(pa.string()), ""
+        ),
         "Name": mirna,
         "mirna": mirna,
         "transcript": transcript,
@@ -629,9 +690,10 @@ def _gff3_sequence(name: str) -> str:
     return quote(name, safe=_SEQUENCE_SAFE)
 
 
-def _escaped(column: pa.ChunkedArray, rows: pa.Array) -> pa.ChunkedArray:
+def _escaped(column: pa.ChunkedArray) -> pa.Array:
+    """The words of a dictionary column, written as attributes may be; each once in memory."""
     safe = [
         _ATTRIBUTE_UNSAFE.sub(lambda found: f"%{ord(found.group()):02X}", word)
         for word in categories(column)
     ]
-    return pa.array(safe, pa.string()).take(column.combine_chunks().indices).take(rows)
+    return pa.DictionaryArray.from_arrays(pa.array(codes(column), pa.int32()), safe)

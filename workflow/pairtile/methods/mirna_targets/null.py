@@ -13,7 +13,7 @@ Of the shuffles only counts are kept: their sites by class and score, and their 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +34,7 @@ from pairtile.methods.mirna_targets.kernels.pair_scores import (
     SCORE_STEP,
     Background,
     PairSites,
+    add_at,
     expected_words,
     score_pairs,
 )
@@ -45,7 +46,8 @@ from pairtile.methods.mirna_targets.kernels.shuffled_mirnas import (
     shuffle_mirnas,
 )
 from pairtile.methods.mirna_targets.scoring import CODES, OTHER
-from pairtile.methods.mirna_targets.search import SequenceBatch, Sites, TargetSearch
+from pairtile.methods.mirna_targets.search import SequenceBatch, Sites, TargetSearch, TracedBlock
+from pairtile.runtime.threads import one_ahead
 
 DRAWS_PER_SHUFFLE = 10
 """So many shuffles are drawn for each that is kept."""
@@ -190,8 +192,13 @@ def _spread(count: int, most: int) -> NDArray[np.int64]:
 
 def score_bins(score: NDArray[np.integer], settings: AlignmentConfig) -> NDArray[np.int8]:
     """Number of the step of each alignment score."""
-    step = (score - settings.score) // SCORE_STEP
-    return np.clip(step, 0, SCORE_BINS - 1).astype(np.int8)
+    if not len(score):
+        return np.empty(0, np.int8)
+    low = int(score.min())
+    # Of each score there is, once: there are few, and hits by the million.
+    step = (np.arange(low, int(score.max()) + 1) - settings.score) // SCORE_STEP
+    of_score = np.clip(step, 0, SCORE_BINS - 1).astype(np.int8)
+    return of_score[score - low]
 
 
 # --- shuffles -------------------------------------------------------------------------------------
@@ -339,11 +346,12 @@ class NullCounts:
     ) -> tuple[NDArray[np.float32], dict[str, NDArray[np.int64]]]:
         """Pair scores of the miRNAs, float32 (rows, columns), 0 without a site; and counts."""
         sites = self.search.sites(rows.start, rows.stop, columns, allowed)
-        found = self._pairs(sites, self.words)
+        bins = score_bins(sites.score, self.settings)
+        found = self._pairs(sites, bins, self.words)
         scores = np.zeros((len(rows), len(columns)), dtype=np.float32)
         scores[found.i - rows.start, found.j - columns[0]] = found.score
         places: dict[str, tuple[NDArray[Any], ...]] = {
-            "site_counts": (sites.seed_class, score_bins(sites.score, self.settings)),
+            "site_counts": (sites.seed_class, bins),
             "mirna_sites": (sites.i, sites.seed_class),
             "pair_score_counts": (found.i, pair_score_bins(found.score)),
         }
@@ -355,7 +363,10 @@ class NullCounts:
             correlations = self.correlations.of_tile(rows, columns)
             i, step = _correlated(sites, correlations, rows.start, columns, 1)
             places["correlation_counts"] = i, step
-        return scores, {name: _counted(place, self.shapes[name]) for name, place in places.items()}
+        counts = {name: np.zeros(self.shapes[name], dtype=np.int64) for name in places}
+        for name, place in places.items():
+            _count(counts[name], place)
+        return scores, counts
 
     def of_shuffles(
         self,
@@ -364,7 +375,8 @@ class NullCounts:
         allowed: NDArray[np.bool_] | None,
         at_once: int,
     ) -> dict[str, NDArray[np.int64]]:
-        """Counts of the shuffles of some miRNAs, ``at_once`` at a time."""
+        """Counts of the shuffles of some miRNAs, ``at_once`` at a time. A GPU searches with the
+        next ones while these are counted."""
         k = self.shuffles
         total = {
             name: np.zeros(shape, dtype=np.int64)
@@ -374,17 +386,22 @@ class NullCounts:
         correlations = None
         if self.correlations is not None:
             correlations = self.correlations.of_tile(rows, columns)
-        for begin in range(rows.start * k, rows.stop * k, at_once):
-            end = min(begin + at_once, rows.stop * k)
-            wanted = None
-            if allowed is not None:
-                wanted = allowed[np.arange(begin, end) // k - rows.start]
-                if not wanted.any():
-                    continue
-            sites = self.shuffled_search.sites(begin, end, columns, wanted)
-            found = self._pairs(sites, self.shuffled_words)
-            mirna, shuffle = np.divmod(sites.i, k)
+
+        def blocks() -> Iterator[TracedBlock]:
+            for begin in range(rows.start * k, rows.stop * k, at_once):
+                end = min(begin + at_once, rows.stop * k)
+                wanted = None
+                if allowed is not None:
+                    wanted = allowed[np.arange(begin, end) // k - rows.start]
+                    if not wanted.any():
+                        continue
+                yield self.shuffled_search.traced(begin, end, columns, wanted)
+
+        for block in one_ahead(blocks()):
+            sites = self.shuffled_search.sites_of(block)
             bins = score_bins(sites.score, self.settings)
+            found = self._pairs(sites, bins, self.shuffled_words)
+            mirna, shuffle = np.divmod(sites.i, k)
             canonical = sites.seed_class >= CANONICAL.start
             places: dict[str, tuple[NDArray[Any], ...]] = {
                 "null_site_counts": (shuffle, sites.seed_class, bins),
@@ -400,10 +417,9 @@ class NullCounts:
                 i, step = _correlated(sites, correlations, rows.start, columns, k)
                 places["null_correlation_counts"] = i // k, step
                 places["null_correlation_pairs"] = i // k, i % k
-                name = "null_correlation_sums"
-                total[name] += _counted((i // k, i % k), self.shapes[name], step)
+                _count(total["null_correlation_sums"], (i // k, i % k), step)
             for name, place in places.items():
-                total[name] += _counted(place, self.shapes[name])
+                _count(total[name], place)
         return total
 
     @staticmethod
@@ -415,7 +431,7 @@ class NullCounts:
         i, j, seed_class = sites.i[there], sites.j[there], sites.seed_class[there]
         return i, seed_class, conservation.kept(search.coded_mirnas, i, j, seed_class).level
 
-    def _pairs(self, sites: Sites, words: SiteWords) -> ScoredPairs:
+    def _pairs(self, sites: Sites, bins: NDArray[np.int8], words: SiteWords) -> ScoredPairs:
         pair = sites.i.astype(np.int64) << 32 | sites.j
         first = np.flatnonzero(np.r_[True, np.diff(pair) != 0][: len(pair)])
         i, j = sites.i[first], sites.j[first]
@@ -426,7 +442,7 @@ class NullCounts:
                 i.astype(np.int64),
                 j.astype(np.int64),
                 sites.seed_class,
-                score_bins(sites.score, self.settings),
+                bins,
             ),
             words,
             self.background,
@@ -450,14 +466,17 @@ def pair_score_bins(score: NDArray[np.floating]) -> NDArray[np.int64]:
     return np.minimum((score / np.float32(PAIR_STEP)).astype(np.int64), PAIR_BINS - 1)
 
 
-def _counted(
+def _count(
+    total: NDArray[np.int64],
     places: tuple[NDArray[Any], ...],
-    shape: tuple[int, ...],
     weights: NDArray[np.int64] | None = None,
-) -> NDArray[np.int64]:
-    flat = np.ravel_multi_index(tuple(place.astype(np.int64) for place in places), shape)
-    counts = np.bincount(flat, weights, minlength=int(np.prod(shape)))
-    return counts.reshape(shape).astype(np.int64)
+) -> None:
+    """Add 1, or the weight, to ``total`` at each place."""
+    flat = np.zeros(len(places[0]), dtype=np.int64)
+    for size, place in zip(total.shape, places, strict=True):
+        flat *= size
+        flat += place
+    add_at(total.reshape(-1), flat, flat if weights is None else weights, weights is not None)
 
 
 def _correlated(

@@ -41,7 +41,7 @@ from pairtile.methods.mirna_targets.null import (
 )
 from pairtile.methods.mirna_targets.prepare import PreparedSequences, prepare_sequences
 from pairtile.methods.mirna_targets.search import Hits, SequenceBatch, TargetSearch
-from pairtile.methods.mirna_targets.tables import rows_by_length
+from pairtile.methods.mirna_targets.tables import rows_by_length, whole_pairs
 from pairtile.methods.mirna_targets.transcript_model import read_transcript_models
 from pairtile.statistics.correction import benjamini_hochberg
 
@@ -305,8 +305,11 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
         """
         if self.config.null is False:
             return None
-        parts = [part.to_pandas() for part in merged.batches(["i", "j", "pair_score"])]
-        pairs = pd.concat(parts, ignore_index=True).drop_duplicates(["i", "j"], ignore_index=True)
+        parts = [
+            part.to_pandas().drop_duplicates(["i", "j"])
+            for part in whole_pairs(merged.batches(["i", "j", "pair_score"]))
+        ]
+        pairs = pd.concat(parts, ignore_index=True)
         p = pair_p_values(
             pairs["i"].to_numpy(),
             pairs["pair_score"].to_numpy(),
@@ -443,8 +446,9 @@ def _counts(values: NDArray[np.float64], step: float, bins: int) -> NDArray[np.i
 def _edges(merged: Merged, tests: pd.DataFrame | None) -> pd.DataFrame:
     """One edge for each pair with a hit: highest score first, then lowest energy; with ``tests``
     (``pair_tests``), lowest p first."""
-    parts = [batch.to_pandas() for batch in merged.batches(["i", "j", "score", "energy_kcal_mol"])]
-    edges = target_edges(pd.concat(parts, ignore_index=True), ("i", "j"))
+    batches = whole_pairs(merged.batches(["i", "j", "score", "energy_kcal_mol"]))
+    parts = [target_edges(batch.to_pandas(), ("i", "j")) for batch in batches]
+    edges = pd.concat(parts, ignore_index=True)
     if tests is not None:
         edges = edges.assign(
             **{name: tests[name] for name in ("pair_score", "p_value", "q_value")},

@@ -6,7 +6,7 @@ here, then energies. A pair's hits depend on nothing but the pair and the settin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -108,14 +108,32 @@ class TargetSearch:
 
         Energies are computed only where they decide: that of a fold is never above 0.
         """
+        return self.sites_of(self.traced(mirna_begin, mirna_end, transcript_rows, allowed))
+
+    def traced(
+        self,
+        mirna_begin: int,
+        mirna_end: int,
+        transcript_rows: NDArray[np.integer],
+        allowed: NDArray[np.bool_] | None = None,
+    ) -> TracedBlock:
+        """The first half of ``sites``: on a GPU all that it does, on the CPU nothing yet."""
         rows = np.sort(np.asarray(transcript_rows, dtype=np.int64))
         if allowed is not None:
             allowed = allowed[:, np.argsort(transcript_rows)]
         mirnas = self.mirnas.block(np.arange(mirna_begin, mirna_end))
         transcripts = self.transcripts.block(rows, self.settings.trim)
+        parts: Iterable[Traced] = self._traced(mirnas, transcripts, allowed)
+        if self.device.backend == "cuda":
+            parts = list(parts)
+        return TracedBlock(mirna_begin, rows, mirnas, transcripts, parts)
+
+    def sites_of(self, block: TracedBlock) -> Sites:
+        """The second half of ``sites``."""
+        mirnas, transcripts, rows = block.mirnas, block.transcripts, block.rows
         energy = self._energy if self.settings.energy <= 0 else None
         parts = []
-        for traced in self._traced(mirnas, transcripts, allowed):
+        for traced in block.parts:
             kept = np.arange(len(traced))
             if self.settings.strict or energy is not None:
                 aligned = written(mirnas, transcripts, traced)
@@ -128,7 +146,7 @@ class TargetSearch:
             cells = traced.cells
             parts.append(
                 Sites(
-                    cells.i[kept] + np.int32(mirna_begin),
+                    cells.i[kept] + np.int32(block.mirna_begin),
                     rows[cells.j[kept]].astype(np.int32),
                     cells.score[kept],
                     seed_class,
@@ -156,6 +174,17 @@ class TargetSearch:
         from pairtile.methods.mirna_targets.search_cuda import alignments
 
         yield alignments(*coded, device=self.device)
+
+
+class TracedBlock(NamedTuple):
+    """What is traced back of a block of miRNAs, from row ``mirna_begin`` on, on the transcripts of
+    ``rows``; their sequences, and the alignments in parts, which may be looked at once."""
+
+    mirna_begin: int
+    rows: NDArray[np.int64]
+    mirnas: SequenceBatch
+    transcripts: SequenceBatch
+    parts: Iterable[Traced]
 
 
 class Sites(NamedTuple):

@@ -6,7 +6,7 @@ The text of tables is written by Arrow's own kernels: fast enough for millions o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ from pairtile.methods.mirna_targets.kernels.pair_scores import (
 )
 from pairtile.methods.mirna_targets.null import CLASS_ROWS, class_table
 from pairtile.methods.mirna_targets.prepare import MIRNA
+from pairtile.runtime.threads import in_threads
 
 ALIGNMENT = ("query_alignment", "match_line", "reference_alignment")
 
@@ -147,6 +148,21 @@ def hits_table(
         **alignment,
     }
     return pa.table(columns)
+
+
+def whole_pairs(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Merged hits, sorted by ``i`` and ``j``, cut anew: no pair is in two tables. At least one."""
+    kept: pa.Table | None = None
+    for table in tables:
+        rows = table if kept is None else pa.concat_tables([kept, table])
+        i, j = rows["i"].to_numpy(), rows["j"].to_numpy()
+        other = np.flatnonzero((i != i[-1:]) | (j != j[-1:])) if len(rows) else np.empty(0, int)
+        begin = int(other[-1]) + 1 if other.size else 0
+        if begin:
+            yield rows[:begin]
+        kept = rows[begin:]
+    if kept is not None:
+        yield kept
 
 
 def targets_table(hits: pa.Table) -> pa.Table:
@@ -484,7 +500,8 @@ def _context(hits: pa.Table, state: Mapping[str, NDArray[Any]]) -> ContextColumn
 # --- tab-separated text ---------------------------------------------------------------------------
 
 
-_ROWS = 65_536
+TEXT_ROWS = 65_536
+"""Rows whose text is in memory at a time, for each thread."""
 _TAB, _NOTHING, _LINE_END = (pa.scalar(text, pa.large_string()) for text in ("\t", "", "\n"))
 _TO_QUOTE = re.compile('["\t\n\r]')
 
@@ -507,16 +524,21 @@ def tsv_header(table: pa.Table) -> bytes:
 
 
 def tsv_lines(table: pa.Table) -> Iterator[bytes]:
-    """The rows as lines, many at a time; see ``write_arrow_tsv``."""
-    for batch in table.to_batches(max_chunksize=_ROWS):
-        columns = [_as_text(column) for column in batch.columns]
-        fields = pc.binary_join_element_wise(*columns, _TAB)
-        lines = pc.binary_join_element_wise(fields, _NOTHING, _LINE_END)
-        if len(lines):
-            # All lines lie one behind the other in the array's own memory.
-            _, offsets, letters = lines.buffers()
-            last = np.frombuffer(offsets, np.int64)[len(lines)]
-            yield letters.slice(0, last).to_pybytes()
+    """The rows as lines, many at a time, by all threads; see ``write_arrow_tsv``."""
+    yield from in_threads(batch_lines, table.to_batches(max_chunksize=TEXT_ROWS))
+
+
+def batch_lines(batch: pa.RecordBatch) -> bytes:
+    """The rows of a batch as lines."""
+    columns = [_as_text(column) for column in batch.columns]
+    fields = pc.binary_join_element_wise(*columns, _TAB)
+    lines = pc.binary_join_element_wise(fields, _NOTHING, _LINE_END)
+    if not len(lines):
+        return b""
+    # All lines lie one behind the other in the array's own memory.
+    _, offsets, letters = lines.buffers()
+    last = np.frombuffer(offsets, np.int64)[len(lines)]
+    return bytes(letters.slice(0, last).to_pybytes())
 
 
 def quoted(word: str) -> str:

@@ -66,17 +66,21 @@ class Background(NamedTuple):
     log_ratio: NDArray[np.float64]
 
 
+PAIRS_AT_A_TIME = 1024
+
+
 @njit(cache=True, nogil=True, parallel=True)
 def expected_words(mirnas, transcripts, words, background, expected):  # type: ignore[no-untyped-def]
     """Fill ``expected``, float64 (pairs, CLASSES): words of each class, of pairs of rows."""
     for pair in prange(len(mirnas)):
-        _words_of_pair(mirnas[pair], transcripts[pair], words, background, expected[pair])
+        number = np.empty(words.log_probability.shape[1])
+        _words_of_pair(mirnas[pair], transcripts[pair], words, background, number, expected[pair])
 
 
 @njit(cache=True, nogil=True)
-def _words_of_pair(mirna, transcript, words, background, expected):  # type: ignore[no-untyped-def]
+def _words_of_pair(mirna, transcript, words, background, number, expected):  # type: ignore[no-untyped-def]
+    """Fill ``expected``; number: float64 (SITE_WORDS,), scratch."""
     places = background.places[transcript]
-    number = np.empty(words.log_probability.shape[1])
     for word in range(len(number)):
         log_probability = words.log_probability[mirna, word]
         for letter in range(4):
@@ -99,20 +103,27 @@ def score_pairs(sites, words, background, rates, scores):  # type: ignore[no-unt
 
     rates   float64 (CLASSES, SCORE_BINS): hits with this or a higher score for each word of a class
     """
-    for pair in prange(len(sites.mirna)):
-        _score_of_pair(pair, sites, words, background, rates, scores)
+    n = len(sites.mirna)
+    for part in prange(-(-n // PAIRS_AT_A_TIME)):
+        begin, end = part * PAIRS_AT_A_TIME, min((part + 1) * PAIRS_AT_A_TIME, n)
+        number = np.empty(words.log_probability.shape[1])
+        expected = np.empty(CLASSES)
+        strength = np.empty(sites.first[end] - sites.first[begin], np.int64)
+        for pair in range(begin, end):
+            _words_of_pair(
+                sites.mirna[pair], sites.transcript[pair], words, background, number, expected
+            )
+            count = sites.first[pair + 1] - sites.first[pair]
+            for k in range(count):
+                site = sites.first[pair] + k
+                strength[k] = np.int64(sites.seed_class[site]) * SCORE_BINS + sites.score_bin[site]
+            if count > 1:
+                strength[:count].sort()
+            scores[pair] = _score(strength[:count], expected, rates)
 
 
 @njit(cache=True, nogil=True)
-def _score_of_pair(pair, sites, words, background, rates, scores):  # type: ignore[no-untyped-def]
-    begin, end = sites.first[pair], sites.first[pair + 1]
-    expected = np.empty(CLASSES)
-    _words_of_pair(sites.mirna[pair], sites.transcript[pair], words, background, expected)
-    strength = np.empty(end - begin, np.int64)
-    for k in range(end - begin):
-        site = begin + k
-        strength[k] = np.int64(sites.seed_class[site]) * SCORE_BINS + sites.score_bin[site]
-    strength.sort()
+def _score(strength, expected, rates):  # type: ignore[no-untyped-def]
     least = 1.0
     for k in range(len(strength)):
         seed_class, score_bin = divmod(strength[len(strength) - 1 - k], SCORE_BINS)
@@ -120,7 +131,14 @@ def _score_of_pair(pair, sites, words, background, rates, scores):  # type: igno
         for better in range(seed_class + 1, CLASSES):
             number += expected[better] * rates[better, 0]
         least = min(least, at_least(k + 1, number))
-    scores[pair] = -math.log10(max(least, _TINY))
+    return -math.log10(max(least, _TINY))
+
+
+@njit(cache=True, nogil=True)
+def add_at(total, places, weights, weighted):  # type: ignore[no-untyped-def]
+    """Add 1 to ``total``, int64, at each place; with ``weighted`` its weight."""
+    for k in range(len(places)):
+        total[places[k]] += weights[k] if weighted else 1
 
 
 @njit(cache=True, nogil=True)
@@ -128,6 +146,8 @@ def at_least(count, mean):  # type: ignore[no-untyped-def]
     """Probability of ``count`` or more events of a Poisson distribution, for count >= 1."""
     if mean <= 0.0:
         return 0.0
+    if count == 1:
+        return -math.expm1(-mean)
     if mean > count:
         # Here the sum of the others is far from 1.
         term, fewer = math.exp(-mean), 0.0
