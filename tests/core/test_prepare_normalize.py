@@ -212,6 +212,15 @@ def test_vst_finds_the_trend_of_dispersions_and_makes_variances_alike(a0: float,
         )
 
 
+def test_the_trend_of_dispersions_is_not_too_small_in_few_samples() -> None:
+    rng = np.random.default_rng(5)
+    mean = np.exp(rng.uniform(2, 9, 20_000))[:, None]
+    shape = 1 / (0.1 + 2.0 / mean)
+    counts = rng.poisson(rng.gamma(shape, mean / shape, (20_000, 5))).astype(float)
+    found = dispersion_trend(table(counts), np.ones(5))
+    np.testing.assert_allclose(found, (0.1, 2.0), rtol=0.12)  # divided by n: 0.08 and 1.5
+
+
 def test_vst_of_counts_that_vary_no_more_than_poisson_is_finite() -> None:
     counts = np.random.default_rng(6).poisson(np.full((300, 40), 50.0)).astype(float)
     counts[:5] = 0

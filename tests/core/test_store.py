@@ -95,6 +95,34 @@ def test_chunk_of_another_analysis_is_never_merged(tmp_path):
         merged(paths + foreign, tmp_path / "out.parquet")
 
 
+def test_fingerprint_and_tiles_are_compared_whole(tmp_path):
+    [path] = write(tmp_path, cut([16]))
+    chunk = ChunkFile(path)
+    chunk.verify(PRINT, range(16))
+    with pytest.raises(StoreError, match="another analysis"):
+        chunk.verify(PRINT[:-1] + ("0" if PRINT[-1] != "0" else "1"))
+    with pytest.raises(StoreError, match="tiles 0 to 15; expected tiles 1 to 16"):
+        chunk.verify(PRINT, range(1, 17))
+
+
+def test_tiles_beyond_the_plan_are_refused(tmp_path):
+    paths = write(tmp_path, cut([8, 8]))
+    with pytest.raises(StoreError, match="found 16 tiles in 2 chunk files"):
+        merged(paths, tmp_path / "out.parquet", band_of_tile=[0] * 12)
+
+
+def test_rows_of_no_tile_are_found(tmp_path):
+    """Checksums are of what is read: a row group that no tile owns would hide from them."""
+    [path] = write(tmp_path, cut([16]))
+    table, own = pq.read_table(path), pq.ParquetFile(path).metadata
+    with pq.ParquetWriter(path, table.schema) as writer:
+        for _ in range(own.num_row_groups + 1):
+            writer.write_table(table[:1])
+        writer.add_key_value_metadata(own.metadata)
+    with pytest.raises(StoreError, match=f"{own.num_row_groups + 1} row groups"):
+        ChunkFile(path)
+
+
 def test_older_format_is_named(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("pairtile.engine.chunk_file.FORMAT_VERSION", 0)

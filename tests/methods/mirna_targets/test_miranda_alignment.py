@@ -239,6 +239,24 @@ def test_a_long_reference_has_the_hits_of_the_rules(backend: str, gap_extend: fl
 
 
 @both_backends
+@pytest.mark.parametrize("gap", [1, 2, 7, 30])
+@pytest.mark.parametrize("before", [0, 1, 5, 60])
+def test_the_longest_alignment_that_reaches_the_threshold_is_found(
+    backend: str, gap: int, before: int
+) -> None:
+    """As many letters of the transcript unpaired, in one gap, as the score allows."""
+    scoring = AlignmentScoring.of(140, 4.0, -2.0, -1.0)
+    best = scoring.highest_score(len(LET7))
+    score = best - 2 - (gap - 1)
+    assert score > 0
+    reference = "C" * before + SITE[:5] + "C" * gap + SITE[5:] + "C" * 40
+    how = AlignmentConfig(score=score, gap_open=-2, gap_extend=-1, energies=False)
+    found = entries(search([LET7], [reference], how, backend))
+    assert len(found) == 1
+    assert found == naive_entries([LET7], [reference], how)
+
+
+@both_backends
 @pytest.mark.parametrize("scale", [100.0, 900.0, 5000.0])
 def test_scores_beyond_16_bits_are_exact(backend: str, scale: float) -> None:
     asked = changed(PLAIN, score=5 * scale, scale=scale)

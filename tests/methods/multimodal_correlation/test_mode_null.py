@@ -70,6 +70,22 @@ def test_a_time_course_is_shifted_round() -> None:
             assert any(np.array_equal(np.roll(before, k), after) for k in range(before.size))
 
 
+def test_every_copy_is_shifted_by_a_number_of_its_own() -> None:
+    values, series = np.arange(50.0)[None], np.zeros(50, dtype=np.int32)
+    _, copies = permuted_genes(table_state(values, sample_series=series), 1, 40)
+    assert np.unique(copies[:, 0]).size > 15
+
+
+def test_copies_of_a_gene_make_no_pair() -> None:
+    settings = {"clustering": "none", "min_samples": 10}
+    config = MultimodalCorrelationConfig.model_validate(
+        {"method": "multimodal_correlation", "expression": "x.tsv", "estimator": settings}
+    )
+    values = np.random.default_rng(2).normal(size=(3, 40))
+    null = mode_null(config, table_state(values), CPU, 1, 300)
+    assert null.modes == null.pairs >= 300
+
+
 def test_samples_that_follow_each_other_are_shifted_though_nothing_is_stated() -> None:
     values = with_gaps(5, 30)
     alike = table_state(values, order_autocorrelation=np.array([0.5, 0.1]))

@@ -157,6 +157,16 @@ def test_every_pair_is_counted_once(backend: str) -> None:
 
 
 @both_backends
+def test_limits_are_kept_themselves(backend: str) -> None:
+    x = np.random.default_rng(4).uniform(1, 2, size=30)
+    values = np.stack([x, x**9])  # Spearman's coefficient is exactly 1
+    how = {"max_clusters": 1, "outliers_before": False, "min_correlation": 1.0}
+    modes = modes_of(values, backend, min_samples=30, **how)
+    assert modes.n_samples.tolist() == [30]
+    assert len(modes_of(values, backend, min_samples=31, **how)) == 0
+
+
+@both_backends
 def test_masks_clusters_and_numbers_fit_together(backend: str) -> None:
     values = mixed_table(9)
     modes = modes_of(values, backend)

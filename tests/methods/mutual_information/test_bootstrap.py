@@ -129,6 +129,19 @@ def test_halves_come_in_complementary_pairs(n: int) -> None:
     assert not np.array_equal(drawn[0], drawn[2])
 
 
+@pytest.mark.parametrize(
+    "settings", [{}, {"resample": "subsample", "fraction": 0.5}, {"resample": "subsample"}]
+)
+def test_every_bootstrap_of_every_seed_has_samples_of_its_own(settings: dict[str, Any]) -> None:
+    config = analysis_config(MutualInformationConfig, bootstraps={"number": 6, **settings})
+    drawn = {
+        resample_samples(config, 60, seed, number).tobytes()
+        for seed in range(3)
+        for number in range(6)
+    }
+    assert len(drawn) == 18
+
+
 def test_shah_and_samworths_bound() -> None:
     # 50 edges a network of 1,000 pairs, 45 of 50 networks: 2500 / (0.8 * 1000).
     assert low_selection_bound(45, 50, 50 * 50, 1000) == pytest.approx(3.125)
@@ -206,6 +219,13 @@ def test_false_discoveries_are_counted_among_unrelated_pairs() -> None:
     # No unrelated pair has support 8 or more: as many edges as have it, and one, bound the rate.
     best = found["q_value"][support >= 8]
     assert best.max() == pytest.approx(n_possible / n_null / np.sum(support >= 8), rel=0.3)
+
+
+def test_groups_of_unrelated_genes_lie_a_quarter_of_a_series_apart() -> None:
+    design = NullDesign("circular_shift", np.zeros(40, np.int32), np.ones(1, dtype=bool))
+    genes = unrelated_genes(np.tile(np.arange(40.0), (60, 1)), design, seed=1)
+    assert genes.group is not None
+    np.testing.assert_array_equal(genes.z[:, 0], 10 * genes.group)
 
 
 @pytest.mark.parametrize("shifted", [False, True])

@@ -91,6 +91,19 @@ def test_threshold_is_the_least_statistic_with_that_p_value(seed, wanted):
     assert p[1] >= wanted * (1 - 1e-3)
 
 
+@pytest.mark.parametrize("allowed", [10, 20, 500, 999])
+def test_threshold_lies_just_above_the_first_draw_that_is_one_too_many(allowed):
+    null = simple_null(np.arange(1, 1001))
+    limit = null.thresholds((1 + allowed) / 1001)[0, 0]
+    assert 1000 - allowed < limit < 1000 - allowed + 1e-3
+
+
+def test_draws_with_just_enough_samples_count():
+    values = np.random.default_rng(7).normal(size=(6, 40))
+    values[:, 20:] = np.nan  # 20 samples in both, which is min_samples
+    assert opened(values, permutations=400).null(1)["lengths"].sum() == 400
+
+
 def test_null_of_constant_genes_is_zero_and_gives_p_one():
     values = np.ones((5, 50))
     estimator = opened(values)

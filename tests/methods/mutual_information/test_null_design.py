@@ -150,6 +150,12 @@ def test_two_sides_are_never_closer_than_a_quarter_of_the_series() -> None:
         assert min(apart.min(), (n - apart).min()) >= max(1, n // 4), n
 
 
+def test_a_shifted_gene_does_not_meet_itself() -> None:
+    values = np.random.default_rng(3).normal(size=(2, 60))
+    found = permutation_null(values, series=np.zeros(60, int), permutations=10_000)
+    assert 4_000 < sum(draws.size for draws in found.null.statistic) < 6_000  # of 10,000
+
+
 def state(values: NDArray[np.float64], **arrays: Any) -> dict[str, NDArray[Any]]:
     return {"z": values, **arrays}
 

@@ -170,6 +170,9 @@ def test_rows_pass_by_the_limit_of_their_classes(backend):
     limit = 0.3 * SAMPLES
     rows, _ = all_rows(estimator, Selection(min_statistic=np.array([[limit]])))
     assert rows["i"].size == (every["mi_bits"] * SAMPLES >= limit).sum() > 0
+    fifth = float(np.sort(every["mi_bits"])[-5])
+    rows, _ = all_rows(estimator, Selection(min_score=fifth))
+    assert rows["i"].size == (every["mi_bits"] >= fifth).sum()
     estimator.classes = (np.arange(GENES) % 2).astype(np.int8)
     limits = np.array([[limit, 1e9], [1e9, 0.0]])
     rows, _ = all_rows(estimator, Selection(min_statistic=limits))
