@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -25,6 +26,10 @@ _INCLUDE = re.compile(r'^#include "(\w+\.cuh)"\n', re.MULTILINE)
 OPTIONS = ("--std=c++17",)
 """Compiler options common to all kernels (``--use_fast_math`` is not among them: it would change
 comparisons with subnormal numbers; kernels name the fast functions they mean)."""
+
+
+CACHE = "~/.cupy/kernel_cache"
+"""Where CuPy keeps compiled code, without CUPY_CACHE_DIR."""
 
 
 def source(kernel: Path) -> str:
@@ -53,7 +58,6 @@ def options(defines: Mapping[str, str | int], *, fused: bool = True) -> tuple[st
 @cache
 def _module(kernel: Path, opts: tuple[str, ...], device: int) -> Any:
     import cupy
-    from cupy.cuda.compiler import get_cache_dir
 
     code = source(kernel)
     module = cupy.RawModule(code=code, options=opts, backend="nvrtc")
@@ -61,7 +65,8 @@ def _module(kernel: Path, opts: tuple[str, ...], device: int) -> Any:
     version = cupy.__version__, cupy.cuda.runtime.runtimeGetVersion()
     made_of = code, opts, version, cupy.cuda.Device(device).compute_capability
     digest = hashlib.sha256(repr(made_of).encode()).hexdigest()[:16]
-    mark = Path(get_cache_dir()) / f"pairtile-{kernel.stem}-{digest}.compiled"
+    cache = Path(os.environ.get("CUPY_CACHE_DIR") or CACHE).expanduser()
+    mark = cache / f"pairtile-{kernel.stem}-{digest}.compiled"
     if not mark.exists():
         log.info("Compiling %s for this GPU, once: later runs find it done.", kernel.stem)
     COMPILING.start()
