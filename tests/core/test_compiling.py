@@ -58,10 +58,8 @@ def test_compilation_for_a_gpu_is_said_once_for_each_kernel_and_setting(
     cupy: Any = ModuleType("cupy")
     cupy.__version__, cupy.RawModule = "13", RawModule
     cupy.cuda = SimpleNamespace(Device=lambda *_: device, runtime=runtime)
-    compiler: Any = ModuleType("cupy.cuda.compiler")
-    compiler.get_cache_dir = lambda: str(tmp_path)
     monkeypatch.setitem(sys.modules, "cupy", cupy)
-    monkeypatch.setitem(sys.modules, "cupy.cuda.compiler", compiler)
+    monkeypatch.setenv("CUPY_CACHE_DIR", str(tmp_path))
     kernel = tmp_path / "twice.cu"
     kernel.write_text("// nothing")
     caplog.set_level("INFO")

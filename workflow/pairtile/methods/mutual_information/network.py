@@ -429,9 +429,11 @@ def build_network(
     """Prune and direct.
 
     ``clr`` with regulators and ``target_z`` are directed: a pair is an edge in each direction that
-    was chosen. DPI works on the pairs chosen.
+    was chosen. DPI works on the pairs chosen; of scores without direction it takes them out of
+    ``chosen``.
     """
-    in_network: NDArray[np.bool_] = np.logical_or.reduce(chosen.kept)
+    kept = chosen.kept
+    in_network: NDArray[np.bool_] = kept[0] if len(kept) == 1 else np.logical_or.reduce(kept)
     before = int(in_network.sum())
     threshold_bits = _least(pairs.mi_bits, in_network)
     if dpi is not None and before:
@@ -454,7 +456,7 @@ def build_network(
         return Network(pd.DataFrame(ends), directed=False, threshold=threshold)
     table = directed_edges(pairs.take(rows), score, genes)
     backward = (np.arange(len(table)) >= rows.size).astype(int)
-    table = table[chosen.kept[backward, rows[table["pair"].to_numpy()]]]
+    table = table[kept[backward, rows[table["pair"].to_numpy()]]]
     pair = rows[table["pair"].to_numpy()]
     p = significance.p(pair)
     bound = significance.bound(pairs.take(pair))
