@@ -48,7 +48,7 @@ checkpoint network:
         analysis=analysis_for("network"),
         settings=settings_for("network"),
     message:
-        "{wildcards.analysis}: significance, DPI, network"
+        "{wildcards.analysis}: choose the pairs of the network"
     script:
         "../../scripts/network.py"
 

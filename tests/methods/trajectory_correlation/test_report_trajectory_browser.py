@@ -68,6 +68,12 @@ def test_the_structure_turns_in_the_colours_of_what_is_chosen(demo: Path, tmp_pa
         assert seen[0] != seen[1]
         assert page.ask("document.documentElement.dataset.errors ?? ''") == ""
         assert {request.partition(":")[0] for request in page.requests} <= {"file", "data"}
+        # On a phone: maps keep letters that can be read, and nothing else is pushed aside.
+        narrow = {"width": 400, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        page.call("Emulation.setDeviceMetricsOverride", **narrow)
+        page.wait_for("innerWidth === 400")
+        assert page.ask("document.querySelector('#figure-residues img').clientWidth") > 700
+        assert page.ask("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_the_view_holds_values_of_the_residues_that_it_draws(demo: Path) -> None:
