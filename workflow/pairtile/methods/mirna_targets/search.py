@@ -87,15 +87,19 @@ class TargetSearch:
             allowed = allowed[:, np.argsort(transcript_rows)]
         mirnas = self.mirnas.block(np.arange(mirna_begin, mirna_end))
         transcripts = self.transcripts.block(rows, self.settings.trim)
-        aligned = self._aligned(mirnas, transcripts, allowed)
-        if self.settings.strict:
-            aligned = aligned.taken(np.flatnonzero(aligned.seed_is_perfect))
-        energy = np.zeros(len(aligned), dtype=np.float32)
-        if self._energy is not None:
-            energy = self._energy.fold_letters(*aligned.fold_strings())
-            passed = np.flatnonzero(energy.astype(np.float64) < self.settings.energy)
-            aligned, energy = aligned.taken(passed), energy[passed]
-        return _as_hits(aligned, energy, mirna_begin, rows)
+        # Some pairs at a time: letters of what does not pass are gone before the next are written.
+        parts = []
+        for traced in self._traced(mirnas, transcripts, allowed):
+            aligned = written(mirnas, transcripts, traced)
+            if self.settings.strict:
+                aligned = aligned.taken(np.flatnonzero(aligned.seed_is_perfect))
+            energy = np.zeros(len(aligned), dtype=np.float32)
+            if self._energy is not None:
+                energy = self._energy.fold_letters(*aligned.fold_strings())
+                passed = np.flatnonzero(energy.astype(np.float64) < self.settings.energy)
+                aligned, energy = aligned.taken(passed), energy[passed]
+            parts.append(_as_hits(aligned, energy, mirna_begin, rows))
+        return Hits.joined(parts)
 
     def sites(
         self,
@@ -155,13 +159,6 @@ class TargetSearch:
         return Sites(
             *(np.concatenate(columns) for columns in zip(Sites.none(), *parts, strict=True))
         )
-
-    def _aligned(
-        self, mirnas: SequenceBatch, transcripts: SequenceBatch, allowed: NDArray[np.bool_] | None
-    ) -> Alignments:
-        """Score pass, both filters, traceback and letters."""
-        parts = self._traced(mirnas, transcripts, allowed)
-        return _joined([written(mirnas, transcripts, traced) for traced in parts])
 
     def _traced(
         self, mirnas: SequenceBatch, transcripts: SequenceBatch, allowed: NDArray[np.bool_] | None
