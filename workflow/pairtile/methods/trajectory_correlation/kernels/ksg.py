@@ -319,7 +319,7 @@ def _rounded_counts(x, y, k, variant):  # type: ignore[no-untyped-def]
     return n_x + at_x, n_y + at_y, at_x == 1 and at_y == 1
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _count_one(row, bound):  # type: ignore[no-untyped-def]
     """Frames below the bound, and at it."""
     at = splat(row, bound)
@@ -333,7 +333,7 @@ def _count_one(row, bound):  # type: ignore[no-untyped-def]
     return below, within - below
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _listed_counts(near_x, frame_x, limit_x, row_y, near_y, limit_y, k, variant, joint):  # type: ignore[no-untyped-def]
     """Counts down the list of x; whether that was possible; whether they are sure.
 
