@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from motion_blocks import all_pairs, both_backends, estimator, normal
 from naive_motion import naive_ksg
 from pairtile.gpu.device import choose
-from pairtile.methods.trajectory_correlation import estimators
 from pairtile.methods.trajectory_correlation.estimators import (
     MotionPairs,
     generalized_correlation,
@@ -103,34 +102,6 @@ def test_ksg_agrees_with_the_definition_in_many_slow_frames(
     mi = all_pairs(series, backend, variant=variant, neighbours=k)
     for i, j in [(0, 1), (0, 2), (1, 2)]:
         assert mi[i, j] == pytest.approx(naive_ksg(series[i], series[j], k, variant), abs=1e-10)
-
-
-@pytest.mark.parametrize("room", [0.7, 2.0, 15.0])
-@pytest.mark.parametrize("variant", [1, 2])
-@pytest.mark.parametrize("norm", ["euclidean", "max"])
-def test_lists_of_nearest_frames_change_nothing(
-    monkeypatch: pytest.MonkeyPatch, room: float, variant: int, norm: str
-) -> None:
-    """Short lists, which often end too soon, and lists of all frames; ties, and far-off frames."""
-    series = normal(9, 3, 800, seed=4)
-    series[1] += 3.0 * series[0]
-    series[2] = series[2].cumsum(axis=1)
-    series[3] = np.round(series[3], 1)
-    series[4] = 0.0
-    series[5, :, ::50] *= 1e25
-    series[6] = series[5]
-    series[7:, 1:] = 0.0
-    how = {"variant": variant, "norm": norm, "theiler": 3, "neighbours": 5}
-    monkeypatch.setattr(estimators, "LISTED_FROM", 10**9)
-    without, later = all_pairs(series, **how), all_pairs(series, shift=370, **how)
-    monkeypatch.setattr(estimators, "LISTED_FROM", 0)
-    monkeypatch.setattr(estimators, "ROOM", room)
-    np.testing.assert_array_equal(all_pairs(series, **how), without)
-    np.testing.assert_array_equal(all_pairs(series, shift=370, **how), later)
-    found = naive_ksg(
-        series[0], series[1], 5, **{k: v for k, v in how.items() if k != "neighbours"}
-    )
-    assert without[0, 1] == pytest.approx(found, abs=1e-10)
 
 
 @both_backends

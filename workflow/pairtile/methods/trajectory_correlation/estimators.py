@@ -9,7 +9,6 @@ them while there is room.
 
 from __future__ import annotations
 
-import math
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
@@ -178,13 +177,6 @@ KERNELS = Path(__file__).parent / "kernels"
 BATCH_BYTES = {"cpu": 64 << 20, "cuda": 1 << 30}
 """Memory for the distances of a batch of frames of all variables of a tile."""
 
-LISTED_FROM = 10_000
-"""Frames from which on the CPU lists the nearest ones: below, all distances are as fast."""
-
-ROOM = 2.0
-"""Lists hold ROOM sqrt(k frames): of unrelated variables the k joint neighbours lie within the
-sqrt(k frames) nearest of either."""
-
 MAX_BATCH = 1 << 14
 """Frames in a batch; also what the third dimension of a CUDA grid holds."""
 
@@ -210,10 +202,6 @@ class KsgPairs:
         self._series = series
         self._prepared = PreparedBlocks(self._prepare, device)
         self._batch_bytes = BATCH_BYTES[device.backend]
-        listed = device.backend == "cpu" and self.frames >= LISTED_FROM
-        room = ROOM * math.sqrt(settings.neighbours * self.frames) if listed else 0.0
-        self._room = ksg.STEPS * math.ceil(room / ksg.STEPS)
-        self._frame_bytes = 4 * self.padded + 8 * self._room  # of one frame of one variable
         xp = device.xp
         # Variant 1 counts frames nearer than the bound and needs psi(n + 1), variant 2 psi(n).
         counts = np.arange(self.frames + 2, dtype=np.float64)
@@ -273,7 +261,7 @@ class KsgPairs:
         variables = len(x) + (0 if symmetric else len(y))
         first = 0
         while first < self.frames:
-            size = max(1, min(MAX_BATCH, self._batch_bytes // (variables * self._frame_bytes)))
+            size = max(1, min(MAX_BATCH, self._batch_bytes // (variables * self.padded * 4)))
             size = min(size, self.frames - first)
             try:
                 of_x = self._distances(x, first, size)
@@ -284,7 +272,7 @@ class KsgPairs:
                         f"memory: found no room for the distances of one frame of {variables} "
                         "variables; expected more free memory, or smaller tiles"
                     ) from error
-                self._batch_bytes = max(1, size // 2) * variables * self._frame_bytes
+                self._batch_bytes = max(1, size // 2) * variables * self.padded * 4
                 continue
             self._count(of_x, of_y, x, y, first, columns, total)
             first += size
@@ -296,12 +284,7 @@ class KsgPairs:
         out = xp.empty((size, len(points), self.padded), dtype=np.float32)
         if self.device.backend == "cpu":
             ksg.frame_distances(points, first, s.window, s.norm == "max", out)
-            near = np.empty((2, size, len(points), self._room), dtype=np.int32)
-            limits = np.empty((size, len(points)), dtype=np.int32)
-            bits = out.view(np.int32)
-            if self._room:
-                ksg.nearest_frames(bits, near[0], near[1], limits)
-            return ksg.Series(bits, points, near[0], near[1], limits)
+            return out
         self._distances_kernel(
             (-(-self.padded // 256), len(points), size),
             (256,),
@@ -322,8 +305,8 @@ class KsgPairs:
         s = self.settings
         if self.device.backend == "cpu":
             ksg.neighbour_counts(
-                of_x,
-                of_y,
+                ksg.Series(of_x.view(np.int32), x),
+                ksg.Series(of_y.view(np.int32), y),
                 first,
                 ksg.Search(s.window, s.neighbours, s.variant, s.norm == "max"),
                 from_column,

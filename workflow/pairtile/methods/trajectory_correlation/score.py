@@ -21,11 +21,7 @@ from pairtile.engine.selection import Selection
 from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
-from pairtile.methods.trajectory_correlation.estimators import (
-    KEPT_BLOCKS,
-    LISTED_FROM,
-    MOST_PREPARED,
-)
+from pairtile.methods.trajectory_correlation.estimators import KEPT_BLOCKS, MOST_PREPARED
 from pairtile.methods.trajectory_correlation.network import (
     CENTRED,
     COLUMNS,
@@ -409,9 +405,6 @@ def seconds_a_pair(
     if kind == "ksg":
         # Every frame is held against every other; each frame's neighbours are looked through.
         by_square, by_frame = (2.1e-12, 0.0) if on_gpu else (3.9e-10, 5e-8)
-        if not on_gpu and frames >= LISTED_FROM:
-            # Distances and lists are shared by the pairs of a tile; walks go as sqrt(frames).
-            by_square, by_frame = 1.3e-10, 5e-8 + 2.1e-8 * frames**0.5
         seconds = by_square * frames**2 + by_frame * frames
     elif kind in ("gaussian", "dcc"):
         seconds = 2.0 * d * d * frames / (2e13 if on_gpu else 2e10)

@@ -11,12 +11,6 @@ float64. The counts are those of float64, at the price of float32.
 Distances lie as (frames, variables, padded frames): what one frame of a pair needs is two rows side
 by side, read in vectors. A few row variables share each column's row while a core's first cache
 holds it. A pair's sum grows frame by frame, whatever the tile or the number of threads.
-
-Of long series, the nearest frames of each frame are listed once for each variable, nearest first.
-The k joint neighbours of a pair are then found down one of its two lists: a frame further in x than
-the k-th joint neighbour so far is none, nor are those after it. Of unrelated variables that takes
-sqrt(k frames) steps, of related ones fewer, in place of all frames. Where a list ends too soon (a
-frame far from all others), all frames are looked through. The counts are the same.
 """
 
 from __future__ import annotations
@@ -40,12 +34,6 @@ from pairtile.cpu.vectors import (
 
 FAR = 0x7F800000
 """Bits of infinity: what is excluded from being a neighbour, and padding."""
-
-_GROUP_BITS = 18
-"""Bits of a distance that do not decide its group: a power of two has 32 groups."""
-
-STEPS = 2 * LANES
-"""Of a list that are looked at before it is asked whether that is enough."""
 
 ROW_GROUP = 4
 """Row variables that use a column's distances while a core's first cache holds them."""
@@ -72,17 +60,10 @@ class Series(NamedTuple):
 
     distances : int32 (frames here, variables, padded), the bits of ``frame_distances``.
     points : float64 (variables, d, frames), to decide ties that rounding made.
-    near : int32 (frames here, variables, room), distances of the nearest frames, in order, then
-        infinite. A multiple of ``STEPS``; 0 where none are listed.
-    near_frame : int32, as ``near``: which frames these are.
-    limits : int32 (frames here, variables), all frames nearer than this are there.
     """
 
     distances: Any
     points: Any
-    near: Any
-    near_frame: Any
-    limits: Any
 
 
 # --- one frame ------------------------------------------------------------------------------------
@@ -138,66 +119,6 @@ def frame_distances(points, first_frame, window, max_norm, out):  # type: ignore
             row[n:] = np.inf
 
 
-@njit(cache=True, parallel=True, nogil=True)
-def nearest_frames(distances, near, near_frame, limits):  # type: ignore[no-untyped-def]
-    """List the nearest frames of each frame of each variable: ``Series``.
-
-    Frames are sorted by the leading bits of their distance (a thirtieth of it apart, at most), as
-    many whole groups as there is room for, and then within the groups.
-    """
-    n_here, n_variables, room = near.shape
-    groups = FAR >> _GROUP_BITS
-    for variable in prange(n_variables):
-        place = np.empty(groups + 1, np.int32)
-        for t in range(n_here):
-            row = distances[t, variable]
-            place[:] = 0
-            for s in range(row.shape[0]):
-                place[row[s] >> _GROUP_BITS] += 1
-            n = 0
-            group = 0
-            while group < groups and n + place[group] <= room:
-                n_group = place[group]
-                place[group] = n
-                n += n_group
-                group += 1
-            limit = group << _GROUP_BITS
-            value = near[t, variable]
-            frame = near_frame[t, variable]
-            for s in range(row.shape[0]):
-                if row[s] < limit:
-                    k = place[row[s] >> _GROUP_BITS]
-                    place[row[s] >> _GROUP_BITS] += 1
-                    value[k] = row[s]
-                    frame[k] = s
-            for k in range(1, n):
-                moved, its_frame, to = value[k], frame[k], k
-                while to > 0 and value[to - 1] > moved:
-                    value[to] = value[to - 1]
-                    frame[to] = frame[to - 1]
-                    to -= 1
-                value[to] = moved
-                frame[to] = its_frame
-            value[n:] = FAR
-            frame[n:] = 0
-            limits[t, variable] = limit
-
-
-@njit(cache=True, inline="always")
-def _kth(like, lowest, second, k):  # type: ignore[no-untyped-def]
-    """The k-th smallest of the two smallest in each lane; ``like``: an array of that type."""
-    far = splat(like, FAR)
-    taken = 0
-    while True:
-        bound = smallest(lowest)
-        mask = at_least(splat(like, bound), lowest)
-        taken += np.int64(popcount(mask))
-        if taken >= k:
-            return bound
-        lowest = choose(mask, second, lowest)
-        second = choose(mask, far, second)
-
-
 @njit(cache=True, inline="always")
 def _upper_bound(x, y, k):  # type: ignore[no-untyped-def]
     """k-th smallest of the two smallest joint distances in each lane: at least k lie within it."""
@@ -208,7 +129,15 @@ def _upper_bound(x, y, k):  # type: ignore[no-untyped-def]
         joint = maximum(load(x, s), load(y, s))
         second = minimum(second, maximum(lowest, joint))
         lowest = minimum(lowest, joint)
-    return _kth(x, lowest, second, k)
+    taken = 0
+    while True:
+        bound = smallest(lowest)
+        mask = at_least(splat(x, bound), lowest)
+        taken += np.int64(popcount(mask))
+        if taken >= k:
+            return bound
+        lowest = choose(mask, second, lowest)
+        second = choose(mask, far, second)
 
 
 @njit(cache=True, inline="always")
@@ -319,70 +248,6 @@ def _rounded_counts(x, y, k, variant):  # type: ignore[no-untyped-def]
     return n_x + at_x, n_y + at_y, at_x == 1 and at_y == 1
 
 
-@njit(cache=True, inline="always")
-def _count_one(row, bound):  # type: ignore[no-untyped-def]
-    """Frames below the bound, and at it."""
-    at = splat(row, bound)
-    under = splat(row, bound - 1)
-    within = 0
-    below = 0
-    for s in range(0, row.shape[0], LANES):
-        values = load(row, s)
-        within += np.int64(popcount(at_least(at, values)))
-        below += np.int64(popcount(at_least(under, values)))
-    return below, within - below
-
-
-@njit(cache=True, inline="always")
-def _listed_counts(near_x, frame_x, limit_x, row_y, near_y, limit_y, k, variant, joint):  # type: ignore[no-untyped-def]
-    """Counts down the list of x; whether that was possible; whether they are sure.
-
-    row_y, near_y : distances of all frames in y, and those listed. joint : int32, as
-        long as a list.
-    """
-    far = splat(joint, FAR)
-    lowest = far
-    second = far
-    bound = np.int32(FAR)
-    n = 0
-    while n < near_x.shape[0] and near_x[n] <= bound:
-        for s in range(n, n + STEPS):
-            joint[s] = max(near_x[s], row_y[frame_x[s]])
-        for s in range(n, n + STEPS, LANES):
-            values = load(joint, s)
-            second = minimum(second, maximum(lowest, values))
-            lowest = minimum(lowest, values)
-        n += STEPS
-        bound = _kth(joint, lowest, second, k)
-    if bound >= limit_x:
-        return 0, 0, False, False
-    both, _ = _count_one(joint[:n], bound + 1)
-    while both > k:
-        # Some lane held three or more of the k nearest: go down to the k-th.
-        largest = -1
-        for s in range(n):
-            if joint[s] < bound:
-                largest = max(largest, joint[s])
-        bound = np.int32(largest)
-        both, _ = _count_one(joint[:n], bound + 1)
-        if both < k:
-            return 0, 0, True, False
-    reach_x = bound
-    reach_y = bound
-    if variant == 2:
-        reach_x = np.int32(0)
-        reach_y = np.int32(0)
-        for s in range(n):
-            if joint[s] <= bound:
-                reach_x = max(reach_x, near_x[s])
-                reach_y = max(reach_y, row_y[frame_x[s]])
-    n_x, at_x = _count_one(near_x[:n], reach_x)
-    n_y, at_y = _count_one(near_y if reach_y < limit_y else row_y, reach_y)
-    if variant == 1:
-        return n_x, n_y, True, at_x + at_y == 1
-    return n_x + at_x, n_y + at_y, True, at_x == 1 and at_y == 1
-
-
 @njit(cache=True, parallel=True, nogil=True)
 def neighbour_counts(x, y, first_frame, search, from_column, psi, total):  # type: ignore[no-untyped-def]
     """Add psi[n_x] + psi[n_y] of some frames to the totals of all pairs of a tile.
@@ -394,9 +259,8 @@ def neighbour_counts(x, y, first_frame, search, from_column, psi, total):  # typ
     psi          float64 (frames + 1,): what a count adds
     total        float64 (rows, columns): added to, frame by frame
     """
-    distances_x, points_x, near_x, frame_x, limits_x = x
-    distances_y, points_y, near_y, frame_y, limits_y = y
-    has_lists = near_x.shape[2] > 0
+    distances_x, points_x = x
+    distances_y, points_y = y
     k, variant = search.k, search.variant
     rows = distances_x.shape[1]
     columns = distances_y.shape[1]
@@ -408,31 +272,13 @@ def neighbour_counts(x, y, first_frame, search, from_column, psi, total):  # typ
         first_row = group * ROW_GROUP
         last_row = min(rows, first_row + ROW_GROUP)
         scratch = (np.empty(n), np.empty(n), np.empty(k))
-        joint = np.empty(near_x.shape[2], np.int32)
         for t in range(distances_x.shape[0]):
             for column in range(columns):
                 of_column = distances_y[t, column]
                 for row in range(first_row, last_row):
                     if column < from_column[row]:
                         continue
-                    of_row = distances_x[t, row]
-                    done = False
-                    if has_lists:
-                        limit_x, limit_y = limits_x[t, row], limits_y[t, column]
-                        # Down the list of the variable in which fewer frames lie near.
-                        down_x = near_x[t, row, STEPS - 1] >= near_y[t, column, STEPS - 1]
-                        if down_x:
-                            n_x, n_y, done, sure = _listed_counts(
-                                near_x[t, row], frame_x[t, row], limit_x,
-                                of_column, near_y[t, column], limit_y, k, variant, joint,
-                            )  # fmt: skip
-                        else:
-                            n_y, n_x, done, sure = _listed_counts(
-                                near_y[t, column], frame_y[t, column], limit_y,
-                                of_row, near_x[t, row], limit_x, k, variant, joint,
-                            )  # fmt: skip
-                    if not done:
-                        n_x, n_y, sure = _rounded_counts(of_row, of_column, k, variant)
+                    n_x, n_y, sure = _rounded_counts(distances_x[t, row], of_column, k, variant)
                     if not sure:
                         n_x, n_y = _exact_counts(
                             points_x[row], points_y[column], first_frame + t, search, scratch
