@@ -11,6 +11,7 @@
 # make audit      look the pinned dependencies up in the databases of known vulnerabilities
 # make test-faults  kills, full disks, lack of memory, by the hundred (an hour; full disks need root)
 # make test-fuzz  tens of thousands of damaged input files and configurations
+# make mutations  put plausible faults into the code, one by one: do the tests notice? (an hour)
 # make nightly    test-fuzz, and every claim of error control from fewer draws
 # make bench      benchmarks into benchmarks/results/
 # make validity   simulate every claim of error control; docs/validity.md
@@ -24,7 +25,7 @@ BIN := $(VENV)/bin
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 
 .DELETE_ON_ERROR:
-.PHONY: demo setup test lint types unit test-oldest wheel container test-slurm test-storage test-faults test-fuzz nightly lock audit gpu-test bench validity quality compare-peers docs rule-graphs clean
+.PHONY: demo setup test lint types unit test-oldest wheel container test-slurm test-storage test-faults test-fuzz mutations nightly lock audit gpu-test bench validity quality compare-peers docs rule-graphs clean
 
 demo: setup
 	$(BIN)/snakemake --cores $(CORES)
@@ -139,6 +140,9 @@ test-fuzz: $(VENV)/.stamp-test
 	HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest -n $(CORES) --timeout 3600 \
 		tests/core/test_fuzz_text.py tests/core/test_fuzz_binary.py tests/core/test_fuzz_config.py \
 		tests/core/test_config_fuzz.py
+
+mutations: $(VENV)/.stamp-test
+	$(BIN)/python -m benchmarks.mutations
 
 nightly: test-fuzz
 	PYTHONPATH=workflow $(BIN)/python -m benchmarks.validity --quick

@@ -128,7 +128,8 @@ def row_order(keys: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
     each tile brings a run that is in order.
     """
     if len(keys) == 2 and all(key.dtype == np.int32 for key in keys):
-        return np.argsort((keys[0].astype(np.int64) << 32) + keys[1], kind="stable")
+        first, second = (key.astype(np.int64) for key in keys)
+        return np.argsort((first << 32) + (second + 2**31), kind="stable")
     return np.lexsort(list(reversed(keys)))
 
 
