@@ -78,7 +78,7 @@ def test_check_shows_the_plan_and_leaves_nothing(
     assert "work: 1,770 pairs in 1 tile, 1 chunk, in two passes" in text
     assert "score: clr (auto: without regulators)." in text
     assert "order 4, ranks (auto: " in text
-    assert "(start 6 s, report 4 s" in text
+    assert "(start 3 s, report 2 s" in text
     assert "memory of a chunk" in text
     assert sorted(path.name for path in tmp_path.rglob("*")) == before
 
