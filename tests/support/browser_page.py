@@ -122,6 +122,8 @@ class Page:
 
     def _note(self, event: dict[str, Any]) -> None:
         method, content = event.get("method"), event.get("params", {})
+        if content.get("entry", {}).get("source") == "rendering":
+            return  # the browser on its own drawing without a GPU, not the page
         if method in ("Runtime.exceptionThrown", "Log.entryAdded"):
             self.complaints.append(json.dumps(content))
         elif method == "Runtime.consoleAPICalled" and content["type"] in ("error", "warning"):
