@@ -19,6 +19,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 import traceback
 from collections import deque
 from collections.abc import Iterable
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 VARIABLE = "PAIRTILE_FORK_SERVER"
 """Name of the server's socket, in the environment of jobs."""
+
+GRACE_SECONDS = 2.0
+"""For a job whose script has ended before it."""
 
 _END = b"\n"
 _LONGEST_READ = 1 << 20
@@ -174,8 +178,12 @@ def _run(asking: socket.socket, request: dict[str, Any], files: list[int]) -> No
 
 
 def _end_with(asking: socket.socket) -> None:
-    """End when the script's own process does: Snakemake ends a job by ending that."""
+    """End when the script's own process does: Snakemake ends a job by ending that.
+
+    An interrupt (Ctrl-C) comes to both, and the job may need a moment longer to clean up.
+    """
     asking.recv(1)
+    time.sleep(GRACE_SECONDS)
     os._exit(1)
 
 
