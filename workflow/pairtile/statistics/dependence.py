@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.engine.large_table import row_blocks
 from pairtile.engine.state import copy_rows, release
 from pairtile.runtime.threads import in_threads
 
@@ -34,9 +35,6 @@ COMPONENT_SHARE = 0.1
 
 LEAST_OF_GROUP = 0.05
 """Share of all samples, and three of them."""
-
-_ROWS = 1000
-"""Rows that are looked at together."""
 
 _SAMPLES = 250
 """Samples that are compared with all others together."""
@@ -156,13 +154,12 @@ def lag_one(values: NDArray[np.float64], series: NDArray[np.int32]) -> NDArray[n
     found = np.empty(len(values))
     step = np.flatnonzero(series[1:] == series[:-1])
 
-    def of_rows(begin: int) -> None:
-        here = slice(begin, begin + _ROWS)
+    def of_rows(here: slice) -> None:
         rows = _standardised(values[here])
         products = np.einsum("ij,ij->i", rows[:, step], rows[:, step + 1])
         found[here] = products / max(1, step.size)
 
-    for _ in in_threads(of_rows, range(0, len(values), _ROWS)):
+    for _ in in_threads(of_rows, row_blocks(values)):
         release(values)
     return found
 
