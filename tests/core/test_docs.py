@@ -77,6 +77,11 @@ def test_make_targets_exist(page):
             assert target in targets, f"make {target}"
 
 
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "workflow/pairtile/gpu/device.py"])
+def test_extras_leave_a_checkout_installed_as_editable(page):
+    assert not re.search(r"pip install ['\"]?\.\[", text_of(page))
+
+
 # --- configurations -----------------------------------------------------------------------------
 
 

@@ -252,6 +252,7 @@ def test_a_name_with_a_control_character_is_refused_before_anything_is_computed(
     with pytest.raises(InputError, match="names without control characters") as raised:
         analysis.prepare()
     assert "expression.parquet: name " in str(raised.value)
+    assert str(raised.value).count("found") == 1
     assert str(raised.value).isprintable()
     assert not (analysis.out / "items.parquet").exists()
 

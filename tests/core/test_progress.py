@@ -7,7 +7,11 @@ import os
 import time
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from pairtile.engine.estimator import Merged
 from pairtile.engine.tiles import Chunk
 from pairtile.runtime.record import ChunkProgress, about
 
@@ -96,7 +100,7 @@ def test_hundred_percent_means_every_tile(folder: Path) -> None:
     assert "left" not in last
 
 
-def test_a_line_comes_every_ten_seconds_and_when_asked(
+def test_a_line_comes_every_five_seconds_and_when_asked(
     folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "pairtile")
@@ -105,7 +109,7 @@ def test_a_line_comes_every_ten_seconds_and_when_asked(
     monkeypatch.setattr("pairtile.runtime.record.time.time", lambda: now)
     said = []
     for _ in range(4):
-        now += 6
+        now += 3
         job.advance(1e3)
         said.append(len(caplog.messages))
     assert said == [0, 1, 1, 2]
@@ -119,3 +123,18 @@ def test_a_line_comes_every_ten_seconds_and_when_asked(
 )
 def test_times_are_said_roughly(seconds: float, text: str) -> None:
     assert about(seconds) == f"about {text}"
+
+
+def test_going_through_the_merged_table_says_how_far_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("pairtile.runtime.record.EVERY_SECONDS", 0.0)
+    caplog.set_level("INFO", "pairtile")
+    table = pa.table({"i": np.arange(10)})
+    pq.write_table(table, tmp_path / "merged.parquet", row_group_size=4)
+    batches = list(Merged(tmp_path / "merged.parquet", {}, {}).batches())
+    assert pa.concat_tables(batches).equals(table)
+    assert [line.split(" done")[0] for line in caplog.messages] == [
+        "40.0% of 10 merged rows",
+        "80.0% of 10 merged rows",
+    ]

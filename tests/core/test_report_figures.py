@@ -141,7 +141,11 @@ def test_a_notebook_shows_a_figure_by_itself() -> None:
     assert figure._repr_png_().startswith(b"\x89PNG")
 
 
-def test_figures_written_side_by_side_are_those_written_one_after_another(tmp_path: Path) -> None:
+def test_figures_written_side_by_side_are_those_written_one_after_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("pairtile.runtime.record.EVERY_SECONDS", 0.0)
+    caplog.set_level("INFO", "pairtile")
     svgs = []
     for processes in (1, 2):
         drawn = {}
@@ -153,6 +157,8 @@ def test_figures_written_side_by_side_are_those_written_one_after_another(tmp_pa
         folder.mkdir()
         svgs.append(save_figures(drawn, folder, processes))
     assert svgs[0] == svgs[1]
+    said = [line.split(" done")[0] for line in caplog.messages]
+    assert said == 2 * ["33.3% of 3 figures", "66.7% of 3 figures"]
     files = {path.name for path in (tmp_path / "2").iterdir()}
     assert files == {f"line{n}.{kind}" for n in range(3) for kind in ("svg", "png")}
     for name in files:

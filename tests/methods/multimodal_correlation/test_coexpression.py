@@ -206,3 +206,14 @@ def test_what_cannot_be_tested_is_not() -> None:
     copies = compared(y, y, labels(group))
     assert np.isnan(copies.p_value).all(), "no permutation changes a correlation of 1"
     assert compared(x[:0], y[:0], labels(group)).p_value.shape == (0, 2)
+
+
+def test_how_far_the_tests_are_is_said(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("pairtile.runtime.record.EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(ModeSamples.blocks, "__defaults__", (2 * 30,))  # two modes at a time
+    caplog.set_level("INFO", "pairtile")
+    x, y = correlated(np.random.default_rng(0), (4, 30), 0.5)
+    compared(x, y, labels([0] * 15 + [1] * 15))
+    assert [line.split(" done")[0] for line in caplog.messages] == ["50.0% of 4 modes tested for T"]

@@ -31,6 +31,7 @@ from pairtile.engine.selection import Selection
 from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.gpu.device import Device
 from pairtile.runtime import requests
+from pairtile.runtime.record import Progress
 
 if TYPE_CHECKING:
     from pairtile.engine.network import Network
@@ -91,8 +92,11 @@ class Merged:
             yield pa.Table.from_pandas(part, preserve_index=False)
             return
         with pq.ParquetFile(self.table) as file:
+            progress = Progress(file.metadata.num_rows, "merged rows")
             for group in range(file.num_row_groups):
-                yield file.read_row_group(group, columns=columns)
+                rows = file.read_row_group(group, columns=columns)
+                yield rows
+                progress.advance(rows.num_rows)
 
 
 @dataclass(frozen=True)

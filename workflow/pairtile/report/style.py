@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import multiprocessing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractContextManager
 from functools import partial
@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 
 from pairtile.runtime.files import atomic_path
 from pairtile.runtime.job import end_with_parent
+from pairtile.runtime.record import Progress
 
 # Okabe and Ito's palette, distinct for colour-blind readers and in grey print.
 BLUE = "#0072B2"
@@ -121,16 +122,23 @@ def save_figures(
     ``meanwhile`` is called beside them, where there are forks.
     """
     write = partial(_save_figure_of, folder)
+    progress = Progress(len(figures), "figures")
+
+    def each(svgs: Iterable[bytes]) -> Iterator[bytes]:
+        for svg in svgs:
+            progress.advance(1)
+            yield svg
+
     forks = min(processes, len(figures))
     _FIGURES.update(figures)
     try:
         if forks < 2:
-            return list(map(write, figures))
+            return list(each(map(write, figures)))
         context = multiprocessing.get_context("fork")
         with ProcessPoolExecutor(forks, context, initializer=end_with_parent) as pool:
             written = pool.map(write, figures)
             meanwhile()
-            return list(written)
+            return list(each(written))
     finally:
         _FIGURES.clear()
 

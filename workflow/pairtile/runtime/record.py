@@ -101,13 +101,16 @@ COMPILING = Stopwatch()
 the rest of a job will take."""
 
 
-class Progress:
-    """Logs how much of a long job is done, its rate and the time left, at most every 10 s."""
+EVERY_SECONDS = 5.0
+"""A line about progress is logged at most so often."""
 
-    def __init__(self, total: float, what: str, every_seconds: float = 10.0) -> None:
+
+class Progress:
+    """Logs how much of a long job is done, its rate and the time left, at most every 5 s."""
+
+    def __init__(self, total: float, what: str) -> None:
         self.total = total
         self.what = what
-        self.every = every_seconds
         self.start = self.last = time.perf_counter()
         self.compiled_before = COMPILING.seconds()
         self.done = 0.0
@@ -116,7 +119,7 @@ class Progress:
         """Count ``amount`` more as done."""
         self.done += amount
         now = time.perf_counter()
-        if now - self.last >= self.every and 0 < self.done < self.total:
+        if now - self.last >= EVERY_SECONDS and 0 < self.done < self.total:
             self.last = now
             compiling = COMPILING.seconds() - self.compiled_before
             rate = self.done / max(now - self.start - compiling, 1e-9)
@@ -133,13 +136,12 @@ class Progress:
 
 # How far an analysis is, over all its chunks: tiles done, rate and time left, line by line.
 
-EVERY_SECONDS = 10.0
 JUST_BEFORE = 60.0
 """A chunk that ended so many seconds before this job began belongs to the same stretch of work."""
 
 
 class ChunkProgress:
-    """Says how much of a stage is done, at most every 10 s and at the end of the chunk.
+    """Says how much of a stage is done, at most every 5 s and at the end of the chunk.
 
     Chunk files that other jobs of this plan have finished count as well as this job's own tiles,
     so the last line in the terminal is about the whole analysis. The rate is that of all jobs

@@ -27,6 +27,7 @@ from pairtile.methods.multimodal_correlation.kernels.coexpression import (
     compare_strata,
 )
 from pairtile.methods.multimodal_correlation.modes import ModeSamples
+from pairtile.runtime.record import Progress
 
 DRAWS: Final = 400
 """Permutations: the spread, and with it the statistic, is known to 3.5 %."""
@@ -137,6 +138,7 @@ def differential_coexpression(
     strata = Strata(codes, permuted, level, numbers, n_strata, spearman)
     values = np.ascontiguousarray(modes.values, dtype=np.float64)
     i, j = modes.i.astype(np.int64), modes.j.astype(np.int64)
+    progress = Progress(len(modes), f"modes tested for {condition.name}")
     for block in modes.blocks():
         rows = block.rows
         usable = np.ascontiguousarray(block.usable & block.observed_i & block.observed_j)
@@ -144,6 +146,7 @@ def differential_coexpression(
         compare_strata(Edges(i[rows], j[rows], values, usable), strata, part)
         for whole, here in zip(found, part, strict=True):
             whole[rows] = here
+        progress.advance(len(usable))
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(found.spread > 1e-9, found.difference / found.spread, np.nan)
     moved = (permuted != codes).any()
