@@ -5,16 +5,14 @@
 
 What came out is kept in ``benchmarks/results/mutations.json``; a part replaces what it has tried.
 
-Each fault is put into a copy of the repository, whose compiled kernels are kept between runs where
-the fault does not concern them. Only tests that ``make test`` runs count. A run that takes far
-longer than without the fault has noticed it (it loops).
+Each fault is put into a copy of the repository. Only tests that ``make test`` runs count. A run
+that takes far longer than without the fault has noticed it (it loops).
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -66,19 +64,6 @@ def read_mutations() -> list[Mutation]:
     return found
 
 
-def importers(root: Path, file: str) -> list[Path]:
-    """Compiled modules that stand on ``file``, itself among them: numba keeps what it compiled of
-    a function whatever becomes of those that the function calls."""
-    texts = {path: path.read_text() for path in (root / PACKAGE).rglob("*.py")}
-    reached, new = set(), {root / PACKAGE / file}
-    while new:
-        reached |= new
-        names = [".".join(p.relative_to(root / "workflow").with_suffix("").parts) for p in new]
-        mentions = re.compile("|".join(rf"{re.escape(name)}\b" for name in names))
-        new = {path for path, text in texts.items() if mentions.search(text)} - reached
-    return [path for path in reached if "njit" in texts[path]]
-
-
 def run_tests(root: Path, tests: tuple[str, ...], limit: float | None = None) -> tuple[str, float]:
     """``passed``, ``failed`` or ``too long``, and seconds."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
@@ -107,15 +92,15 @@ def copy_of(repository: Path, folder: Path) -> Path:
     return folder
 
 
-def outcome(unchanged: Path, mutation: Mutation, seconds: float) -> str:
+def outcome(copy: Path, mutation: Mutation, seconds: float) -> str:
     """What the tests say of a copy with the fault; ``seconds``: without it."""
-    with tempfile.TemporaryDirectory() as folder:
-        root = copy_of(unchanged, Path(folder))
-        path = root / PACKAGE / mutation.file
-        for module in importers(root, mutation.file):
-            os.utime(module)
-        path.write_text(path.read_text().replace(mutation.before, mutation.after))
-        return run_tests(root, mutation.tests, 120.0 + 4.0 * seconds)[0]
+    path = copy / PACKAGE / mutation.file
+    text = path.read_text()
+    path.write_text(text.replace(mutation.before, mutation.after))
+    try:
+        return run_tests(copy, mutation.tests, 120.0 + 4.0 * seconds)[0]
+    finally:
+        path.write_text(text)
 
 
 def main(names: list[str]) -> None:
@@ -123,16 +108,16 @@ def main(names: list[str]) -> None:
     every = [mutation for mutation in read_mutations() if not mutation.reason]
     chosen = [m for m in every if not names or any(name in m.file for name in names)]
     with tempfile.TemporaryDirectory() as folder:
-        unchanged = copy_of(ROOT, Path(folder))
-        with (unchanged / "tests/conftest.py").open("a") as file:
+        copy = copy_of(ROOT, Path(folder))
+        with (copy / "tests/conftest.py").open("a") as file:
             file.write(NO_SHRINKING)
         seconds: dict[tuple[str, ...], float] = {}
         for mutation in chosen:
             if mutation.tests not in seconds:
-                state, seconds[mutation.tests] = run_tests(unchanged, mutation.tests)
+                state, seconds[mutation.tests] = run_tests(copy, mutation.tests)
                 if state != "passed":
                     raise SystemExit(f"{' '.join(mutation.tests)}: {state} without a fault")
-            state = outcome(unchanged, mutation, seconds[mutation.tests])
+            state = outcome(copy, mutation, seconds[mutation.tests])
             print(f"{state:8} {mutation.file}: {mutation.after}", flush=True)
             _keep(every, mutation, state)
 

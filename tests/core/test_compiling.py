@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 from pairtile.gpu import compiling
+from paths import ROOT
 
 SCRIPT = """
 import logging
@@ -38,6 +40,32 @@ def test_compilation_is_said_once_and_only_where_it_happens(tmp_path: Path) -> N
     )
     assert first == "Compiling for this CPU, once: later runs find it done.\n"
     assert second == ""
+
+
+def test_a_kernel_is_compiled_again_when_what_it_calls_has_changed(tmp_path: Path) -> None:
+    """numba alone looks at the kernel's own file only."""
+    (tmp_path / "pairtile/cpu").mkdir(parents=True)
+    (tmp_path / "pairtile/__init__.py").touch()
+    shutil.copy(ROOT / "workflow/pairtile/cpu/njit.py", tmp_path / "pairtile/cpu")
+    head = "from pairtile.cpu.njit import njit\n"
+    (tmp_path / "pairtile/caller.py").write_text(
+        f"{head}from pairtile.callee import FACTOR, added\n\n"
+        "@njit(nogil=True)\ndef kernel(x):\n    return FACTOR * added(x)\n\nprint(kernel(10))\n"
+    )
+    found = []
+    for body in ("FACTOR = 2", "FACTOR = 3", "FACTOR = 3\nMORE = 5"):
+        (tmp_path / "pairtile/callee.py").write_text(
+            f"{head}MORE = 1\n{body}\n@njit(inline='always')\ndef added(x):\n    return x + MORE\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-m", "pairtile.caller"],
+            env=os.environ | {"PYTHONPATH": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        found.append(int(done.stdout))
+    assert found == [22, 33, 45]
 
 
 def test_compilation_for_a_gpu_is_said_once_for_each_kernel_and_setting(

@@ -9,9 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
+
+from pairtile.cpu.njit import njit
 
 WORD_BITS = 32
 
@@ -43,7 +45,7 @@ def popcount(typing_context: Any, word: Any) -> Any:
     return word(word) if isinstance(word, types.Integer) else None, generate
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _fill_planes(levels, planes):  # type: ignore[no-untyped-def]
     for gene in range(levels.shape[0]):
         for sample in range(levels.shape[1]):

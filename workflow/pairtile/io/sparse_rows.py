@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from pairtile.cpu.njit import njit
 
-@njit(cache=True, nogil=True)
+
+@njit(nogil=True)
 def put_by_gene(genes, data, starts, begin, cell, free, cells, values):  # type: ignore[no-untyped-def]
     """Put entries that lie cell after cell behind those that each gene has already.
 

@@ -7,10 +7,10 @@ table first and is then applied to some genes at a time.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from pairtile.cpu.njit import njit
 from pairtile.engine.state import release
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
@@ -107,7 +107,7 @@ class DepthRanks:
         return drawn
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _score_ranks(counts, draws, scores, out):  # type: ignore[no-untyped-def]
     """counts, draws, out (genes, groups, samples of a group); scores (n observed, rank): those of
     each group in ``out``, ordered by count and draw. What is missing is left as it is."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
 
+from pairtile.cpu.njit import njit
 from pairtile.engine.state import release
 from pairtile.io.sparse_rows import Values
 from pairtile.runtime.threads import in_threads
@@ -92,7 +93,7 @@ def count_values(values: Values) -> RawCounts:
     return RawCounts(n_missing, n_zero, n_positive, totals, sample_missing, sample_zero)
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def _count_genes(values, counts):  # type: ignore[no-untyped-def]
     """counts (genes, 3): how many values of each gene are missing, zero and above zero."""
     for gene in prange(values.shape[0]):
@@ -106,7 +107,7 @@ def _count_genes(values, counts):  # type: ignore[no-untyped-def]
         counts[gene, 2] = positive
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def _count_samples(values, counts, totals):  # type: ignore[no-untyped-def]
     """Add to counts (samples, 2) how many values of each sample are missing and zero, and to its
     total its values, gene after gene, so that totals are the same for any blocks."""

@@ -8,8 +8,10 @@ gene's weights are kept as ``first`` (which interval) and ``order`` numbers, not
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
+
+from pairtile.cpu.njit import njit
 
 MISSING = -1
 """``first`` of a missing sample; its weights are all zero."""
@@ -29,7 +31,7 @@ def knot_vector(bins: int, order: int, knots: str) -> NDArray[np.float64]:
     raise ValueError(f"knots: found {knots!r}; expected 'clamped' or 'uniform'")
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def _basis(z, first, order, knots, left, right, out):  # type: ignore[no-untyped-def]
     """The ``order`` non-zero basis functions at z by the Cox-de Boor recursion (0/0 = 0)."""
     span = first + order - 1
@@ -46,7 +48,7 @@ def _basis(z, first, order, knots, left, right, out):  # type: ignore[no-untyped
         out[degree] = saved
 
 
-@njit(cache=True)
+@njit()
 def _weights_of(z, bins, order, knots, first, weights):  # type: ignore[no-untyped-def]
     """Weights of one gene's samples."""
     intervals = bins - order + 1
@@ -67,7 +69,7 @@ def _weights_of(z, bins, order, knots, first, weights):  # type: ignore[no-untyp
             weights[sample, a] = basis[a]
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def _bspline_weights(z, bins, order, knots, first, weights):  # type: ignore[no-untyped-def]
     for gene in prange(z.shape[0]):
         _weights_of(z[gene], bins, order, knots, first[gene], weights[gene])
@@ -114,7 +116,7 @@ def bin_sums(z: NDArray[np.float64], bins: int, order: int, knots: str) -> NDArr
     return sums
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def _bin_sums(z, bins, order, knots, sums):  # type: ignore[no-untyped-def]
     for gene in prange(z.shape[0]):
         first = np.empty(z.shape[1], dtype=np.int16)

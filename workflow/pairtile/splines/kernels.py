@@ -11,8 +11,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import get_num_threads, njit, prange
+from numba import get_num_threads, prange
 from numpy.typing import NDArray
+
+from pairtile.cpu.njit import njit
 
 ROW_GROUP = 8
 """Genes x that use a chunk of weights while it is there."""
@@ -51,7 +53,7 @@ _UNKNOWN = Marginals(np.empty(0), np.empty(0))
 _FAST = {"contract", "reassoc", "nsz", "arcp"}
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
+@njit(fastmath=_FAST, error_model="numpy")
 def _x_log_x(values, out):  # type: ignore[no-untyped-def]
     """x ln x for each value >= 0, relative error below 1e-14; vectorised by the compiler.
 
@@ -79,7 +81,7 @@ def _x_log_x(values, out):  # type: ignore[no-untyped-def]
         out[q] = x * (exponent * 0.6931471805599453 + s * series)
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
+@njit(fastmath=_FAST, error_model="numpy")
 def _add_one_row(samples, weights, bin_of, begin, end, block, row):  # type: ignore[no-untyped-def]
     """Add the samples of one interval to one row of the joint tables, four at a time."""
     width = row.shape[0]
@@ -104,7 +106,7 @@ def _add_one_row(samples, weights, bin_of, begin, end, block, row):  # type: ign
         s += 1
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
+@njit(fastmath=_FAST, error_model="numpy")
 def _add_three_rows(  # type: ignore[no-untyped-def]
     samples, weights, bin_of, begin, end, block, joint, first
 ):
@@ -145,7 +147,7 @@ def _add_three_rows(  # type: ignore[no-untyped-def]
         s += 1
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
+@njit(fastmath=_FAST, error_model="numpy")
 def _add_joint_tables(order, samples, start, weights, block, joint):  # type: ignore[no-untyped-def]
     """Add one chunk of samples to the joint tables of one gene x with a block of genes y.
 
@@ -161,7 +163,7 @@ def _add_joint_tables(order, samples, start, weights, block, joint):  # type: ig
             _add_one_row(samples, weights, a, begin, end, block, joint[interval + a])
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
+@njit(fastmath=_FAST, error_model="numpy")
 def _scores_of_row(joint, bins, first_column, out, scratch):  # type: ignore[no-untyped-def]
     """MI in bits of one gene x with a block of genes y, from their joint tables."""
     width = joint.shape[1]
@@ -203,7 +205,7 @@ def _scores_of_row(joint, bins, first_column, out, scratch):  # type: ignore[no-
         out[first_column + gene] = max(bits, 0.0)
 
 
-@njit(cache=True, fastmath=_FAST, error_model="numpy")
+@njit(fastmath=_FAST, error_model="numpy")
 def _scores_of_complete_row(  # type: ignore[no-untyped-def]
     joint, bins, first_column, total, of_row, of_columns, out, scratch
 ):
@@ -227,7 +229,7 @@ def _scores_of_complete_row(  # type: ignore[no-untyped-def]
         out[first_column + gene] = max(score * scale, 0.0)
 
 
-@njit(cache=True, parallel=True, fastmath=_FAST, error_model="numpy")
+@njit(parallel=True, fastmath=_FAST, error_model="numpy")
 def _mutual_information(  # type: ignore[no-untyped-def]
     bins, order, group, row_samples, blocks, marginals, from_column, out
 ):

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
 
+from pairtile.cpu.njit import njit
 from pairtile.splines.bspline import bin_sums, knot_vector
 from pairtile.splines.scorer import SplineSettings
 from pairtile.statistics.ranks import average_ranks
@@ -85,7 +86,7 @@ def scale_rows(
     _scale(out, top, out)
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def _scale(values, top, out):  # type: ignore[no-untyped-def]
     for row in prange(values.shape[0]):
         low = np.inf

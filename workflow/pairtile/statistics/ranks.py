@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from pairtile.cpu.njit import njit
 from pairtile.engine.state import release
 from pairtile.runtime.threads import in_threads
 
@@ -99,7 +99,7 @@ def _blocks(values: NDArray[np.float64]) -> list[slice]:
     return [slice(begin, begin + step) for begin in range(0, len(values), step)]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _average_ranks(values, order, ranks):  # type: ignore[no-untyped-def]
     """Ranks from 1, as floats; equal values share the mean of theirs."""
     for row in range(values.shape[0]):

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
 
+from pairtile.cpu.njit import njit
 from pairtile.engine.state import release
 from pairtile.methods.predictor_pairs.config import QuantizeConfig
 from pairtile.methods.predictor_pairs.read_input import MISSING_LEVEL
@@ -167,13 +168,13 @@ def kmeans_borders(values: NDArray[np.float64], n_clusters: int) -> NDArray[np.f
     return borders
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def _all_borders(values, n_clusters, borders):  # type: ignore[no-untyped-def]
     for row in prange(values.shape[0]):
         _borders(values[row], n_clusters, borders[row])
 
 
-@njit(cache=True)
+@njit()
 def _borders(row, n_clusters, borders):  # type: ignore[no-untyped-def]
     ordered = np.sort(row[~np.isnan(row)])
     distinct, weight = _distinct(ordered)
@@ -209,7 +210,7 @@ def _borders(row, n_clusters, borders):  # type: ignore[no-untyped-def]
         borders[k - 1] = distinct[end - 1]
 
 
-@njit(cache=True)
+@njit()
 def _distinct(ordered):  # type: ignore[no-untyped-def]
     distinct = np.empty(ordered.size)
     weight = np.zeros(ordered.size)
@@ -222,7 +223,7 @@ def _distinct(ordered):  # type: ignore[no-untyped-def]
     return distinct[:n], weight[:n]
 
 
-@njit(cache=True)
+@njit()
 def _spread(total, first, second, begin, end):  # type: ignore[no-untyped-def]
     """Sum of squared distances of values begin..end-1 from their mean."""
     if end - begin < 2:
@@ -232,7 +233,7 @@ def _spread(total, first, second, begin, end):  # type: ignore[no-untyped-def]
     return max(value, 0.0)
 
 
-@njit(cache=True)
+@njit()
 def _next_cost(total, first, second, cost, k, start):  # type: ignore[no-untyped-def]
     """Cost of partitions with one cluster more, where ``cost`` is for ``k`` clusters.
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
 
+from pairtile.cpu.njit import njit
 from pairtile.errors import InputError
 
 FIRST_CUTOFF = 2.5
@@ -74,7 +74,7 @@ class WholeMolecules:
         return step
 
 
-@njit(cache=True)
+@njit()
 def _add_along(child, parent, apart, images):  # type: ignore[no-untyped-def]
     """Boxes between each atom and the root of its tree; parents come before their children."""
     for edge in range(child.size):

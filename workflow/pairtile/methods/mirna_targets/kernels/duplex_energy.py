@@ -15,6 +15,8 @@ import math
 import numba
 import numpy as np
 
+from pairtile.cpu.njit import njit
+
 # --- energies -----------------------------------------------------------------------------------
 
 BASES = 5
@@ -83,7 +85,7 @@ SHORTEST_SPAN = 4
 # --- folding ------------------------------------------------------------------------------------
 
 
-@numba.njit(cache=True, parallel=True, nogil=True)
+@njit(parallel=True, nogil=True)
 def fold_strings(  # type: ignore[no-untyped-def]
     text, offsets, codes, types, tables, n_workers, energies
 ):

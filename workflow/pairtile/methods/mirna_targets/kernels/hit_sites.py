@@ -12,9 +12,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
 
+from pairtile.cpu.njit import njit
 from pairtile.methods.mirna_targets.kernels.traceback import (
     MIRNA_UNPAIRED,
     PAIRED,
@@ -77,7 +78,7 @@ class HitSites(NamedTuple):
     match_end: NDArray[np.int32]
 
 
-@njit(cache=True, parallel=True, nogil=True)
+@njit(parallel=True, nogil=True)
 def hit_sites(mirnas, transcripts, spans, queries, references, sites):  # type: ignore[no-untyped-def]
     """Describe each hit from its alignment; fills ``sites``.
 
@@ -92,7 +93,7 @@ def hit_sites(mirnas, transcripts, spans, queries, references, sites):  # type: 
         _sites_of_some(some, mirnas, transcripts, spans, queries, references, sites)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _sites_of_some(some, mirnas, transcripts, spans, queries, references, sites):  # type: ignore[no-untyped-def]
     """The same for hits some[0] .. some[1] - 1."""
     for hit in range(some[0], some[1]):
@@ -135,7 +136,7 @@ def _sites_of_some(some, mirnas, transcripts, spans, queries, references, sites)
         sites.match_end[hit] = last + skipped if seed_class != _NONE else 0
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _match(opposite, seed_class, last):  # type: ignore[no-untyped-def]
     """Transcript positions of the seed match, or opposite positions 2 to 8 where there is none, and
     how many letters behind it belong to the site.
@@ -150,7 +151,7 @@ def _match(opposite, seed_class, last):  # type: ignore[no-untyped-def]
     return opposite[min(high, last)], opposite[min(low, last)], skipped
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _seed_class(opposite, paired, last, transcript):  # type: ignore[no-untyped-def]
     """Number in ``SEED_CLASSES``; ``paired``, bool (9,): whether there is a pair A-U or G-C."""
     after = opposite[min(2, last)]  # the transcript's letter opposite position 1 is the next
@@ -162,7 +163,7 @@ def _seed_class(opposite, paired, last, transcript):  # type: ignore[no-untyped-
     return _OFFSET_6MER if _has_run(opposite, paired, 3, 8) else _NONE
 
 
-@njit(cache=True, parallel=True, nogil=True)
+@njit(parallel=True, nogil=True)
 def seed_classes(sequences, cells, states, found):  # type: ignore[no-untyped-def]
     """Seed class of each alignment, from its states alone: as ``hit_sites``, without its lines.
 
@@ -176,7 +177,7 @@ def seed_classes(sequences, cells, states, found):  # type: ignore[no-untyped-de
         _classes_of_some(some, sequences, cells, states, found)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _classes_of_some(some, sequences, cells, states, found):  # type: ignore[no-untyped-def]
     opposite = np.empty(9, dtype=np.int64)
     paired = np.empty(9, dtype=np.bool_)
@@ -210,7 +211,7 @@ def _text(texts, row):  # type: ignore[no-untyped-def]
     return texts.letters[texts.offsets[row] : texts.offsets[row + 1]]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _count_gaps(letters):  # type: ignore[no-untyped-def]
     count = 0
     for letter in letters:
@@ -219,7 +220,7 @@ def _count_gaps(letters):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _has_run(opposite, paired, low, high):  # type: ignore[no-untyped-def]
     """Whether miRNA positions ``low`` to ``high`` all pair, with neighbours of the transcript."""
     for position in range(low, high + 1):
@@ -230,7 +231,7 @@ def _has_run(opposite, paired, low, high):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _au_content(transcript, first, last, skipped):  # type: ignore[no-untyped-def]
     """Weighted share of A and U in the 30 letters on either side of ``first`` to ``last``.
 

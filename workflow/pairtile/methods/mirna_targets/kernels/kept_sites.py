@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
 
+from pairtile.cpu.njit import njit
 from pairtile.methods.mirna_targets.scoring import OTHER
 
 SPECIES_OF_A_WORD = 64
@@ -48,7 +49,7 @@ class SpeciesTree(NamedTuple):
     length: NDArray[np.float64]
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@njit(nogil=True, parallel=True)
 def kept_sites(orthologs, mirnas, sites, first, kept):  # type: ignore[no-untyped-def]
     """Fill ``kept``, uint64 (sites, words): bit s % 64 of word s // 64 for species s.
 
@@ -67,7 +68,7 @@ def kept_sites(orthologs, mirnas, sites, first, kept):  # type: ignore[no-untype
             _kept_of_group(group, word, orthologs, mirnas, sites, first, kept)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _kept_of_group(group, word, orthologs, mirnas, sites, first, kept):  # type: ignore[no-untyped-def]
     seven, seven_a = np.zeros(1 << 14, np.uint64), np.zeros(1 << 14, np.uint64)
     six, six_a = np.zeros(1 << 12, np.uint64), np.zeros(1 << 12, np.uint64)
@@ -110,7 +111,7 @@ def _kept_of_group(group, word, orthologs, mirnas, sites, first, kept):  # type:
         kept[site, word] = table[code]
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@njit(nogil=True, parallel=True)
 def measure_kept(kept, reference, tree, number, branch_length):  # type: ignore[no-untyped-def]
     """Fill ``number``, int32 (sites,): species that keep each site; and ``branch_length``, float64
     (sites,): of the smallest part of the tree that joins them and the reference.

@@ -16,9 +16,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
 
+from pairtile.cpu.njit import njit
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
 from pairtile.methods.mirna_targets.kernels.shuffled_mirnas import (
     WORD_7,
@@ -69,7 +70,7 @@ class Background(NamedTuple):
 PAIRS_AT_A_TIME = 1024
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@njit(nogil=True, parallel=True)
 def expected_words(mirnas, transcripts, words, background, expected):  # type: ignore[no-untyped-def]
     """Fill ``expected``, float64 (pairs, CLASSES): words of each class, of pairs of rows."""
     for pair in prange(len(mirnas)):
@@ -77,7 +78,7 @@ def expected_words(mirnas, transcripts, words, background, expected):  # type: i
         _words_of_pair(mirnas[pair], transcripts[pair], words, background, number, expected[pair])
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _words_of_pair(mirna, transcript, words, background, number, expected):  # type: ignore[no-untyped-def]
     """Fill ``expected``; number: float64 (SITE_WORDS,), scratch."""
     places = background.places[transcript]
@@ -97,7 +98,7 @@ def _words_of_pair(mirna, transcript, words, background, number, expected):  # t
     expected[0] = places
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@njit(nogil=True, parallel=True)
 def score_pairs(sites, words, background, rates, scores):  # type: ignore[no-untyped-def]
     """Fill ``scores``, float32 (pairs,).
 
@@ -122,7 +123,7 @@ def score_pairs(sites, words, background, rates, scores):  # type: ignore[no-unt
             scores[pair] = _score(strength[:count], expected, rates)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _score(strength, expected, rates):  # type: ignore[no-untyped-def]
     least = 1.0
     for k in range(len(strength)):
@@ -134,14 +135,14 @@ def _score(strength, expected, rates):  # type: ignore[no-untyped-def]
     return -math.log10(max(least, _TINY))
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def add_at(total, places, weights, weighted):  # type: ignore[no-untyped-def]
     """Add 1 to ``total``, int64, at each place; with ``weighted`` its weight."""
     for k in range(len(places)):
         total[places[k]] += weights[k] if weighted else 1
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def at_least(count, mean):  # type: ignore[no-untyped-def]
     """Probability of ``count`` or more events of a Poisson distribution, for count >= 1."""
     if mean <= 0.0:

@@ -20,9 +20,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
 
+from pairtile.cpu.njit import njit
 from pairtile.cpu.vectors import LANES, add, at_least, load, maximum, splat, store
 from pairtile.methods.mirna_targets.scoring import SEED_ROWS
 
@@ -88,7 +89,7 @@ class CandidateColumns(NamedTuple):
     lanes: NDArray[np.uint32]
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@njit(nogil=True, parallel=True)
 def find_candidate_columns(chosen, codes, windows, groups, costs, found):  # type: ignore[no-untyped-def]
     """Scan some windows; fill the entries of ``found`` from its ``first`` on, and its ``length``.
 
@@ -99,7 +100,7 @@ def find_candidate_columns(chosen, codes, windows, groups, costs, found):  # typ
         _columns_of_window(chosen[k], codes, windows, groups, costs, found)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _columns_of_window(window, codes, windows, groups, costs, found):  # type: ignore[no-untyped-def]
     group = windows.group[window]
     size = (groups.outside[group] + SEED_ROWS) * LANES
@@ -118,7 +119,7 @@ def _columns_of_window(window, codes, windows, groups, costs, found):  # type: i
     )
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _scan(codes, start, profile, rows_of_group, costs, column, lanes):  # type: ignore[no-untyped-def]
     """One group on one window of a reference: write columns and lanes, return how many.
 
@@ -219,7 +220,7 @@ class _Scratch(NamedTuple):
     row_of: NDArray[np.int32]
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@njit(nogil=True, parallel=True)
 def candidate_bounds(columns, tasks, bounds):  # type: ignore[no-untyped-def]
     """How many candidates each lane of each task can have: ``bounds``, int64 (tasks, LANES)."""
     for task in prange(len(tasks.length)):
@@ -238,7 +239,7 @@ def candidate_bounds(columns, tasks, bounds):  # type: ignore[no-untyped-def]
                 bounds[task, lane] += last - begin + 1 + n
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@njit(nogil=True, parallel=True)
 def candidates_of_tasks(order, columns, tasks, codes, scores, costs, lists):  # type: ignore[no-untyped-def]
     """Write the candidates of each lane of each task, in miRanda's order, to ``lists``.
 
@@ -249,7 +250,7 @@ def candidates_of_tasks(order, columns, tasks, codes, scores, costs, lists):  # 
         _candidates_of_task(order[turn], columns, tasks, codes, scores, costs, lists)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _candidates_of_task(task, columns, tasks, codes, scores, costs, lists):  # type: ignore[no-untyped-def]
     m = tasks.length[task]
     reference = codes[tasks.begin[task] : tasks.begin[task] + m]
@@ -279,14 +280,14 @@ def _candidates_of_task(task, columns, tasks, codes, scores, costs, lists):  # t
         lists.found[task, lane] = found
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _next_of_lane(lanes, lane, k):  # type: ignore[no-untyped-def]
     while k < len(lanes) and not (lanes[k] >> lane) & 1:
         k += 1
     return k
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _end_of_region(column, lanes, lane, k, m, span):  # type: ignore[no-untyped-def]
     """Last column of the region that begins with candidate column k, and the one after it.
 
@@ -304,7 +305,7 @@ def _end_of_region(column, lanes, lane, k, m, span):  # type: ignore[no-untyped-
     return last, k
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _candidates_of_region(codes, region, scores, costs, scratch, cells, found):  # type: ignore[no-untyped-def]
     """Append the best candidate of each diagonal of a region; return how many so far.
 
@@ -343,7 +344,7 @@ def _candidates_of_region(codes, region, scores, costs, scratch, cells, found): 
     return found
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _next_column(code, scores, gaps, best_of, a_of, b_of, c_of):  # type: ignore[no-untyped-def]
     """Step all rows of a pair by one column.
 
@@ -367,7 +368,7 @@ def _next_column(code, scores, gaps, best_of, a_of, b_of, c_of):  # type: ignore
         c_of[row] = c
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _before(found, first, second):  # type: ignore[no-untyped-def]
     """miRanda's order: score descending, column ascending, row ascending."""
     if found[2, first] != found[2, second]:
@@ -377,7 +378,7 @@ def _before(found, first, second):  # type: ignore[no-untyped-def]
     return found[0, first] < found[0, second]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _sort(found, count):  # type: ignore[no-untyped-def]
     """Sort the first ``count`` candidates in place: merging runs of doubling length."""
     if count < 2:

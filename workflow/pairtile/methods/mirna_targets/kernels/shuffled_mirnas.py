@@ -14,9 +14,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
 
+from pairtile.cpu.njit import njit
 from pairtile.methods.mirna_targets.scoring import OTHER
 
 SYMBOLS = OTHER + 1
@@ -72,7 +73,7 @@ class Shuffles(NamedTuple):
     same_seed: NDArray[np.bool_]
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@njit(nogil=True, parallel=True)
 def shuffle_mirnas(codes, offsets, start, chain, shuffles):  # type: ignore[no-untyped-def]
     """Fill ``shuffles`` for all miRNAs.
 
@@ -85,7 +86,7 @@ def shuffle_mirnas(codes, offsets, start, chain, shuffles):  # type: ignore[no-u
         )
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _shuffles_of(mirna, codes, offsets, start, chain, shuffles):  # type: ignore[no-untyped-def]
     draws = shuffles.key.shape[1]
     n = len(codes)
@@ -105,7 +106,7 @@ def _shuffles_of(mirna, codes, offsets, start, chain, shuffles):  # type: ignore
         shuffles.same_seed[mirna, draw] = np.array_equal(letters[1:8], seed)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _below(random, limit):  # type: ignore[no-untyped-def]
     """The next of 0 .. limit - 1 (SplitMix64: Steele, Lea and Flood 2014)."""
     random[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -116,7 +117,7 @@ def _below(random, limit):  # type: ignore[no-untyped-def]
     return np.int64(((z >> np.uint64(32)) * np.uint64(limit)) >> np.uint64(32))
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _shuffle(codes, random, edges, out):  # type: ignore[no-untyped-def]
     """One shuffle of ``codes`` to ``out``; edges: uint8 (SYMBOLS, len(codes)), scratch."""
     n = len(codes)
@@ -155,7 +156,7 @@ def _shuffle(codes, random, edges, out):  # type: ignore[no-untyped-def]
         used[here] += 1
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _swap(values, one, other):  # type: ignore[no-untyped-def]
     kept = values[one]
     values[one] = values[other]
@@ -165,7 +166,7 @@ def _swap(values, one, other):  # type: ignore[no-untyped-def]
 # --- words ----------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def log_canonical_probability(codes, chain):  # type: ignore[no-untyped-def]
     """Logarithm of the probability that a place of a transcript is an 8mer, 7mer-m8 or 7mer-A1 site
     of a miRNA; ``NEVER`` for one of fewer than 8 letters, or with others than A C G U there."""
@@ -178,7 +179,7 @@ def log_canonical_probability(codes, chain):  # type: ignore[no-untyped-def]
     return math.log(math.exp(eight) + math.exp(seven_a) - math.exp(eight_a))
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _log_words(codes, chain, low, high):  # type: ignore[no-untyped-def]
     """Logarithm of the probability of the word opposite positions ``high`` to ``low`` of a miRNA,
     and of the same with an A behind it."""
@@ -194,7 +195,7 @@ def _log_words(codes, chain, low, high):  # type: ignore[no-untyped-def]
     return total, total + chain.step[(before * 4 + here) * 4]
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@njit(nogil=True, parallel=True)
 def _site_words(codes, offsets, chain, words):  # type: ignore[no-untyped-def]
     for mirna in prange(len(offsets) - 1):
         _words_of(
@@ -205,7 +206,7 @@ def _site_words(codes, offsets, chain, words):  # type: ignore[no-untyped-def]
         )
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _words_of(codes, chain, log_probability, letters):  # type: ignore[no-untyped-def]
     log_probability[:] = NEVER
     if len(codes) < 8:

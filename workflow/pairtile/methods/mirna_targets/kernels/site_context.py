@@ -10,9 +10,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
 
+from pairtile.cpu.njit import njit
 from pairtile.methods.mirna_targets.kernels.hit_sites import FLANK
 from pairtile.methods.mirna_targets.scoring import CODES, OTHER
 
@@ -51,7 +52,7 @@ class SiteContext(NamedTuple):
         )
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@njit(nogil=True, parallel=True)
 def site_context(mirnas, transcripts, mirna, transcript, sites, context):  # type: ignore[no-untyped-def]
     """Fill ``context``.
 
@@ -73,7 +74,7 @@ def site_context(mirnas, transcripts, mirna, transcript, sites, context):  # typ
             )
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _context_of_hit(hit, mirna, transcript, seed_class, seed_end, context):  # type: ignore[no-untyped-def]
     with_8 = seed_class in (_7MER_M8, _8MER)
     with_a = seed_class in (_7MER_A1, _8MER)
@@ -88,7 +89,7 @@ def _context_of_hit(hit, mirna, transcript, seed_class, seed_end, context):  # t
     context.pairing_3p[hit] = pairing_behind_seed(mirna, transcript, begin, 8 if with_8 else 7)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _code(letters, position):  # type: ignore[no-untyped-def]
     """Code of the letter at a position from 1; ``OTHER`` off the ends."""
     if 1 <= position <= letters.size:
@@ -96,7 +97,7 @@ def _code(letters, position):  # type: ignore[no-untyped-def]
     return OTHER
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _local_au(transcript, begin, end, with_8, with_a):  # type: ignore[no-untyped-def]
     """A and U among 30 letters on either side, near ones count more: 1, 1/2, 1/3, ... beside a
     match that reaches to position 8 or to the A, else 1/2, 1/3, ... upstream and 1, 1/2, ...
@@ -117,7 +118,7 @@ def _local_au(transcript, begin, end, with_8, with_a):  # type: ignore[no-untype
     return found / total if total > 0 else math.nan
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _matches_3_to_8(mirna, transcript):  # type: ignore[no-untyped-def]
     count = 0
     for begin in range(transcript.size - 5):
@@ -128,12 +129,12 @@ def _matches_3_to_8(mirna, transcript):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _pairs(one, other):  # type: ignore[no-untyped-def]
     return one + other == 3 and one < OTHER and other < OTHER
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def pairing_behind_seed(mirna, transcript, begin, last):  # type: ignore[no-untyped-def]
     """Score of the best run of A-U and G-C pairs behind a seed match (Grimson et al. 2007).
 

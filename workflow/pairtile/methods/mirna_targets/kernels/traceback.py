@@ -14,9 +14,10 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
 
+from pairtile.cpu.njit import njit
 from pairtile.methods.mirna_targets.kernels.score_pass import NEVER
 from pairtile.methods.mirna_targets.scoring import (
     CODES,
@@ -96,7 +97,7 @@ class _Spans(NamedTuple):
     following: NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@njit(nogil=True, parallel=True)
 def trace_pairs(order, candidates, pairs, codes, scores, gaps, traced):  # type: ignore[no-untyped-def]
     """Filter and trace the candidates of many pairs, on all cores.
 
@@ -129,7 +130,7 @@ def trace_pairs(order, candidates, pairs, codes, scores, gaps, traced):  # type:
         )
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _trace_pair(rows, columns, reference, scores, gaps, span, traced):  # type: ignore[no-untyped-def]
     """Filter and trace the candidates of one pair; reference: codes up to the last candidate."""
     count, n, highest = len(rows), len(scores), len(reference)
@@ -164,7 +165,7 @@ def _trace_pair(rows, columns, reference, scores, gaps, span, traced):  # type: 
         spans.heads[home] = k
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def far_from_better(row, column, kept):  # type: ignore[no-untyped-def]
     """Mark the candidates of one pair that stay: kept uint8, for candidates in miRanda's order."""
     count = len(row)
@@ -187,7 +188,7 @@ def far_from_better(row, column, kept):  # type: ignore[no-untyped-def]
                 k += step
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _directions(codes, scores, gaps, row, start, column, tracks, directions):  # type: ignore[no-untyped-def]
     """Direction of each cell of rows 0 .. row, columns start .. column, from zero borders.
 
@@ -224,7 +225,7 @@ def _directions(codes, scores, gaps, row, start, column, tracks, directions):  #
             directions[cell + r] = state
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _trace(directions, row, start, column, states):  # type: ignore[no-untyped-def]
     """Walk back from (row, column): the cell before the first aligned one, and how many states.
 
@@ -250,7 +251,7 @@ def _trace(directions, row, start, column, states):  # type: ignore[no-untyped-d
     return row, column, length
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _overlaps(begin, end, spans, begins, ends):  # type: ignore[no-untyped-def]
     """Whether columns begin + 1 .. end share ``SHARED_BASES`` or more with an accepted span."""
     home = begin // spans.size - spans.first_bucket
@@ -326,14 +327,14 @@ class AlignedLines(NamedTuple):
     seed_is_perfect: NDArray[np.bool_]
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@njit(nogil=True, parallel=True)
 def write_alignments(sequences, cells, states, lines):  # type: ignore[no-untyped-def]
     """Write the three lines of each hit, miRNA 3'->5' above reference 5'->3'."""
     for h in prange(len(lines.place)):
         _write_alignment(h, sequences, cells, states, lines)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _write_alignment(h, sequences, cells, states, lines):  # type: ignore[no-untyped-def]
     n, m = sequences.mirna_length[h], sequences.reference_length[h]
     place = sequences.mirna_begin[h]
@@ -375,7 +376,7 @@ def _write_alignment(h, sequences, cells, states, lines):  # type: ignore[no-unt
     lines.seed_is_perfect[h] = _perfect_seed(top, marks)
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@njit(nogil=True, parallel=True)
 def write_fold_strings(sequences, cells, place, text):  # type: ignore[no-untyped-def]
     """Write each hit's miRNA 3'->5', linker, and target 3'->5'.
 
@@ -425,7 +426,7 @@ def _tail(reference, position):  # type: ignore[no-untyped-def]
     return np.uint8(_GAP)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _perfect_seed(top, marks):  # type: ignore[no-untyped-def]
     """Whether miRNA positions 2 .. 8 are all marked | and nothing is unpaired between them."""
     position = 0

@@ -6,8 +6,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
+
+from pairtile.cpu.njit import njit
 
 LEAST_OF_STRATUM = 4
 """Samples without which a stratum has no Fisher z with a variance."""
@@ -51,14 +53,14 @@ class Contrasts(NamedTuple):
     freedom: NDArray[np.float64]
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def compare_strata(edges, strata, out):  # type: ignore[no-untyped-def]
     """Fill ``out``: Contrasts of edges."""
     for edge in prange(edges.i.size):
         _compare(edge, edges, strata, out)
 
 
-@njit(cache=True)
+@njit()
 def _compare(edge, edges, strata, out):  # type: ignore[no-untyped-def]
     x, y = edges.values[edges.i[edge]], edges.values[edges.j[edge]]
     n_contrasts = out.difference.shape[1]
@@ -90,7 +92,7 @@ def _compare(edge, edges, strata, out):  # type: ignore[no-untyped-def]
         out.spread[edge, k] = np.sqrt(squares[k] / number[k]) if number[k] else np.nan
 
 
-@njit(cache=True)
+@njit()
 def _standardise(values, members, strata, out):  # type: ignore[no-untyped-def]
     """Values (or average ranks) of members to mean 0 and variance 1; False where all are equal.
 
@@ -125,7 +127,7 @@ def _standardise(values, members, strata, out):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True)
+@njit()
 def _fisher(u, v, codes, z, weight):  # type: ignore[no-untyped-def]
     """Fisher z of each stratum, its small-sample bias taken off, and n - 3; weight 0: none."""
     sums = np.zeros((z.size, 6))
@@ -153,7 +155,7 @@ def _fisher(u, v, codes, z, weight):  # type: ignore[no-untyped-def]
             weight[stratum] = n - 3.0
 
 
-@njit(cache=True)
+@njit()
 def _contrasts(z, weight, level, least, found):  # type: ignore[no-untyped-def]
     """Difference, r inside, r outside and freedom of each contrast; NaN with less weight than
     ``least``."""

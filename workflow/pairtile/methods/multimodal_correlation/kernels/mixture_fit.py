@@ -16,8 +16,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from pairtile.cpu.njit import njit
 from pairtile.methods.multimodal_correlation.kernels.vectors import (
     LANES,
     exp2,
@@ -108,7 +108,7 @@ class FitWork(NamedTuple):
 # --- choice of the number of components -----------------------------------------------------------
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def choose_mixture(samples, log_n, stream, rules, work, counts):  # type: ignore[no-untyped-def]
     """The number of components of least criterion, its parameters in ``work.best``.
 
@@ -131,7 +131,7 @@ def choose_mixture(samples, log_n, stream, rules, work, counts):  # type: ignore
     return best_k, best_bits, best_value
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def criterion_value(kind, k, kinc, log_n, bits, entropy_bits):  # type: ignore[no-untyped-def]
     """AIC, BIC or ICL, float64; smaller is better. log_n: ln of the number of samples."""
     parameters = np.float64(7 * k if kinc else 6 * k - 1)
@@ -144,7 +144,7 @@ def criterion_value(kind, k, kinc, log_n, bits, entropy_bits):  # type: ignore[n
     return value
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _fit(samples, k, stream, rules, work, counts):  # type: ignore[no-untyped-def]
     """Fit K components; the state, the log-likelihood and the classification's entropy in bits."""
     theta, sums = work.theta, work.sums
@@ -170,7 +170,7 @@ def _fit(samples, k, stream, rules, work, counts):  # type: ignore[no-untyped-de
     return _iterate(samples, k, rules, prior, previous, work, counts)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _short_runs(samples, k, stream, rules, prior, work, counts):  # type: ignore[no-untyped-def]
     """The best of several short runs, in ``theta``; whether there is one, and its likelihood."""
     sums, trial = work.sums, work.trial
@@ -194,7 +194,7 @@ def _short_runs(samples, k, stream, rules, prior, work, counts):  # type: ignore
     return any_run, best
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _iterate(samples, k, rules, prior, previous, work, counts):  # type: ignore[no-untyped-def]
     """Alternate E and M steps until the likelihood has settled; the state and its two parts.
 
@@ -224,7 +224,7 @@ def _iterate(samples, k, rules, prior, previous, work, counts):  # type: ignore[
 # --- one step of expectation maximisation ---------------------------------------------------------
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def e_step(samples, n_components, theta, work):  # type: ignore[no-untyped-def]
     """Responsibilities by log-sum-exp, and all the sums over samples that the M step needs.
 
@@ -280,7 +280,7 @@ def e_step(samples, n_components, theta, work):  # type: ignore[no-untyped-def]
     _sum_rows(rows, work.sums, last + 2)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@njit(nogil=True, error_model="numpy", inline="always")
 def _sum_rows(rows, sums, n_rows):  # type: ignore[no-untyped-def]
     """The sum over the lanes of each of ``n_rows`` rows."""
     sum_16_rows(rows, 0, sums, 0)
@@ -288,7 +288,7 @@ def _sum_rows(rows, sums, n_rows):  # type: ignore[no-untyped-def]
         sum_16_rows(rows, SUM_ROWS // 2 * LANES, sums, SUM_ROWS // 2)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def m_step(sums, n_components, n, prior, theta):  # type: ignore[no-untyped-def]
     """New parameters from the sums of ``e_step``; False where the run fails.
 
@@ -313,7 +313,7 @@ def m_step(sums, n_components, n, prior, theta):  # type: ignore[no-untyped-def]
     return derive(theta, n_components)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def derive(theta, n_components):  # type: ignore[no-untyped-def]
     """What densities are made from; False where a covariance is not positive definite."""
     for k in range(n_components):
@@ -331,7 +331,7 @@ def derive(theta, n_components):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def label_samples(samples, n_components, theta, labels):  # type: ignore[no-untyped-def]
     """The component of largest density for each sample, the first of equals."""
     x, y = samples.x, samples.y
@@ -352,7 +352,7 @@ def label_samples(samples, n_components, theta, labels):  # type: ignore[no-unty
 # --- where fits begin -----------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def mix64(z):  # type: ignore[no-untyped-def]
     """The finaliser of SplitMix64 (Steele et al. 2014) of a uint64."""
     z = (z ^ (z >> np.uint64(30))) * FIRST_FACTOR
@@ -360,21 +360,21 @@ def mix64(z):  # type: ignore[no-untyped-def]
     return z ^ (z >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def pair_seed(seed, first, second):  # type: ignore[no-untyped-def]
     """The pair's stream of random numbers; the same for both orders of the keys."""
     low, high = min(first, second), max(first, second)
     return mix64(mix64(mix64(seed + GOLDEN) ^ low) + high)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def draw(stream, n_components, restart, number):  # type: ignore[no-untyped-def]
     """uint64 for draw ``number`` (0 to 15) of a restart of the fit of K components."""
     place = np.uint64(1 + number + 16 * (restart + MAX_RESTARTS * n_components))
     return mix64(stream + GOLDEN * place)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def start_by_distance(samples, n_components, stream, restart, work):  # type: ignore[no-untyped-def]
     """Centres by k-means++, and the sums of ``e_step`` as if each sample were its centre's alone.
 
@@ -401,7 +401,7 @@ def start_by_distance(samples, n_components, stream, restart, work):  # type: ig
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _best_candidate(samples, n_components, stream, restart, j, distance):  # type: ignore[no-untyped-def]
     """Centre j: of the samples drawn, the one that leaves least; -1 where no distance is left."""
     best, least = -1, ZERO
@@ -417,7 +417,7 @@ def _best_candidate(samples, n_components, stream, restart, j, distance):  # typ
     return best
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _next_centre(distance, n, uniform):  # type: ignore[no-untyped-def]
     """A sample drawn with probability proportional to its distance; -1 where all are 0.
 
@@ -450,7 +450,7 @@ def _next_centre(distance, n, uniform):  # type: ignore[no-untyped-def]
     return found
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _left_over(x, y, n, centre, distance):  # type: ignore[no-untyped-def]
     """Sum of squared distances to the nearest centre, were this sample one more."""
     lanes = np.zeros(LANES, np.float32)
@@ -461,7 +461,7 @@ def _left_over(x, y, n, centre, distance):  # type: ignore[no-untyped-def]
     return lane_sum(lanes)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def start_as_one(samples, work):  # type: ignore[no-untyped-def]
     """The sums of ``e_step`` for one component that has every sample."""
     work.theta[MEAN_X] = ZERO
@@ -471,7 +471,7 @@ def start_as_one(samples, work):  # type: ignore[no-untyped-def]
     _sum_labelled(samples, 1, work.theta, work)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _sum_labelled(samples, n_components, theta, work):  # type: ignore[no-untyped-def]
     """The sums of ``e_step`` where each sample is its label's alone."""
     rows = work.rows
@@ -491,7 +491,7 @@ def _sum_labelled(samples, n_components, theta, work):  # type: ignore[no-untype
     _sum_rows(rows, work.sums, n_components * N_STATISTICS)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def start_as_kinc(samples, n_components, theta):  # type: ignore[no-untyped-def]
     """KINC's start: equal weights, covariances of identity, the samples its generator hits."""
     for k in range(n_components):

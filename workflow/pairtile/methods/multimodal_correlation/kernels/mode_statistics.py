@@ -12,7 +12,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from pairtile.cpu.njit import njit
 
 MODES_AT_ONCE = 256
 """Modes that share the scratch memory of one turn of a thread."""
@@ -37,7 +39,7 @@ class ModeMoments(NamedTuple):
     sd: Any
 
 
-@njit(cache=True, parallel=True, nogil=True)
+@njit(parallel=True, nogil=True)
 def unexplained_shares(modes: ModeArrays, y: Any, collinear: float, size: Any, rank: Any) -> Any:
     """Share of y's variance that least squares on g_i, g_j, g_i g_j leaves, 1 - R^2.
 
@@ -91,7 +93,7 @@ def unexplained_shares(modes: ModeArrays, y: Any, collinear: float, size: Any, r
     return left
 
 
-@njit(cache=True, parallel=True, nogil=True)
+@njit(parallel=True, nogil=True)
 def group_moments(modes: ModeArrays, outliers: Any, inside: Any, moments: ModeMoments) -> None:
     """Number, mean and standard deviation of both genes in a mode, and in the other usable samples.
 
@@ -128,7 +130,7 @@ def group_moments(modes: ModeArrays, outliers: Any, inside: Any, moments: ModeMo
                     mean[gene, side, m], sd[gene, side, m] = _mean_and_sd(chosen[:count])
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def _mean_and_sd(x: Any) -> Any:
     if x.size == 0:
         return 0.0, 0.0
@@ -141,7 +143,7 @@ def _mean_and_sd(x: Any) -> Any:
     return mean, math.sqrt(squares / (x.size - 1))
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def _centre(x: Any) -> None:
     """Values about their mean, the largest of size 1; all 0 where they are the same."""
     if x.size == 0:
@@ -154,7 +156,7 @@ def _centre(x: Any) -> None:
     x /= max(x.max(), -x.min())
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def _dot(a: Any, b: Any) -> float:
     total = 0.0
     for s in range(a.size):
@@ -162,7 +164,7 @@ def _dot(a: Any, b: Any) -> float:
     return total
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def _take_away(x: Any, direction: Any) -> None:
     """What x has along ``direction`` (of length 1, or 0)."""
     part = _dot(x, direction)

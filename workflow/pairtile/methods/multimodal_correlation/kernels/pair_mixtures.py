@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from pairtile.cpu.njit import njit
 from pairtile.methods.multimodal_correlation.kernels.mixture_fit import (
     COVARIANCE,
     LN2,
@@ -160,7 +160,7 @@ class Work(NamedTuple):
     fit: FitWork
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def modes_of_pairs(genes, rules, rows, columns, found, tallies):  # type: ignore[no-untyped-def]
     """Write the kept modes of pairs one after another; returns how many.
 
@@ -178,7 +178,7 @@ def modes_of_pairs(genes, rules, rows, columns, found, tallies):  # type: ignore
     return n_found
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@njit(nogil=True, error_model="numpy", inline="always")
 def _modes_of_pair(genes, rules, pair, work, found, n_found, tallies):  # type: ignore[no-untyped-def]
     problem = _take_samples(genes, rules, pair, work)
     if problem >= 0:
@@ -196,7 +196,7 @@ def _modes_of_pair(genes, rules, pair, work, found, n_found, tallies):  # type: 
     return _write_modes(genes, rules, pair, mixture, work, found, n_found, tallies)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _make_work(n_samples):  # type: ignore[no-untyped-def]
     """Scratch for tables of so many samples."""
     length = (n_samples + LANES - 1) // LANES * LANES
@@ -236,7 +236,7 @@ def _make_work(n_samples):  # type: ignore[no-untyped-def]
 # --- the mixture of a pair ------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _mixture(genes, rules, pair, n, work, counts):  # type: ignore[no-untyped-def]
     """K, log-likelihood, criterion, the frame (centre and scale of both axes), and a problem or -1.
 
@@ -287,7 +287,7 @@ def _mixture(genes, rules, pair, n, work, counts):  # type: ignore[no-untyped-de
     return k, np.float32(np.float64(bits) * LN2), np.float32(value), frame, -1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _set_line(theta, r):  # type: ignore[no-untyped-def]
     """One component of standardised values on a line."""
     theta[WEIGHT] = np.float32(1.0)
@@ -298,7 +298,7 @@ def _set_line(theta, r):  # type: ignore[no-untyped-def]
     theta[COVARIANCE] = np.float32(min(max(r, -1.0), 1.0))
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _order_components(theta, n_components, as_they_are, order):  # type: ignore[no-untyped-def]
     """Component numbers by falling weight, unless as they are."""
     for k in range(n_components):
@@ -314,7 +314,7 @@ def _order_components(theta, n_components, as_they_are, order):  # type: ignore[
 # --- which samples enter ---
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _take_samples(genes, rules, pair, work):  # type: ignore[no-untyped-def]
     """Label 0 for the samples that enter, -1 for the others; what is wrong with the pair, or -1."""
     n = 0
@@ -339,7 +339,7 @@ def _take_samples(genes, rules, pair, work):  # type: ignore[no-untyped-def]
     return -1
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _sort_members(genes, pair, work):  # type: ignore[no-untyped-def]
     """The samples of each label by ascending value of either gene."""
     _sorted_members(
@@ -350,7 +350,7 @@ def _sort_members(genes, pair, work):  # type: ignore[no-untyped-def]
     )
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _remove_outliers(genes, rules, pair, k, work):  # type: ignore[no-untyped-def]
     """Take the outliers on either axis out of label k; returns how many."""
     size = work.sizes[k]
@@ -368,7 +368,7 @@ def _remove_outliers(genes, rules, pair, k, work):  # type: ignore[no-untyped-de
     return removed
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _is_constant(genes, pair, k, work):  # type: ignore[no-untyped-def]
     """Whether either gene has one value only in the samples of label k, of which there are some."""
     last = work.sizes[k] - 1
@@ -377,7 +377,7 @@ def _is_constant(genes, pair, k, work):  # type: ignore[no-untyped-def]
     return codes_x[x[0]] == codes_x[x[last]] or codes_y[y[0]] == codes_y[y[last]]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _compact(genes, pair, work):  # type: ignore[no-untyped-def]
     """The values that enter, one after another in the order of the samples; how many."""
     n = 0
@@ -394,7 +394,7 @@ def _compact(genes, pair, work):  # type: ignore[no-untyped-def]
 # --- the modes, once samples have labels ---
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _write_modes(genes, rules, pair, mixture, work, found, n_found, tallies):  # type: ignore[no-untyped-def]
     """Write the kept modes from place ``n_found`` on; returns how many are written then.
 
@@ -449,7 +449,7 @@ def _write_modes(genes, rules, pair, mixture, work, found, n_found, tallies):  #
     return n_found + kept
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _correlation(genes, rules, pair, n, k, work):  # type: ignore[no-untyped-def]
     if not rules.spearman and rules.kinc:
         return _pearson_as_kinc(work.raw_x, work.raw_y, work.fit.labels, n, k)
@@ -461,7 +461,7 @@ def _correlation(genes, rules, pair, n, k, work):  # type: ignore[no-untyped-def
     return _spearman(work.members_x[k], size, work.ranks_x, work.ranks_y)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@njit(nogil=True, error_model="numpy", inline="always")
 def _write_parameters(genes, rules, pair, mixture, k, work, found, at):  # type: ignore[no-untyped-def]
     """weight, mean_row, mean_column, variance_row, variance_column, covariance, as given in."""
     row = k * THETA_COLUMNS
@@ -489,7 +489,7 @@ def _write_parameters(genes, rules, pair, mixture, k, work, found, at):  # type:
     found.parameters[5, at] = ((scale_x * scale_y) * covariance) * (unit_x * unit_y)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _write_masks(k, work, samples, outliers):  # type: ignore[no-untyped-def]
     """Bit masks over all samples, sample 0 in the highest bit of byte 0."""
     samples[:] = 0
@@ -505,7 +505,7 @@ def _write_masks(k, work, samples, outliers):  # type: ignore[no-untyped-def]
 # --- outliers, sums, correlations ---
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _sorted_members(order, usable, label, members, sizes):  # type: ignore[no-untyped-def]
     """The samples of each label 0, 1, ... by ascending value of one gene, and how many.
 
@@ -521,7 +521,7 @@ def _sorted_members(order, usable, label, members, sizes):  # type: ignore[no-un
             sizes[k] += 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _mark_outliers(values, members, size, single, out):  # type: ignore[no-untyped-def]
     """Set ``out`` of the samples beyond 1.5 interquartile ranges (Tukey 1977); returns how many.
 
@@ -552,7 +552,7 @@ def _mark_outliers(values, members, size, single, out):  # type: ignore[no-untyp
     return found
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _sum(values, n, lanes):  # type: ignore[no-untyped-def]
     lanes[:] = 0.0
     for i in range(n):
@@ -560,7 +560,7 @@ def _sum(values, n, lanes):  # type: ignore[no-untyped-def]
     return lane_sum(lanes)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _sum_products(first, second, n, lanes):  # type: ignore[no-untyped-def]
     lanes[:] = 0.0
     for i in range(n):
@@ -568,7 +568,7 @@ def _sum_products(first, second, n, lanes):  # type: ignore[no-untyped-def]
     return lane_sum(lanes)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _centre(values, n, lanes):  # type: ignore[no-untyped-def]
     """Subtract the mean from n float64 in place; the mean and the population variance."""
     mean = _sum(values, n, lanes) / np.float64(n)
@@ -577,7 +577,7 @@ def _centre(values, n, lanes):  # type: ignore[no-untyped-def]
     return mean, _sum_products(values, values, n, lanes) / np.float64(n)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _doubled_ranks(codes, members, size, ranks):  # type: ignore[no-untyped-def]
     """Set twice the average rank, less size + 1, for each member; ties share a rank.
 
@@ -595,7 +595,7 @@ def _doubled_ranks(codes, members, size, ranks):  # type: ignore[no-untyped-def]
         first = end
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _spearman(members, size, ranks_x, ranks_y):  # type: ignore[no-untyped-def]
     """Spearman's correlation from ``_doubled_ranks`` of both genes; the sums are exact."""
     xx, yy, xy = np.int64(0), np.int64(0), np.int64(0)
@@ -607,7 +607,7 @@ def _spearman(members, size, ranks_x, ranks_y):  # type: ignore[no-untyped-def]
     return _clamped(np.float64(xy) / np.sqrt(np.float64(xx) * np.float64(yy)))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _moments(x, y, label, n, k, lanes):  # type: ignore[no-untyped-def]
     """Size, means, sums of squares and of products about them of the elements with label k.
 
@@ -644,14 +644,14 @@ def _moments(x, y, label, n, k, lanes):  # type: ignore[no-untyped-def]
     return size, mean_x, mean_y, xx, yy, lane_sum(lanes)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _pearson(x, y, label, n, k, lanes):  # type: ignore[no-untyped-def]
     """Pearson's correlation of the elements with label k."""
     _size, _mean_x, _mean_y, xx, yy, xy = _moments(x, y, label, n, k, lanes)
     return _clamped(xy / np.sqrt(xx * yy))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _pearson_as_kinc(x, y, label, n, k):  # type: ignore[no-untyped-def]
     """Pearson's correlation as KINC sums it up: float32, one element after another."""
     sum_x, sum_y = np.float32(0.0), np.float32(0.0)
@@ -672,6 +672,6 @@ def _pearson_as_kinc(x, y, label, n, k):  # type: ignore[no-untyped-def]
     return _clamped(r) if np.isfinite(r) else np.nan
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _clamped(r):  # type: ignore[no-untyped-def]
     return min(max(r, -1.0), 1.0)

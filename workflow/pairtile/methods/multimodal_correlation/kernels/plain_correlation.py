@@ -18,7 +18,9 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from pairtile.cpu.njit import njit
 
 WORD: Final = 32
 """Samples are padded to whole words of bits."""
@@ -95,7 +97,7 @@ class Kept(NamedTuple):
     histogram: Any
 
 
-@njit(cache=True, parallel=True, nogil=True)
+@njit(parallel=True, nogil=True)
 def tie_groups(values, order, usable_counts, start, end, tied):  # type: ignore[no-untyped-def]
     """Fill ``start``, ``end`` and ``tied`` from each gene's order of its usable samples."""
     for gene in prange(len(values)):
@@ -117,7 +119,7 @@ def tie_groups(values, order, usable_counts, start, end, tied):  # type: ignore[
             first = last
 
 
-@njit(cache=True, parallel=True, nogil=True)
+@njit(parallel=True, nogil=True)
 def finish_products(lengths, whole, samples, nearly, r, n):  # type: ignore[no-untyped-def]
     """Correlations of genes with all samples, from products of their centred values, in place.
 
@@ -141,7 +143,7 @@ def finish_products(lengths, whole, samples, nearly, r, n):  # type: ignore[no-u
                 r[row, column] = in_range(r[row, column] / length, nearly)
 
 
-@njit(cache=True, parallel=True, nogil=True)
+@njit(parallel=True, nogil=True)
 def finish_masked_products(sums, of_pair, limits, r, n):  # type: ignore[no-untyped-def]
     """Pearson's r from ``MaskedSums``, in place.
 
@@ -174,7 +176,7 @@ def finish_masked_products(sums, of_pair, limits, r, n):  # type: ignore[no-unty
             r[row, column] = in_range(together / np.sqrt(spread_x * spread_y), nearly)
 
 
-@njit(cache=True, parallel=True, nogil=True)
+@njit(parallel=True, nogil=True)
 def count_rows(r, n, diagonal, limits, kept, counts, histogram):  # type: ignore[no-untyped-def]
     """Count what each row keeps, and the kinds and correlations of all wanted pairs.
 
@@ -206,7 +208,7 @@ def count_rows(r, n, diagonal, limits, kept, counts, histogram):  # type: ignore
         kept[row] = counts[row, KEPT]
 
 
-@njit(cache=True, parallel=True, nogil=True)
+@njit(parallel=True, nogil=True)
 def write_rows(r, n, diagonal, limits, first, kept):  # type: ignore[no-untyped-def]
     """Write the pairs into ``Kept``, those of row k from place ``first[k]`` on, by column."""
     least, lowest, highest = limits.least, limits.lowest, limits.highest
@@ -224,7 +226,7 @@ def write_rows(r, n, diagonal, limits, first, kept):  # type: ignore[no-untyped-
                 place += 1
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def in_range(r, nearly):  # type: ignore[no-untyped-def]
     """r, or exactly 1 or -1 where it is as near to them as rounding may bring it."""
     if r >= nearly:
@@ -232,7 +234,7 @@ def in_range(r, nearly):  # type: ignore[no-untyped-def]
     return -1.0 if r <= -nearly else r
 
 
-@njit(cache=True, parallel=True, nogil=True)
+@njit(parallel=True, nogil=True)
 def pair_correlations(genes, rows, columns, diagonal, limits, spearman, r, n):  # type: ignore[no-untyped-def]
     """Compute what is left to do in ``r``, with ``n``; NaN where it is undefined.
 
@@ -263,7 +265,7 @@ def pair_correlations(genes, rows, columns, diagonal, limits, spearman, r, n):  
                 r[row, column] = in_range(_pearson(genes, x, y, member, count), nearly)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _members(genes, x, y, least, member):  # type: ignore[no-untyped-def]
     """Mark the samples of a pair, outliers left out; returns how many they are."""
     if not (genes.of_pair[x] or genes.of_pair[y]):
@@ -277,7 +279,7 @@ def _members(genes, x, y, least, member):  # type: ignore[no-untyped-def]
     return _keep_within(genes.values[y], low_y, high_y, member)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _both(of_x, of_y, member):  # type: ignore[no-untyped-def]
     count = np.int32(0)
     for s in range(len(member)):
@@ -286,7 +288,7 @@ def _both(of_x, of_y, member):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _keep_within(values, low, high, member):  # type: ignore[no-untyped-def]
     """Take away the members that are outliers; returns how many are left."""
     count = np.int32(0)
@@ -296,7 +298,7 @@ def _keep_within(values, low, high, member):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _limits(genes, gene, member, count):  # type: ignore[no-untyped-def]
     """Tukey's limits: 1.5 interquartile ranges beyond the quartiles, these without averaging."""
     order, values = genes.order[gene], genes.values[gene]
@@ -314,7 +316,7 @@ def _limits(genes, gene, member, count):  # type: ignore[no-untyped-def]
     return quartile_1 - reach, quartile_3 + reach
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _twice_ranks(genes, gene, member, before, ranks):  # type: ignore[no-untyped-def]
     """Twice the mean rank of every member, 0 for others."""
     order = genes.order[gene]
@@ -333,7 +335,7 @@ def _twice_ranks(genes, gene, member, before, ranks):  # type: ignore[no-untyped
         ranks[s] = (before[start[s]] + before[end[s]] + 1) * member[s]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _spearman(of_x, of_y, count):  # type: ignore[no-untyped-def]
     xx = yy = xy = np.int64(0)
     for s in range(len(of_x)):
@@ -349,7 +351,7 @@ def _spearman(of_x, of_y, count):  # type: ignore[no-untyped-def]
     return float(xy - of_means) / np.sqrt(float(xx - of_means) * float(yy - of_means))
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _pearson(genes, x, y, member, count):  # type: ignore[no-untyped-def]
     first = _first(member)
     if _all_equal(genes.values[x], member, first) or _all_equal(genes.values[y], member, first):
@@ -358,7 +360,7 @@ def _pearson(genes, x, y, member, count):  # type: ignore[no-untyped-def]
     return together / np.sqrt(spread_x * spread_y)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _first(member):  # type: ignore[no-untyped-def]
     s = 0
     while not member[s]:
@@ -366,7 +368,7 @@ def _first(member):  # type: ignore[no-untyped-def]
     return s
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _all_equal(values, member, first):  # type: ignore[no-untyped-def]
     for s in range(first + 1, len(member)):
         if member[s] and values[s] != values[first]:
@@ -374,7 +376,7 @@ def _all_equal(values, member, first):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _moments(genes, x, y, member, first, count):  # type: ignore[no-untyped-def]
     """Means, then sums of squares and products about them.
 
@@ -390,7 +392,7 @@ def _moments(genes, x, y, member, first, count):  # type: ignore[no-untyped-def]
     return mean_x, mean_y, spread_x, spread_y, together
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+@njit(nogil=True, fastmath={"reassoc", "nsz"})
 def _sum(values, start, scale, member):  # type: ignore[no-untyped-def]
     total = 0.0
     for s in range(len(member)):
@@ -398,7 +400,7 @@ def _sum(values, start, scale, member):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"})
+@njit(nogil=True, fastmath={"reassoc", "nsz", "contract"})
 def _products(of_x, frame_x, of_y, frame_y, member):  # type: ignore[no-untyped-def]
     """Sums of squares and products of (value - start) * scale - mean; a frame is these three."""
     start_x, scale_x, mean_x = frame_x
@@ -413,7 +415,7 @@ def _products(of_x, frame_x, of_y, frame_y, member):  # type: ignore[no-untyped-
     return xx, yy, xy
 
 
-@njit(cache=True, parallel=True, nogil=True)
+@njit(parallel=True, nogil=True)
 def describe_entries(genes, rows, columns, kept, least, moments, members, outliers):  # type: ignore[no-untyped-def]
     """Samples and moments of the pairs of ``Kept``.
 

@@ -13,8 +13,10 @@ import operator
 from typing import Any, Final
 
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic, models, overload, register_model
+
+from pairtile.cpu.njit import njit
 
 LANES: Final = 32
 
@@ -289,7 +291,7 @@ def _negate(typing_context, vector):  # type: ignore[no-untyped-def]
     return LANES_TYPE(vector), generate
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def lane_sum(lanes):  # type: ignore[no-untyped-def]
     """Sum of 32 numbers in an array, lane l with lane l xor 16, 8, 4, 2, 1; it is used up."""
     half = LANES // 2

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numba
+from pairtile.cpu.njit import njit
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def distinct_q_values(p, n_tests, q):  # type: ignore[no-untyped-def]
     """Move the different p-values to the end of ``p``, their q-values to that of ``q``; returns
     where they begin.

@@ -17,6 +17,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.cpu.njit import njit
+
 ABSENT = np.int32(2**31 - 1)
 """Rank of an edge that is not there: it outweighs nothing."""
 
@@ -33,7 +35,7 @@ class Adjacency(NamedTuple):
     ranks: NDArray[np.int32]
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def fill_adjacency(i, j, number, order, cursor, adjacency):  # type: ignore[no-untyped-def]
     """Fill both rows of every edge in the order given, strongest first: a counting sort.
 
@@ -64,7 +66,7 @@ def outweighs(other, mi, threshold, additive):  # type: ignore[no-untyped-def]
     return mi < threshold * other
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(nogil=True)
 def count_stronger(weights, threshold, additive):  # type: ignore[no-untyped-def]
     """How many edges outweigh each, int32 (E,); weights: real (E,), falling."""
     stronger = np.empty(weights.size, dtype=np.int32)
@@ -78,7 +80,7 @@ def count_stronger(weights, threshold, additive):  # type: ignore[no-untyped-def
     return stronger
 
 
-@numba.njit(cache=True, parallel=True, nogil=True)
+@njit(parallel=True, nogil=True)
 def data_processing_inequality(  # type: ignore[no-untyped-def]
     adjacency, is_regulator, stronger, rows, removed
 ):

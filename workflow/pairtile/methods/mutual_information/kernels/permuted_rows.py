@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
 
+from pairtile.cpu.njit import njit
 from pairtile.methods.mutual_information.kernels.philox import permute
 from pairtile.splines.values import scale_rows
 
@@ -108,7 +109,7 @@ def permuted_rows(
     return out
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def _resample(values, samples, order, out):  # type: ignore[no-untyped-def]
     for row in prange(values.shape[0]):
         if order.size:
@@ -118,7 +119,7 @@ def _resample(values, samples, order, out):  # type: ignore[no-untyped-def]
                 out[row, k] = values[row, samples[k]]
 
 
-@njit(cache=True, parallel=True)
+@njit(parallel=True)
 def _permute_and_resample(  # type: ignore[no-untyped-def]
     values, genes, key_and_counter, exchange, samples, order, out
 ):
@@ -137,7 +138,7 @@ def _permute_and_resample(  # type: ignore[no-untyped-def]
                 out[draw, k] = values[gene, picked[k]]
 
 
-@njit(cache=True)
+@njit()
 def _exchanged(row, permuted, exchange, second_side):  # type: ignore[no-untyped-def]
     """Which sample's value each sample takes, from a random order of all samples."""
     by_group, start, group, shifted = exchange
@@ -163,7 +164,7 @@ def _exchanged(row, permuted, exchange, second_side):  # type: ignore[no-untyped
     return picked
 
 
-@njit(cache=True)
+@njit()
 def _picked_ranks(values, order, picked, out):  # type: ignore[no-untyped-def]
     """Average ranks among the picked values, from 1; NaN for a missing one.
 

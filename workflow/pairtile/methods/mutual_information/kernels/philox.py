@@ -7,7 +7,8 @@ compiled code one takes a few microseconds; a ``Generator`` of its own for each 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from pairtile.cpu.njit import njit
 
 _ROUNDS = 10
 _M0, _M1 = np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157)
@@ -17,7 +18,7 @@ _HALF = np.uint64(32)
 _ONE = np.uint64(1)
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def _high(a, b):  # type: ignore[no-untyped-def]
     """The upper 64 bits of the product of two uint64."""
     a_low, a_high = a & _LOW, a >> _HALF
@@ -27,7 +28,7 @@ def _high(a, b):  # type: ignore[no-untyped-def]
     return a_high * b_high + (middle >> _HALF) + (carried >> _HALF)
 
 
-@njit(cache=True)
+@njit()
 def _philox(counter, key, out):  # type: ignore[no-untyped-def]
     """Philox4x64-10: four random words of a counter of four and a key of two, all uint64.
 
@@ -44,7 +45,7 @@ def _philox(counter, key, out):  # type: ignore[no-untyped-def]
     out[0], out[1], out[2], out[3] = x0, x1, x2, x3
 
 
-@njit(cache=True)
+@njit()
 def permute(key, counter, out):  # type: ignore[no-untyped-def]
     """Write ``Generator(Philox(key, counter)).permutation(arange(n))`` into ``out``, int (n,).
 

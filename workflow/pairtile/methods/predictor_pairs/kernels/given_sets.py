@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from pairtile.cpu.bit_planes import popcount
+from pairtile.cpu.njit import njit
 from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import (
     NO_KEY,
     entropy_of_samples,
@@ -35,7 +35,7 @@ class SetEntropies(NamedTuple):
     n_samples: Any
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def count_cells(predictors, sets, row, targets, target, counts):  # type: ignore[no-untyped-def]
     """Fill counts (M, q) of a row of sets with one target; returns the samples counted.
 
@@ -58,7 +58,7 @@ def count_cells(predictors, sets, row, targets, target, counts):  # type: ignore
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def set_entropies(  # type: ignore[no-untyped-def]
     predictors, targets, target_rows, sets, log_table, entropies
 ):
@@ -92,7 +92,7 @@ def set_entropies(  # type: ignore[no-untyped-def]
         of_subset[row] = least
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _conditional(counts, log_table):  # type: ignore[no-untyped-def]
     """n H(Y|X) of a table of counts in bits."""
     total = 0.0
@@ -104,7 +104,7 @@ def _conditional(counts, log_table):  # type: ignore[no-untyped-def]
     return max(total, 0.0)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _was_visited(visited, n_visited, a, b):  # type: ignore[no-untyped-def]
     visits = 0
     for i in range(n_visited):
@@ -112,7 +112,7 @@ def _was_visited(visited, n_visited, a, b):  # type: ignore[no-untyped-def]
     return visits > 0
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _mark_offered(visited, n_visited, a, b, is_offered):  # type: ignore[no-untyped-def]
     """Flag each third predictor that makes a visited pair with a or b: the set was offered then."""
     for third in range(is_offered.shape[0]):
@@ -125,7 +125,7 @@ def _mark_offered(visited, n_visited, a, b, is_offered):  # type: ignore[no-unty
             is_offered[first] = True
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _fill_cells(predictors, a, b, targets, target, cells):  # type: ignore[no-untyped-def]
     """Bit planes (q * q, q, words) of every cell of a pair with every level of the target."""
     n_levels = predictors.shape[1]
@@ -136,7 +136,7 @@ def _fill_cells(predictors, a, b, targets, target, cells):  # type: ignore[no-un
                 cells[x, y, w] = word & targets[target, y, w]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _count_with_third(cells, predictors, third, position, counts):  # type: ignore[no-untyped-def]
     """Fill counts (q^3, q) of a pair's cells with a third predictor; returns the samples counted.
 
@@ -157,7 +157,7 @@ def _count_with_third(cells, predictors, third, position, counts):  # type: igno
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _grow(a, b, third, candidate):  # type: ignore[no-untyped-def]
     """Set candidate to the ascending set of a < b and a third; returns the third's position."""
     position = (third > a) + (third > b)
@@ -185,7 +185,7 @@ class _Scratch(NamedTuple):
     pair: Any
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _new_scratch(n_predictors, n_levels, words):  # type: ignore[no-untyped-def]
     return _Scratch(
         np.empty((n_levels**2, n_levels, words), np.uint32),
@@ -199,7 +199,7 @@ def _new_scratch(n_predictors, n_levels, words):  # type: ignore[no-untyped-def]
     )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _key_of_pair(predictors, targets, target, scoring, scratch):  # type: ignore[no-untyped-def]
     counts = scratch.pair_counts
     if count_cells(predictors, scratch.pair, 0, targets, target, counts) < scoring.min_samples:
@@ -207,7 +207,7 @@ def _key_of_pair(predictors, targets, target, scoring, scratch):  # type: ignore
     return key_of(mean_conditional_entropy(counts, scoring, scratch.of_target))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _add_third(predictors, a, b, target, exclude, scoring, lists, scratch):  # type: ignore[no-untyped-def]
     """Offer pair a < b with every third predictor; the best set is left in ``scratch.grown``.
 
@@ -232,7 +232,7 @@ def _add_third(predictors, a, b, target, exclude, scoring, lists, scratch):  # t
     return least
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _with_visit(visited, n_visited, a, b):  # type: ignore[no-untyped-def]
     """The list of visited pairs, longer where it is full, with one pair more."""
     if n_visited == visited.shape[0]:
@@ -244,7 +244,7 @@ def _with_visit(visited, n_visited, a, b):  # type: ignore[no-untyped-def]
     return visited
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def floating_search(  # type: ignore[no-untyped-def]
     predictors, targets, target, exclude, seeds, scoring, lists
 ):

@@ -16,9 +16,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from pairtile.cpu.bit_planes import popcount
+from pairtile.cpu.njit import njit
 from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import (
     NO_KEY,
     NO_OBS,
@@ -69,7 +69,7 @@ class Lanes(NamedTuple):
     limit_scale: float
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def margin_bits(n_cells):  # type: ignore[no-untyped-def]
     """More than the error of a screen, in bits of MCE.
 
@@ -81,13 +81,13 @@ def margin_bits(n_cells):  # type: ignore[no-untyped-def]
     return 5e-5 + 3e-7 * n_cells
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def limit_bits(key, n_cells):  # type: ignore[no-untyped-def]
     """Largest value of the screen, in bits of MCE, that a set of this key can have."""
     return (np.float64(key) + 0.5) * 1e-9 + margin_bits(n_cells)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def lane_planes(targets, lanes):  # type: ignore[no-untyped-def]
     """Bit planes uint32 (q, words, lanes) of targets uint32 (n_targets, q, words); padding is 0."""
     n_targets, n_levels, words = targets.shape
@@ -99,7 +99,7 @@ def lane_planes(targets, lanes):  # type: ignore[no-untyped-def]
     return planes
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def start_lanes(targets, n_cells, scoring):  # type: ignore[no-untyped-def]
     """The lanes of a chunk of targets for sets of so many cells; nothing passes in padding."""
     n_targets = targets.planes.shape[0]
@@ -129,7 +129,7 @@ def start_lanes(targets, n_cells, scoring):  # type: ignore[no-untyped-def]
     )
 
 
-@njit(cache=True, nogil=True, forceinline=True)
+@njit(nogil=True, forceinline=True)
 def count_lanes(cells, i, j, planes, y, counts, row):  # type: ignore[no-untyped-def]
     """Samples of cells[i, j] uint32 (words,) in each lane of planes[y] uint32 (words, lanes).
 
@@ -161,7 +161,7 @@ def count_lanes(cells, i, j, planes, y, counts, row):  # type: ignore[no-untyped
             counts[row, t] += np.float32(np.int32(popcount(word & planes[y, words - 1, t])))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def entropy_of_target(targets, t, log_table):  # type: ignore[no-untyped-def]
     """H(Y) in bits of target t, bit planes uint32 (n_targets, q, words), nothing missing."""
     n_samples = log_table.shape[0] - 1
@@ -172,7 +172,7 @@ def entropy_of_target(targets, t, log_table):  # type: ignore[no-untyped-def]
     return entropy_of_samples(log_table, counts, n_samples) / n_samples
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def count_in_cells(cells, targets, t, counts):  # type: ignore[no-untyped-def]
     """Fill counts (M, q) of cells uint32 (m, M / m, words) with target t, uint32 (n, q, words)."""
     for i in range(cells.shape[0]):
@@ -184,7 +184,7 @@ def count_in_cells(cells, targets, t, counts):  # type: ignore[no-untyped-def]
                 counts[i * cells.shape[1] + j, y] = n
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def collect_hits(hits, indices):  # type: ignore[no-untyped-def]
     """Positions of the bytes of hits uint8 (a multiple of 8,) that are 1; returns how many."""
     words = hits.view(np.uint64)
@@ -197,7 +197,7 @@ def collect_hits(hits, indices):  # type: ignore[no-untyped-def]
     return n
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@njit(nogil=True, error_model="numpy", forceinline=True)
 def score_counted(n_hits, cells, targets, scoring, lanes, counts):  # type: ignore[no-untyped-def]
     """The canonical scores of one set for its hits, from fresh counts.
 
@@ -211,7 +211,7 @@ def score_counted(n_hits, cells, targets, scoring, lanes, counts):  # type: igno
         scores[i] = mean_conditional_entropy(of_cells, scoring, of_target)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@njit(nogil=True, error_model="numpy", forceinline=True)
 def offer_hits(n_hits, candidate, n_cells, targets, lanes, lists):  # type: ignore[no-untyped-def]
     """Offer one set with its scores to the lists of its hits, and lower their limits."""
     # An array taken out of a tuple is reference-counted: once here, not once for each hit.

@@ -28,8 +28,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from pairtile.cpu.njit import njit
 
 PENALTIES = ("none", "no_obs", "poor_obs")
 """Penalties for cells that are not or poorly observed; kernels know them by their place here."""
@@ -88,7 +89,7 @@ def poor_entropy_bits(beta: float, n_levels: int) -> float:
     return max(0.0, -float(sum(terms)))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def entropy_of_samples(log_table, counts, n):  # type: ignore[no-untyped-def]
     """n H of one row of counts that adds up to n, in bits."""
     h = log_table[n]
@@ -97,7 +98,7 @@ def entropy_of_samples(log_table, counts, n):  # type: ignore[no-untyped-def]
     return h
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+@njit(nogil=True, error_model="numpy", forceinline=True)
 def mean_conditional_entropy(counts, scoring, of_target):  # type: ignore[no-untyped-def]
     """MCE in bits from counts (M cells, q target levels) that hold one sample or more.
 
@@ -134,13 +135,13 @@ def mean_conditional_entropy(counts, scoring, of_target):  # type: ignore[no-unt
     return mce if mce > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def key_of(mce_bits):  # type: ignore[no-untyped-def]
     """MCE in 1e-9 bit, the integer that sets are ordered by."""
     return np.int64(np.rint(mce_bits * 1e9))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def is_before(a, b, i, j):  # type: ignore[no-untyped-def]
     """Whether set a comes before the set in row (i, j) of b, lexicographically."""
     for k in range(a.shape[0]):
@@ -149,7 +150,7 @@ def is_before(a, b, i, j):  # type: ignore[no-untyped-def]
     return False
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def offer(t, lists, key, candidate, score):  # type: ignore[no-untyped-def]
     """Count the set ``candidate`` int32 (c,) and keep it if it is among the best of list ``t``.
 
@@ -202,7 +203,7 @@ def offer(t, lists, key, candidate, score):  # type: ignore[no-untyped-def]
     ties[t, last] = count
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def finish(t, lists):  # type: ignore[no-untyped-def]
     """Move the counts of ties of list ``t`` from the last row of each key to the first."""
     keys, ties, filled = lists.keys, lists.ties, lists.filled

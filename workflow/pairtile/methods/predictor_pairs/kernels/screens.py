@@ -27,9 +27,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from pairtile.cpu.njit import njit
 from pairtile.methods.predictor_pairs.kernels.lanes import SCREEN, count_lanes
 from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import NO_OBS, POOR_OBS
 
@@ -71,7 +71,7 @@ def bound_coefficients(n_samples: int, penalty: int, alpha: float) -> NDArray[np
     return coefficients.astype(np.float32)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def fixed_parts(sizes, scoring):  # type: ignore[no-untyped-def]
     """What cells of these sizes add for any target: a factor of H(Y), and bits (float32)."""
     n_empty = 0
@@ -85,7 +85,7 @@ def fixed_parts(sizes, scoring):  # type: ignore[no-untyped-def]
     )
 
 
-@njit(cache=True, nogil=True, fastmath=SCREEN, error_model="numpy")
+@njit(nogil=True, fastmath=SCREEN, error_model="numpy")
 def screen_binary(  # type: ignore[no-untyped-def]
     counts, here, sizes, coefficients, fixed, lanes
 ):
@@ -118,18 +118,18 @@ def screen_binary(  # type: ignore[no-untyped-def]
     return n_hits
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def _cell(u, v, a, b, c, d):  # type: ignore[no-untyped-def]
     s = u + v
     return s * (a - b * s) + u * v * (c - d * s)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def _four(table, row):  # type: ignore[no-untyped-def]
     return table[row, 0], table[row, 1], table[row, 2], table[row, 3]
 
 
-@njit(cache=True, nogil=True, fastmath=SCREEN, error_model="numpy")
+@njit(nogil=True, fastmath=SCREEN, error_model="numpy")
 def screen_ternary(  # type: ignore[no-untyped-def]
     counts, here, sizes, coefficients, fixed, lanes
 ):
@@ -176,7 +176,7 @@ def screen_ternary(  # type: ignore[no-untyped-def]
     return n_hits
 
 
-@njit(cache=True, nogil=True, fastmath=SCREEN, error_model="numpy")
+@njit(nogil=True, fastmath=SCREEN, error_model="numpy")
 def _add_bound(n_levels, n, coefficients, work):  # type: ignore[no-untyped-def]
     """Add to each lane the bound of a cell of n samples, its counts from level 1 in rows 0 to 2."""
     a, b, c, d = coefficients[n, 0], coefficients[n, 1], coefficients[n, 2], coefficients[n, 3]
@@ -204,7 +204,7 @@ def _add_bound(n_levels, n, coefficients, work):  # type: ignore[no-untyped-def]
             work[SUMS, t] += first - second * squares + d * triples + fourth * (uv * zo)
 
 
-@njit(cache=True, nogil=True, fastmath=SCREEN, error_model="numpy")
+@njit(nogil=True, fastmath=SCREEN, error_model="numpy")
 def screen_complete(  # type: ignore[no-untyped-def]
     cells, sizes, coefficients, fixed, lanes, work
 ):
@@ -232,7 +232,7 @@ def screen_complete(  # type: ignore[no-untyped-def]
     return n_hits
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def n_log_n(n):  # type: ignore[no-untyped-def]
     """n log2(n) of a whole float32 number, 0 at 0; relative error below 1e-6.
 
@@ -250,7 +250,7 @@ def n_log_n(n):  # type: ignore[no-untyped-def]
     return n * (np.float32(exponent) + s * series)
 
 
-@njit(cache=True, nogil=True, fastmath=SCREEN, error_model="numpy")
+@njit(nogil=True, fastmath=SCREEN, error_model="numpy")
 def _subtract_level(work, row):  # type: ignore[no-untyped-def]
     """Add the counts of one target level to a cell's total, and subtract their n log n."""
     for t in range(work.shape[1]):
@@ -259,7 +259,7 @@ def _subtract_level(work, row):  # type: ignore[no-untyped-def]
         work[ENTROPIES, t] -= n_log_n(n)
 
 
-@njit(cache=True, nogil=True, fastmath=SCREEN, error_model="numpy")
+@njit(nogil=True, fastmath=SCREEN, error_model="numpy")
 def _add_cell(alpha, poor, work):  # type: ignore[no-untyped-def]
     """Add a cell to the score's sum in each lane, and make its total ready for the next cell.
 
@@ -277,7 +277,7 @@ def _add_cell(alpha, poor, work):  # type: ignore[no-untyped-def]
         work[ENTROPIES, t] = zero
 
 
-@njit(cache=True, nogil=True, fastmath=SCREEN, error_model="numpy")
+@njit(nogil=True, fastmath=SCREEN, error_model="numpy")
 def _add_not_observed(n_cells, alpha, work):  # type: ignore[no-untyped-def]
     """Add the part of cells not observed, which have the target's entropy (no_obs)."""
     for y in range(OF_TARGET, work.shape[0]):
@@ -289,7 +289,7 @@ def _add_not_observed(n_cells, alpha, work):  # type: ignore[no-untyped-def]
         work[SUMS, t] += missed * h / max(work[SAMPLES, t], one)
 
 
-@njit(cache=True, nogil=True, fastmath=SCREEN, error_model="numpy")
+@njit(nogil=True, fastmath=SCREEN, error_model="numpy")
 def screen_missing(cells, sizes, scoring, lanes, work):  # type: ignore[no-untyped-def]
     """As ``screen_complete`` where levels may be missing, by the score itself in float32.
 

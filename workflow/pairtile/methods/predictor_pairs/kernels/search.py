@@ -17,10 +17,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from pairtile.cpu.bit_planes import popcount
+from pairtile.cpu.njit import njit
 from pairtile.methods.predictor_pairs.kernels.lanes import (
     collect_hits,
     count_lanes,
@@ -80,7 +80,7 @@ def cell_entropies(
     return table, row_of_size
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _fill_table(n_levels, scoring, table, row_of_size):  # type: ignore[no-untyped-def]
     counts = np.zeros(n_levels, np.int64)
     for n in range(1, row_of_size.shape[0]):
@@ -98,7 +98,7 @@ def _fill_table(n_levels, scoring, table, row_of_size):  # type: ignore[no-untyp
                 table[row_of_size[n] + place] = h
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def score_looked_up(  # type: ignore[no-untyped-def]
     n_hits, counts, here, sizes, tables, unseen_weight, lanes
 ):
@@ -154,12 +154,12 @@ def score_looked_up(  # type: ignore[no-untyped-def]
         scores[i] = mce if mce > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def _place(row_of_size, n, u, v):  # type: ignore[no-untyped-def]
     return row_of_size[n] + np.int64(u) * (n + 1) + np.int64(v)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _fill_cells_of_pair(planes, first, second, cells, sizes):  # type: ignore[no-untyped-def]
     """Bit planes uint32 (q, q, words) and sizes int64 (q * q,) of the cells of two predictors."""
     n_levels, words = planes.shape[1:]
@@ -173,7 +173,7 @@ def _fill_cells_of_pair(planes, first, second, cells, sizes):  # type: ignore[no
             sizes[x1 * n_levels + x2] = n
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _start_counts(n_levels, lanes):  # type: ignore[no-untyped-def]
     upper, n_lanes = n_levels - 1, lanes.limits.shape[0]
     return PairCounts(
@@ -184,7 +184,7 @@ def _start_counts(n_levels, lanes):  # type: ignore[no-untyped-def]
     )
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _count_first(predictors, first, here, planes, counts):  # type: ignore[no-untyped-def]
     """Counts of a first predictor with the targets, in its rows ``here`` of the block."""
     upper = predictors.shape[1] - 1
@@ -195,7 +195,7 @@ def _count_first(predictors, first, here, planes, counts):  # type: ignore[no-un
             count_lanes(predictors, first, x + 1, planes, y + 1, counts.of_first, row)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def search_pairs(  # type: ignore[no-untyped-def]
     predictors, targets, first_begin, first_end, scoring, tables, lists
 ):
@@ -255,7 +255,7 @@ def search_pairs(  # type: ignore[no-untyped-def]
         finish(t, lists)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def first_set(candidate, first, n_predictors):  # type: ignore[no-untyped-def]
     """Set ``candidate`` to the first set that begins with ``first``; whether there is one."""
     for i in range(candidate.shape[0]):
@@ -263,7 +263,7 @@ def first_set(candidate, first, n_predictors):  # type: ignore[no-untyped-def]
     return candidate[-1] < n_predictors
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def next_set(candidate, n_predictors, end):  # type: ignore[no-untyped-def]
     """Step to the next set in lexicographic order whose first predictor is below ``end``."""
     c = candidate.shape[0]
@@ -276,7 +276,7 @@ def next_set(candidate, n_predictors, end):  # type: ignore[no-untyped-def]
     return False
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def fill_cells(planes, candidate, cells, sizes):  # type: ignore[no-untyped-def]
     """Bit planes uint32 (1, M, words) and sizes int64 (M,) of the cells of one set.
 
@@ -296,7 +296,7 @@ def fill_cells(planes, candidate, cells, sizes):  # type: ignore[no-untyped-def]
         sizes[x] = n
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def search_sets(  # type: ignore[no-untyped-def]
     predictors, targets, first_begin, first_end, scoring, tables, lists
 ):

@@ -12,9 +12,10 @@ that no angle is an end. (Clamped splines change the mutual information of two d
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
 
+from pairtile.cpu.njit import njit
 from pairtile.splines.bspline import bspline_weights
 
 
@@ -35,7 +36,7 @@ def cyclic_weights(angles: NDArray[np.float64], bins: int, order: int) -> NDArra
     return dense
 
 
-@njit(cache=True, parallel=True, nogil=True)
+@njit(parallel=True, nogil=True)
 def mutual_information_from_joint(joint, bins, mi_nats):  # type: ignore[no-untyped-def]
     """Mutual information of every pair from its joint table: twin of mutual_information.cu's.
 

@@ -9,10 +9,12 @@ one d x d table for all its pairs.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from pairtile.cpu.njit import njit
 
 
-@njit(cache=True, parallel=True, nogil=True)
+@njit(parallel=True, nogil=True)
 def gaussian_mutual_information(correlation, d, smallest, mi_nats):  # type: ignore[no-untyped-def]
     """-1/2 ln det(I - K K^T) of every pair, by elimination.
 

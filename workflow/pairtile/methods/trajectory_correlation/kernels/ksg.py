@@ -18,9 +18,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from pairtile.cpu.bit_planes import popcount
+from pairtile.cpu.njit import njit
 from pairtile.cpu.vectors import (
     LANES,
     at_least,
@@ -69,7 +70,7 @@ class Series(NamedTuple):
 # --- one frame ------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _distances_of_frame(points, t, window, max_norm, out):  # type: ignore[no-untyped-def]
     """Distances (squared where Euclidean in 2-D and more) of frame t to all frames.
 
@@ -100,7 +101,7 @@ def _distances_of_frame(points, t, window, max_norm, out):  # type: ignore[no-un
         out[s] = np.inf
 
 
-@njit(cache=True, parallel=True, nogil=True)
+@njit(parallel=True, nogil=True)
 def frame_distances(points, first_frame, window, max_norm, out):  # type: ignore[no-untyped-def]
     """Rounded distances of some frames of each variable to all its frames.
 
@@ -119,7 +120,7 @@ def frame_distances(points, first_frame, window, max_norm, out):  # type: ignore
             row[n:] = np.inf
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def _upper_bound(x, y, k):  # type: ignore[no-untyped-def]
     """k-th smallest of the two smallest joint distances in each lane: at least k lie within it."""
     far = splat(x, FAR)
@@ -140,7 +141,7 @@ def _upper_bound(x, y, k):  # type: ignore[no-untyped-def]
         second = choose(mask, far, second)
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def _counts(x, y, bound_x, bound_y):  # type: ignore[no-untyped-def]
     """Frames within both bounds; below bound_x, below bound_y; at bound_x, at bound_y."""
     at_x = splat(x, bound_x)
@@ -165,7 +166,7 @@ def _counts(x, y, bound_x, bound_y):  # type: ignore[no-untyped-def]
     return both, n_x, n_y, within_x - n_x, within_y - n_y
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def _largest_below(x, y, bound):  # type: ignore[no-untyped-def]
     """Number of joint distances below the bound, and the largest of them."""
     n = 0
@@ -178,7 +179,7 @@ def _largest_below(x, y, bound):  # type: ignore[no-untyped-def]
     return n, largest
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def _reach(x, y, bound):  # type: ignore[no-untyped-def]
     """Largest distance in x, and in y, among the frames within the joint bound."""
     reach_x = 0
@@ -190,7 +191,7 @@ def _reach(x, y, bound):  # type: ignore[no-untyped-def]
     return reach_x, reach_y
 
 
-@njit(cache=True)
+@njit()
 def _exact_counts(points_x, points_y, t, search, scratch):  # type: ignore[no-untyped-def]
     """As ``Search`` defines them, in float64 throughout."""
     window, k, variant, max_norm = search
@@ -227,7 +228,7 @@ def _exact_counts(points_x, points_y, t, search, scratch):  # type: ignore[no-un
     return n_x, n_y
 
 
-@njit(cache=True, inline="always")
+@njit(inline="always")
 def _rounded_counts(x, y, k, variant):  # type: ignore[no-untyped-def]
     """Counts from rounded distances, and whether rounding cannot have changed them."""
     bound = _upper_bound(x, y, k)
@@ -248,7 +249,7 @@ def _rounded_counts(x, y, k, variant):  # type: ignore[no-untyped-def]
     return n_x + at_x, n_y + at_y, at_x == 1 and at_y == 1
 
 
-@njit(cache=True, parallel=True, nogil=True)
+@njit(parallel=True, nogil=True)
 def neighbour_counts(x, y, first_frame, search, from_column, psi, total):  # type: ignore[no-untyped-def]
     """Add psi[n_x] + psi[n_y] of some frames to the totals of all pairs of a tile.
 

@@ -1,0 +1,69 @@
+"""numba's ``njit``, with a cache that knows what a kernel calls.
+
+numba compiles into a kernel what it calls and the numbers it takes from other modules, but throws
+the compiled code away only when the kernel's own file changes: after an update a kernel could go on
+with old parts. So what is compiled of a module is kept in a folder named by the content of the
+module and of all modules of this package that it imports.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_IMPORT = re.compile(r"^from pairtile([\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
+
+
+def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """``numba.njit(cache=True, **options)``."""
+
+    def compiled(function: Callable[..., Any]) -> Any:
+        module = Path(inspect.getfile(function)).resolve()
+        settings: Any = numba.config
+        before = settings.CACHE_DIR  # NUMBA_CACHE_DIR, or ""
+        settings.CACHE_DIR = str(Path(before or _folder()) / content_of(module))
+        try:
+            return numba.njit(cache=True, **options)(function)
+        finally:
+            settings.CACHE_DIR = before
+
+    return compiled
+
+
+@cache
+def content_of(module: Path) -> str:
+    """A digest of a module and of all that it imports of this package."""
+    texts: dict[Path, bytes] = {}
+    new = {module}
+    while new:
+        texts |= {path: path.read_bytes() for path in new}
+        new = {file for path in new for file in _imported(texts[path].decode())} - set(texts)
+    return hashlib.sha256(b"\0".join(texts[path] for path in sorted(texts))).hexdigest()[:16]
+
+
+def _imported(text: str) -> set[Path]:
+    found = set()
+    for place, names in _IMPORT.findall(text):
+        folder = _PACKAGE.joinpath(*place.split("."))
+        found |= {
+            folder.with_suffix(".py"),
+            *(folder / f"{n}.py" for n in re.findall(r"\w+", names)),
+        }
+    return {path for path in found if path.is_file()}
+
+
+@cache
+def _folder() -> Path:
+    """Beside the package or, where nothing can be written there, the user's."""
+    if os.access(_PACKAGE, os.W_OK):
+        return _PACKAGE / "__pycache__"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pairtile"
