@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pairtile
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from pairtile.errors import InputError
@@ -37,6 +37,8 @@ def naive_geo2r(values: np.ndarray) -> bool:
         ),
     )
 )
+@example(np.arange(2.0, 62.0).reshape(6, 10))
+@example(np.arange(-30.0, 60.0, 4.0).reshape(1, -1))
 def test_scale_follows_geo2r_where_no_value_is_zero(values: np.ndarray) -> None:
     if np.isnan(values).all():
         assert not measure_scale(values).looks_raw

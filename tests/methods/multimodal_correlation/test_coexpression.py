@@ -167,6 +167,16 @@ def test_triplicates_with_random_labels_are_not_taken_for_thirty_samples() -> No
     assert (compared(x, y, labels(label)).p_value[:, 0] <= 0.05).mean() > 0.1, "without: not so"
 
 
+def test_four_series_are_too_few_for_any_difference() -> None:
+    random = np.random.default_rng(7)
+    series = np.repeat(np.arange(4), 15).astype(np.int32)
+    label = np.repeat([0, 1], 30)
+    x, y = correlated(random, (20, 60), 0.99)
+    turned = compared(x, np.where(label, -y, y), labels(label), Exchangeable(series, NONE))
+    # Four labels can be shared out in six ways, two of which are these.
+    assert (turned.p_value[:, 0] >= 0.2).all()
+
+
 def test_labels_move_within_batches_and_with_whole_series() -> None:
     codes = np.array([0, 0, 1, 1, 0, 1, 1, -1, 0, 1], dtype=np.int32)
     batch = np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2], dtype=np.int32)

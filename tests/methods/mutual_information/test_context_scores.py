@@ -83,6 +83,22 @@ def test_scores_agree_with_dense_matrices(case: Any) -> None:
         )
 
 
+@given(case=matrices())
+@settings(max_examples=80, deadline=None)
+def test_the_better_direction_is_the_larger_of_both(case: Any) -> None:
+    mi, is_regulator = case
+    everybody = np.ones(len(mi), dtype=bool) if is_regulator is None else is_regulator
+    moments = scores.moments_from_pairs(*pairs_of(mi, is_regulator), len(mi), is_regulator)
+    rows, columns = np.flatnonzero(everybody), np.arange(len(mi))
+    for name, dense in zip(("clr", "target_z"), dense_scores(mi, everybody), strict=True):
+        found = scores.better_direction(
+            name, np, mi[np.ix_(rows, columns)], rows, columns, moments, is_regulator
+        )
+        expected = np.fmax(dense, np.where(everybody[:, None] & everybody, dense.T, np.nan))[rows]
+        there = ~np.isnan(expected)
+        np.testing.assert_allclose(found[there], expected[there], atol=1e-9)
+
+
 def test_clr_is_symmetric_without_regulators() -> None:
     mi, _ = np.random.default_rng(0).gamma(2, 0.2, (2, 20, 20))
     i, j, values = pairs_of(mi, None)

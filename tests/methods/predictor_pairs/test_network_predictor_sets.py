@@ -132,3 +132,9 @@ def test_targets_without_any_set_are_told() -> None:
     (warning,) = lacking_warnings(sets(), 5, 2, 20)
     assert warning.startswith("2 of 5 targets have no result")
     assert "any pair to be observed together in preprocess.min_samples (20)" in warning
+
+
+def test_no_predictor_of_a_second_best_set_scores_above_one_of_a_best() -> None:
+    edges = edges_of_sets(sets(gain_2=[0.95, 1.6, 0.3, 1.9, 0.0]))
+    assert edges["rank"].is_monotonic_increasing
+    assert edges["score"].is_monotonic_decreasing

@@ -308,3 +308,10 @@ def test_input_that_does_not_fit_is_refused(change: dict[str, Any], message: str
     valid = {"targets": LEVELS, "exclude": np.full(4, -1), "first_begin": 0, "first_end": 4}
     with pytest.raises(ValueError, match=message):
         search.best(**(valid | change))
+
+
+def test_scores_a_billionth_of_a_bit_apart_are_no_tie() -> None:
+    sets = np.array([[0, 1], [0, 2], [1, 2]], dtype=np.int32)
+    target, key = np.zeros(3, dtype=np.int32), np.array([5, 6, 8])
+    found = BestSets(target, sets, key, key * 1e-9, np.array([1, 2, 3]))
+    assert reduce_best(found, top=3).n_ties.tolist() == [1, 2, 3]

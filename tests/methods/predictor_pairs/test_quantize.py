@@ -137,6 +137,12 @@ def test_a_value_on_a_border_belongs_to_the_lower_level() -> None:
     assert levels_of([-1.0, 0.0, 1.0], levels=2, rule="mean_split") == [0, 0, 1]
 
 
+def test_a_value_at_the_mean_is_one_of_the_upper_side() -> None:
+    # Borders at -1.775 / 3 and at (0 + 0.55 + 3) / 9.
+    values = [-3.0, -0.55, 0.0, 0.55, 3.0]
+    assert levels_of(values, levels=3, rule="mean_split") == [0, 1, 1, 2, 2]
+
+
 def test_quantiles_split_evenly_and_keep_ties_together() -> None:
     six = [3.0, 1.0, 2.0, 6.0, 5.0, 4.0]
     assert levels_of(six, levels=2, rule="quantile") == [0, 0, 0, 1, 1, 1]
