@@ -18,11 +18,15 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import anndata
 import numpy as np
 import pyarrow as pa
+import scipy.sparse
+from pairtile.command.warm import try_method
 from pairtile.config import load_config
 from pairtile.engine import tiles
 from pairtile.engine.chunk_file import ChunkHeader, write_chunk
+from pairtile.method import Method, methods
 from pairtile.steps.merge import remove_damaged_before_run
 from pairtile.steps.null import null
 from pairtile.steps.plan import plan, read_plan
@@ -35,6 +39,8 @@ CHUNKS = (100, 1_000, 10_000)
 GENES = (1_000, 5_000, 20_000, 60_000)
 JOBS = (8, 40)
 TABLES = ((2_000, 1_000), (4_000, 2_500), (20_000, 1_000), (5_000, 10_000))
+CELLS = (30_000, 20_000, 1_500)
+"""Genes, cells, and entries of a cell in a sparse table."""
 STORED = (1_000, 2_000, 4_000)
 EDGE = 16
 """Genes along each side of a tile in these measurements."""
@@ -51,6 +57,8 @@ def run() -> dict[str, Any]:
             f"{genes} genes x {samples} samples": in_folder(measure_prepare, genes, samples)
             for genes, samples in TABLES
         },
+        "sparse_prepare": in_folder(measure_sparse_prepare, *CELLS),
+        "first_runs": {name: measure_first_run(method) for name, method in methods().items()},
         "dry_runs": {str(chunks): in_folder(measure_dry_run, chunks) for chunks in CHUNKS},
         "jobs": {str(chunks): in_folder(measure_jobs, chunks) for chunks in JOBS},
         "merges": {
@@ -142,6 +150,35 @@ def measure_prepare(folder: Path, genes: int, samples: int) -> dict[str, Any]:
         "peak_bytes_a_value": found["peak_bytes"] / values,
         "microseconds_a_value": 1e6 * found["seconds"] / values,
     }
+
+
+def measure_sparse_prepare(folder: Path, genes: int, cells: int, entries: int) -> dict[str, Any]:
+    """The step ``prepare`` of counts of single cells in a sparse ``.h5ad``."""
+    random = np.random.default_rng(1)
+    indices = np.sort(random.integers(0, genes // entries, (cells, entries)), axis=1)
+    indices = np.arange(entries) * (genes // entries) + indices % (genes // entries)
+    counts = random.geometric(0.4, cells * entries).astype(np.float32)
+    starts = np.arange(0, counts.size + 1, entries)
+    matrix = scipy.sparse.csr_matrix((counts, indices.ravel(), starts), (cells, genes))
+    anndata.AnnData(matrix).write_h5ad(folder / "cells.h5ad")
+    section = {"method": "mutual_information", "expression": str(folder / "cells.h5ad")}
+    content = {"analyses": {"bench": section}}
+    found = measured(PREPARE, json.dumps(content), str(folder / "results"))
+    return found | {"entries": counts.size, "file_bytes": (folder / "cells.h5ad").stat().st_size}
+
+
+def measure_first_run(method: Method) -> dict[str, float]:
+    """A small analysis through Snakemake when nothing is compiled, and again."""
+    seconds = []
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        mock.patch.dict(os.environ, NUMBA_CACHE_DIR=folder),
+    ):
+        for _ in range(2):
+            start = time.perf_counter()
+            try_method(method, "cpu")
+            seconds.append(time.perf_counter() - start)
+    return {"first_seconds": seconds[0], "again_seconds": seconds[1]}
 
 
 def measured(code: str, *arguments: str) -> dict[str, Any]:

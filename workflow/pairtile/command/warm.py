@@ -36,10 +36,11 @@ def warm() -> Iterator[str]:
     found = choose("auto").backend
     backends = ["cpu"] if found == "cpu" else ["cpu", found]
     with ThreadPoolExecutor(threads()) as pool:
-        yield from pool.map(_run, *zip(*product(methods().values(), backends), strict=True))
+        yield from pool.map(try_method, *zip(*product(methods().values(), backends), strict=True))
 
 
-def _run(method: Method, backend: str) -> str:
+def try_method(method: Method, backend: str) -> str:
+    """Run the method's trial through Snakemake; what is to be said of it."""
     start = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="pairtile-warm-") as name:
         section = method.write_trial(Path(name))
