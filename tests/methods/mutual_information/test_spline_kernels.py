@@ -191,6 +191,22 @@ def test_mi_is_symmetric_and_bounded(seed, samples, bins, order, knots):
     assert (found <= np.log2(bins) + 1e-10).all()
 
 
+@pytest.mark.parametrize("complete", [False, True])
+def test_rounding_makes_no_score_of_independent_genes_negative(complete):
+    scorer = BsplineScorer(SplineSettings(7, 3, "clamped", "float64"), choose("cpu"), complete)
+    for size in range(2, 12):
+        values = np.stack([np.repeat(np.arange(size), 10), np.tile(np.arange(10), size)])
+        block = scorer.weights(scaled(values.astype(float), scorer.settings, "none"))
+        assert 0.0 <= scorer.scores(block, block)[0][0, 1] < 1e-10
+
+
+def test_samples_of_later_chunks_and_missing_ones_are_told_apart():
+    values = awkward(samples=1100)[[0, 1, 4, 7, 8, 9]]
+    np.testing.assert_allclose(
+        matrix(values, 10, 3), naive_mi_matrix(values, 10, 3, False), atol=1e-10
+    )
+
+
 def read(path: Path) -> np.ndarray:
     return pd.read_csv(path, sep="\t", index_col=0).to_numpy(dtype=float)
 
