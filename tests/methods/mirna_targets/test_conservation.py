@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from pairtile.methods.mirna_targets.conservation import (
 )
 from pairtile.methods.mirna_targets.fasta import read_fasta
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
+from pairtile.methods.mirna_targets.maf import read_orthologs
 from pairtile.methods.mirna_targets.search import SequenceBatch
 from workflow_runs import Analysis
 
@@ -150,8 +152,99 @@ def with_orthologs(folder: Path) -> dict[str, list[tuple[str, str]]]:
         found[fasta.names[k]] = list(zip("abc", kept, strict=True))
     lines = {f"{name}|{species}": text for name, of in found.items() for species, text in of}
     write_fasta(folder / "orthologs.fa.gz", lines | {"tr-0|home": "ACGUACGU"})
+    of_home = {name: fasta.sequence(k) for k, name in enumerate(fasta.names)}
+    write_maf(folder / "orthologs.maf.gz", of_home, found)
     (folder / "tree.nwk").write_text("(((home:1,a:0.5):0.25,b:1):1,c:2);")
     return found
+
+
+def write_maf(
+    path: Path, reference: dict[str, str], orthologs: dict[str, list[tuple[str, str]]]
+) -> None:
+    """The orthologs cut into three blocks for each transcript, with gaps, one species on strand -,
+    one that lacks the second block."""
+    draw = random.Random(6)
+    lines = ["##maf version=1 scoring=none", "# a comment", ""]
+
+    def row(source: str, strand: str, begin: int, letters: str, width: int) -> str:
+        gapped = list(letters)
+        for _ in range(width - len(letters)):
+            gapped.insert(draw.randint(0, len(gapped)), "-")
+        return f"s {source}\t{begin} {len(letters)} {strand} 9999 {''.join(gapped)}"
+
+    for transcript, others in orthologs.items():
+        rows = {f"home.{transcript}": ("+", reference[transcript])}
+        rows |= {f"{name}.chr{k}.1": ("+-"[k % 2], text) for k, (name, text) in enumerate(others)}
+        cuts = {
+            source: [0, *sorted(draw.choices(range(1, len(text)), k=2)), len(text)]
+            for source, (_, text) in rows.items()
+        }
+        last = next(reversed(cuts))
+        cuts[last][1] = cuts[last][2]
+        for block in range(3):
+            parts = {
+                source: (strand, cuts[source][block], text[slice(*cuts[source][block : block + 2])])
+                for source, (strand, text) in rows.items()
+            }
+            width = 3 + max(len(text) for *_, text in parts.values())
+            lines += ["a score=1", *(row(name, *of, width) for name, of in parts.items() if of[2])]
+            lines += ["i a.chr0 C 0 C 0", "e b.chr1 3 4 + 9 C", ""]
+    path.write_bytes(gzip.compress("\n".join(lines).encode()))
+
+
+def test_an_alignment_gives_the_records_that_a_fasta_file_would(tmp_path: Path) -> None:
+    found = with_orthologs(tmp_path)
+    read = read_orthologs(tmp_path / "orthologs.maf.gz", "orthologs", "home")
+    letters = {name: read.sequence(k) for k, name in enumerate(read.names)}
+    assert letters == {f"{name}|{species}": text for name, of in found.items()
+                       for species, text in of}  # fmt: skip
+    # A row that does not go on where the last of its name ended; one of another chromosome.
+    (tmp_path / "o.maf").write_text(
+        "##maf version=1\na\ns home.t.1 5 4 + 9 ACGU\ns a.x 0 2 + 9 A--C\ns b 0 4 - 9 ACGT\n\n"
+        "a\ns home.t.1 9 2 + 9 A-G\ns a.x 4 3 + 9 TTT\ns b 4 2 - 9 G-G\ns a.y 2 1 + 9 --c\n"
+    )
+    read = read_orthologs(tmp_path / "o.maf", "orthologs", "home")
+    assert read.names == ["t.1|a", "t.1|b", "t.1|a"]
+    assert [read.sequence(k) for k in range(3)] == ["ACNTTT", "ACGTGG", "c"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("s home.t 0 4 + 9 ACGU", "line 2: found a row before any block"),
+        ("a\ns home.t 0 4 + ACGU", "line 3: found 6 fields; expected 7: s SOURCE"),
+        ("a\ns home.t x 4 + 9 ACGU", "line 3: found the START 'x'; expected a whole number"),
+        ("a\ns home.t 0 -4 + 9 ACGU", "line 3: found the SIZE '-4'"),
+        ("a\ns home.t 0 4 . 9 ACGU", "line 3: found the STRAND '.'; expected + or -"),
+        ("a\ns .t 0 4 + 9 ACGU", "line 3: found the SOURCE '.t'"),
+        ("a\ns home.t 0 4 + 9 AC.U", "line 3: found illegal character '.'"),
+        ("a\ns home.t 0 5 + 9 AC-GU", "line 3: found 4 letters and the SIZE 5"),
+        ("a\ns home.t 0 4 + 9 AC-GU\ns a.x 0 4 + 9 ACGU", "line 4: found a row of 4 columns"),
+        ("a\ns a.x 0 4 + 9 ACGU", "line 2: found a block with 0 rows home.TRANSCRIPT"),
+        ("a\n" + 2 * "s home.t 0 4 + 9 ACGU\n", "line 2: found a block with 2 rows home.TRANS"),
+        ("a\ns home.t 0 4 - 9 ACGU", "line 3: found home.t on strand -; expected strand +"),
+        ("a\ns home.t 4 4 + 9 ACGU\n\na\ns home.t 7 1 + 9 A", "line 6: found home.t from 7 on"),
+        ("a\ns home.chr1 0 4 + 9 ACGU\ns a.x 0 4 + 9 ACGU", "no ortholog of any transcript (chr1|"),
+    ],
+)  # fmt: skip
+def test_an_alignment_that_cannot_be_used_is_refused(
+    tmp_path: Path, lines: str, message: str
+) -> None:
+    (tmp_path / "o.maf").write_text(f"##maf version=1\n{lines}\n")
+
+    def prepared() -> None:
+        read = read_orthologs(tmp_path / "o.maf", "orthologs", "home")
+        prepare_orthologs(read, ["t"], {}, "home", None)
+
+    with pytest.raises(InputError) as refused:
+        prepared()
+    assert message in str(refused.value)
+
+
+def test_an_alignment_needs_a_reference(tmp_path: Path) -> None:
+    (tmp_path / "o.maf").write_text("##maf version=1\n")
+    with pytest.raises(InputError, match="no reference_species; expected the species of the tr"):
+        read_orthologs(tmp_path / "o.maf", "orthologs", None)
 
 
 def test_tables_say_how_many_species_keep_each_site_and_how_many_chance_keeps(
@@ -214,10 +307,10 @@ def test_tables_say_how_many_species_keep_each_site_and_how_many_chance_keeps(
     pd.testing.assert_series_equal(
         targets["max_species_kept"].sort_index(), most.sort_index(), check_names=False
     )
-    # The library gives the same.
+    # The library gives the same, and so does an alignment.
     found = mirna_signal(
         tmp_path / "mirnas.fa", str(tmp_path / "transcripts.fa"), shuffles=20, energies=False,
-        orthologs=tmp_path / "orthologs.fa.gz", reference_species="home",
+        orthologs=tmp_path / "orthologs.maf.gz", reference_species="home",
         species_tree=str(tmp_path / "tree.nwk"), backend="cpu", seed=3,
     )  # fmt: skip
     for file in ("targets", "hits", "signal", "signal_curve", "conservation"):
@@ -225,6 +318,7 @@ def test_tables_say_how_many_species_keep_each_site_and_how_many_chance_keeps(
         pd.testing.assert_frame_equal(getattr(found, file), written, check_dtype=False)
     monkeypatch.setattr(mirna_targets, "MIRNAS_OF_A_TILE", 2)
     monkeypatch.setattr(mirna_targets, "TRANSCRIPTS_OF_A_TILE", 4)
+    asked["orthologs"] = "orthologs.maf.gz"
     parts = Analysis(tmp_path, plain(chunks=4, **asked), name="parts").all().out
     for file in ("conservation.tsv", "hits.tsv", "targets.tsv"):
         assert (whole / file).read_bytes() == (parts / file).read_bytes(), file

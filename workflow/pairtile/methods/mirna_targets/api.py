@@ -28,6 +28,7 @@ from pairtile.methods.mirna_targets.export import with_expression, with_more_col
 from pairtile.methods.mirna_targets.expression import expression_table
 from pairtile.methods.mirna_targets.fasta import LETTERS, Fasta, read_fasta, refuse_bad_records
 from pairtile.methods.mirna_targets.kernels.traceback import LINKER
+from pairtile.methods.mirna_targets.maf import read_orthologs
 from pairtile.methods.mirna_targets.prepare import (
     LONG_MIRNA,
     items_table,
@@ -366,9 +367,10 @@ def mirna_signal(
     seed : int
         Of the shuffles.
     orthologs : path, mapping, Series or list, optional
-        Orthologs of the transcripts, records named ``transcript|species``.
+        Orthologs of the transcripts, records named ``transcript|species``; or the path of a
+        multiple alignment (MAF) whose blocks have a row ``reference_species.transcript``.
     reference_species : str, optional
-        The species of the transcripts.
+        The species of the transcripts; needed with a MAF file.
     species_tree : path, optional
         Newick tree of the species, with branch lengths.
     mirna_expression, transcript_expression : path, optional
@@ -422,7 +424,7 @@ def mirna_signal(
         transcript_expression=transcript_expression and str(transcript_expression),
     )
     files = as_fasta(mirnas, "mirnas"), as_fasta(transcripts, "transcripts")
-    others = None if orthologs is None else as_fasta(orthologs, "orthologs")
+    others = None if orthologs is None else _orthologs(orthologs, reference_species)
     refuse_bad_records(files if others is None else [*files, others])
     pairs = None
     if restrict is not None:
@@ -666,6 +668,12 @@ def as_fasta(sequences: Any, key: str) -> Fasta:
         offsets=offsets,
         records=np.arange(1, len(names) + 1, dtype=np.int32),
     )
+
+
+def _orthologs(orthologs: Any, reference: str | None) -> Fasta:
+    if isinstance(orthologs, str | PathLike) and not _is_sequence(orthologs):
+        return read_orthologs(orthologs, "orthologs", reference)
+    return as_fasta(orthologs, "orthologs")
 
 
 def as_pairs(restrict: Any) -> list[tuple[str, str]]:

@@ -207,18 +207,19 @@ class MirnaTargetsConfig(Analysis):
     orthologs: OptionalPath = Field(
         default=None,
         description=(
-            "Orthologs of the transcripts in other species, FASTA, plain or `.gz`, not aligned, of "
-            "the same part (3' UTRs beside 3' UTRs). Records are named `transcript|species`; with "
-            "`genes` also `gene|species`. Then tables say how many species keep each site, and "
-            "with `null` how many sites are kept beyond chance. null: no conservation. A relative "
-            "path starts at the working directory."
+            "Orthologs of the transcripts in other species, of the same part (3' UTRs beside 3' "
+            "UTRs), plain or `.gz`. FASTA, not aligned: records named `transcript|species`; with "
+            "`genes` also `gene|species`. Or a multiple alignment, MAF: each block with a row "
+            "`reference_species.transcript` (or gene), strand +. Then tables say "
+            "how many species keep each site, and with `null` how many sites are kept beyond "
+            "chance. null: no conservation. A relative path starts at the working directory."
         ),
     )
     reference_species: Annotated[str | None, Text("a name", optional=True)] = Field(
         default=None,
         description=(
             "The species of the transcripts, as `orthologs` and `species_tree` call it; records of "
-            "it are no orthologs. null: none of the records is of that species."
+            "it are no orthologs. Needed with MAF. null: none of the records is of that species."
         ),
     )
     species_tree: OptionalPath = Field(

@@ -74,7 +74,7 @@ def prepare_orthologs(
     reference: str | None,
     tree: str | PathLike[str] | None,
 ) -> PreparedOrthologs:
-    """Sort the records of a FASTA file, ``transcript|species``, by transcript.
+    """Sort orthologs (``maf.read_orthologs``), named ``transcript|species``, by transcript.
 
     orthologs : what follows the last ``|`` of a name is its species; several records of a species
     count as one. transcripts : names, rows as in the state. genes : gene of a transcript; what
@@ -105,7 +105,8 @@ def prepare_orthologs(
     kept = np.flatnonzero(known)
     if not kept.size and transcripts:
         found = f"no ortholog of any transcript ({' '.join(orthologs.names[:3]) or 'no record'})"
-        expected = f"names such as {transcripts[0]}|SPECIES"
+        maf = f"in MAF, of the reference's rows {reference or 'SPECIES'}.{transcripts[0]}"
+        expected = f"names such as {transcripts[0]}|SPECIES ({maf})"
         raise InputError.at(orthologs.path, "", found, expected)
     kept = kept[np.argsort(of_record[kept], kind="stable")]
     first = np.searchsorted(of_record[kept], np.arange(len(groups) + 1))

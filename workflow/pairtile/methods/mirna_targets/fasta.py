@@ -109,7 +109,7 @@ def read_fasta(path: str | PathLike[str], key: str = "", on_bad_record: str = "e
     InputError
         File missing or damaged; or, with one line for each, its bad records.
     """
-    fasta = _parsed(str(path), key, _content(path))
+    fasta = fasta_of(str(path), key, file_content(path))
     if on_bad_record == "error":
         refuse_bad_records([fasta])
     return fasta
@@ -127,7 +127,7 @@ def refuse_bad_records(files: Sequence[Fasta]) -> None:
     raise InputError("\n".join([*lines, f"{records}; on_bad_record: skip goes on without"]))
 
 
-def _content(path: str | PathLike[str]) -> bytes:
+def file_content(path: str | PathLike[str]) -> bytes:
     """All bytes of the file, unpacked; none of an empty file, which is a FASTA file too."""
     file = Path(path)
     if file.is_file() and file.stat().st_size == 0:
@@ -160,7 +160,8 @@ class _Raw:
     fault: tuple[str, str] | None = None  # found, expected: where it is no record at all
 
 
-def _parsed(path: str, key: str, data: bytes) -> Fasta:
+def fasta_of(path: str, key: str, data: bytes) -> Fasta:
+    """The records of a file's content, bad ones in ``Fasta.bad``; see ``read_fasta``."""
     lines = _Lines(data)
     names: list[str] = []
     headers: list[str] = []

@@ -17,6 +17,7 @@ from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.conservation import PreparedOrthologs, prepare_orthologs
 from pairtile.methods.mirna_targets.expression import PreparedExpression, prepare_expression
 from pairtile.methods.mirna_targets.fasta import BadRecord, Fasta, read_fasta, refuse_bad_records
+from pairtile.methods.mirna_targets.maf import read_orthologs
 from pairtile.preprocess.items import printable, unique_names
 
 LONG_MIRNA = 30
@@ -73,7 +74,7 @@ def prepare_sequences(config: MirnaTargetsConfig) -> PreparedSequences:
     transcripts = read_fasta(config.transcripts, "transcripts", "skip")
     orthologs = None
     if config.orthologs is not None:
-        orthologs = read_fasta(config.orthologs, "orthologs", "skip")
+        orthologs = read_orthologs(config.orthologs, "orthologs", config.reference_species)
     files = [mirnas, transcripts] if orthologs is None else [mirnas, transcripts, orthologs]
     if config.on_bad_record == "error":
         refuse_bad_records(files)
