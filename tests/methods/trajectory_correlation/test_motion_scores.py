@@ -21,6 +21,7 @@ from pairtile.methods.trajectory_correlation.pair_scores import (
     p_value,
 )
 from pairtile.methods.trajectory_correlation.score import TrajectoryCorrelation
+from scipy import stats
 from scipy.signal import lfilter
 
 KINDS = ("ksg", "gaussian", "dcc", "bspline", "dihedral")
@@ -209,3 +210,10 @@ def test_a_protein_on_two_cores_is_cut_into_chunks_of_a_minute() -> None:
     assert len(chunks) >= 2
     assert max(chunk.seconds for chunk in chunks) < 60
     assert max(seconds) < 30
+
+
+def test_the_p_value_is_that_of_one_more_draw() -> None:
+    """Of normal surrogates and a value like them, however few, p is uniform."""
+    drawn = np.random.default_rng(8).normal(3.0, 2.0, size=(5, 100_000))
+    p = p_value(drawn[0], drawn[1:].mean(axis=0), drawn[1:].std(axis=0, ddof=1), 4)
+    assert stats.kstest(p, "uniform").pvalue > 1e-3
