@@ -23,10 +23,12 @@ from pairtile.gpu.device import Device, choose
 from pairtile.methods.mirna_targets.config import AlignmentConfig, MirnaTargetsConfig
 from pairtile.methods.mirna_targets.conservation import conservation_rates
 from pairtile.methods.mirna_targets.conservation_tables import conservation_table
+from pairtile.methods.mirna_targets.context import site_abundance
 from pairtile.methods.mirna_targets.energy import DuplexEnergy, viennarna_duplex_energy
 from pairtile.methods.mirna_targets.export import with_expression, with_more_columns
 from pairtile.methods.mirna_targets.expression import expression_table
 from pairtile.methods.mirna_targets.fasta import LETTERS, Fasta, read_fasta, refuse_bad_records
+from pairtile.methods.mirna_targets.kernels.hit_sites import Texts
 from pairtile.methods.mirna_targets.kernels.traceback import LINKER
 from pairtile.methods.mirna_targets.maf import read_orthologs
 from pairtile.methods.mirna_targets.prepare import (
@@ -57,7 +59,7 @@ from pairtile.methods.mirna_targets.tables import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    Texts: TypeAlias = list[str] | tuple[str, ...] | NDArray[Any] | pd.Series[str]
+    Strings: TypeAlias = list[str] | tuple[str, ...] | NDArray[Any] | pd.Series[str]
 
 
 _SHOWN = 5
@@ -257,7 +259,9 @@ def _state(mirnas: Fasta, transcripts: Fasta, trim: int | None) -> dict[str, NDA
     transcripts in the order of their file."""
     count = len(transcripts)
     cut = SequenceBatch(transcripts.text, transcripts.offsets).block(np.arange(count), trim)
+    texts = Texts(mirnas.text, mirnas.offsets), Texts(cut.text, cut.offsets)
     return {
+        "site_abundance": site_abundance(*texts),
         "mirna_text": mirnas.text,
         "mirna_offsets": mirnas.offsets,
         "transcript_text": cut.text,
@@ -528,8 +532,8 @@ def duplex_energy(
 
 @overload
 def duplex_energy(
-    mirnas: Texts,
-    sites: Texts,
+    mirnas: Strings,
+    sites: Strings,
     *,
     model: str = "miranda",
     backend: str = "auto",
@@ -601,7 +605,7 @@ def duplex_energy(mirnas: Any, sites: Any, *, model: str = "miranda", backend: s
     return folded.astype(np.float64).round(2)
 
 
-def _letters(texts: Texts, name: str) -> list[str]:
+def _letters(texts: Strings, name: str) -> list[str]:
     for text in texts:
         strange = set(text) - _LETTERS_OF_DUPLEX if isinstance(text, str) else {text}
         if strange:

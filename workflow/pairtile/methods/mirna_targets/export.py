@@ -332,7 +332,8 @@ def with_more_columns(
     | end_distance | context | letters from the seed match to the nearer end of the transcript |
     | offset_6mers | context | matches to miRNA positions 3 to 8 in the transcript |
     | seed_pairing_kcal_mol | context | free energy of the seed's pairs (Garcia et al. 2011) |
-    | context_score | context | ``context.context_columns``; these five of 6mers and better |
+    | target_site_abundance | context | canonical sites of the miRNA in all transcripts |
+    | context_score | context | ``context.context_columns``; these six of 6mers and better |
     | duplex_energy_kcal_mol | duplex_energy | best duplex of the miRNA and its span (RNAduplex) |
     | accessibility | accessibility | probability that all of the aligned site is free of pairs |
 

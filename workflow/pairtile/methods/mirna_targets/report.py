@@ -572,6 +572,7 @@ HIT_COLUMNS = {
         "of the seed match of 6mers and better: pairs behind it, letters to the nearer end, "
         "matches to positions 3 to 8 in the transcript, energy of its pairs (extras)"
     ),
+    "target_site_abundance": "canonical sites of the miRNA in all transcripts together (extras)",
     "context_score": "context++ score as far as sequences give it; below 0 is repression (extras)",
     "duplex_energy_kcal_mol": "ViennaRNA’s current duplex energy, Turner 2004 at 37 °C (extras)",
     "accessibility": "probability that the whole aligned site is unpaired (extras)",
