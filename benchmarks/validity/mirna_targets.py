@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pairtile.api.settings import analysis_config
 from pairtile.engine.in_memory import merged_in_memory
 from pairtile.gpu.device import choose
-from pairtile.methods.mirna_targets.api import MirnaSignal, mirna_signal
+from pairtile.methods.mirna_targets.api_signal import MirnaSignal, mirna_signal
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.conservation import CANONICAL, conserved_sites
 from pairtile.methods.mirna_targets.fasta import read_fasta

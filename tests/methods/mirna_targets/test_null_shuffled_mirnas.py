@@ -43,7 +43,8 @@ from pairtile.methods.mirna_targets.null import (
     prepare_null,
     transcript_model,
 )
-from pairtile.methods.mirna_targets.report import REPORT, methods_paragraph
+from pairtile.methods.mirna_targets.report import REPORT
+from pairtile.methods.mirna_targets.report_methods import methods_paragraph
 from pairtile.methods.mirna_targets.report_signal import signal
 from pairtile.methods.mirna_targets.scoring import CODES
 from pairtile.methods.mirna_targets.search import SequenceBatch, TargetSearch
