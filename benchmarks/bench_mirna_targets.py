@@ -15,6 +15,11 @@ million letters of 3' UTRs, tile by tile in a random order. A line of JSON each 
 far it is; the last one how long all takes, measured or, where ``--seconds`` end before, by the
 share that was done, and in which functions the time went.
 
+    python -m benchmarks.bench_mirna_targets cpu --large --seconds 120
+
+writes a share of that genome, and one transcript as long as a chromosome (5, 10 and 20 million
+letters, 20 miRNAs, 20 shuffles), each in a process of its own: its peak of memory is its own.
+
 Sequences are human (1,921 miRNAs, 918 transcripts of chromosome 22) where
 ``../shared/data/mirna`` is there, else random ones of the same lengths.
 """
@@ -24,6 +29,7 @@ from __future__ import annotations
 import argparse
 import cProfile
 import json
+import multiprocessing
 import pstats
 import resource
 import sys
@@ -47,7 +53,7 @@ from pairtile.methods.mirna_targets.score import MirnaTargets
 from pairtile.methods.mirna_targets.scoring import Candidates
 from pairtile.methods.mirna_targets.search import SequenceBatch, TargetSearch, align
 
-from benchmarks.machine import timed
+from benchmarks.machine import timed, write
 
 DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data" / "mirna"
 
@@ -187,7 +193,7 @@ def genome(
     files = _simulated(size)
     prepared = MirnaTargets.with_null(config, lay_out(config, *files, None, None), seed=1)
     opened = MirnaTargets(config, prepared.state, device, "integer")
-    ready = time.perf_counter()
+    ready, ready_cpu = time.perf_counter(), time.process_time()
     space = opened.space(prepared.state)
     tiles = list(space.tiles(*opened.tile_edges(config, prepared.state)))
     order = np.random.default_rng(1).permutation(len(tiles))
@@ -201,6 +207,7 @@ def genome(
             "of_tiles": len(tiles),
             "share": done["cells"] / whole,
             "seconds": spent,
+            "cpu_seconds": time.process_time() - ready_cpu,
             "seconds_of_all": spent * whole / max(done["cells"], 1),
             "gcups": done["cells"] / spent / 1e9,
             "peak_host_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
@@ -246,6 +253,26 @@ def genome(
     return final
 
 
+CHROMOSOMES = (5_000_000, 10_000_000, 20_000_000)
+"""Letters of a transcript, as long as a small chromosome."""
+FEW_MIRNAS, FEW_SHUFFLES = 20, 20
+
+
+def large(backend: str, seconds: float) -> dict[str, Any]:
+    """A share of the genome, ``seconds`` of it, and single long transcripts."""
+    alone = multiprocessing.get_context("spawn")
+    sizes = {"genome": (*GENOME, 100)}
+    sizes |= {
+        f"one transcript of {letters} letters": (FEW_MIRNAS, letters, 1, FEW_SHUFFLES)
+        for letters in CHROMOSOMES
+    }
+    found = {}
+    for name, (*size, shuffles) in sizes.items():
+        with alone.Pool(1) as pool:
+            found[name] = pool.apply(genome, (backend, seconds, None, tuple(size), shuffles))
+    return found
+
+
 def _simulated(size: tuple[int, int, int]) -> tuple[Fasta, Fasta]:
     """miRNAs, and 3' UTRs with lengths as human ones and three of five letters A or U."""
     n_mirnas, letters, n_transcripts = size
@@ -270,9 +297,14 @@ if __name__ == "__main__":
     parser.add_argument("--mirnas", type=int)
     parser.add_argument("--transcripts", type=int)
     parser.add_argument("--genome", action="store_true")
+    parser.add_argument("--large", action="store_true")
     parser.add_argument("--seconds", type=float, default=440.0)
     parser.add_argument("--out", type=Path)
     chosen = parser.parse_args()
+    if chosen.large:
+        results = large(chosen.backend, chosen.seconds)
+        print(write("mirna_targets_large", chosen.backend, results))
+        sys.exit()
     if chosen.genome:
         genome(chosen.backend, chosen.seconds, chosen.out)
         sys.exit()

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pairtile.api.settings import analysis_config
 from pairtile.engine.in_memory import merged_in_memory
 from pairtile.gpu.device import choose
-from pairtile.methods.mirna_targets.api import MirnaSignal, mirna_signal
+from pairtile.methods.mirna_targets.api_signal import MirnaSignal, mirna_signal
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.conservation import CANONICAL, conserved_sites
 from pairtile.methods.mirna_targets.fasta import read_fasta
@@ -155,6 +155,24 @@ def run(quick: bool) -> list[dict[str, Any]]:
     ]
 
 
+ANY_FOUND = "of tables, any pair with q <= 0.05"
+
+
+def of_tables(what: str, figure: str, found: int, tables: int) -> dict[str, Any]:
+    """The claim that a share of tables is at most ``LEVEL``."""
+    low_high = of_share(found, tables)
+    return claim(
+        what,
+        figure,
+        found / tables,
+        low_high,
+        nominal=LEVEL,
+        bar="interval holds 0.05 or less",
+        passed=low_high[0] <= LEVEL,
+        command=COMMAND,
+    )
+
+
 def without_targets(tables: int) -> list[dict[str, Any]]:
     """Random miRNAs: p over all pairs, and pairs with q <= 0.05."""
     rows = []
@@ -175,19 +193,7 @@ def without_targets(tables: int) -> list[dict[str, Any]]:
         what = f"random miRNAs and transcripts, {words}"
         rows.append(mean_at_most(what, "of pairs, p <= 0.05", small[LEVEL], LEVEL, BAR, COMMAND))
         rows.append(mean_at_most(what, "of pairs, p <= 0.01", small[0.01], 0.01, 0.014, COMMAND))
-        low_high = of_share(any_found, tables)
-        rows.append(
-            claim(
-                what,
-                "of tables, any pair with q <= 0.05",
-                any_found / tables,
-                low_high,
-                nominal=LEVEL,
-                bar="interval holds 0.05 or less",
-                passed=low_high[0] <= LEVEL,
-                command=COMMAND,
-            )
-        )
+        rows.append(of_tables(what, ANY_FOUND, any_found, tables))
     return rows
 
 
@@ -218,19 +224,9 @@ def shuffled_human_mirnas(tables: int) -> list[dict[str, Any]]:
         small.append(float((found.tests["p_value"] <= LEVEL).sum() / found.pairs))
         any_found += bool((found.tests["q_value"] <= LEVEL).any())
     what = "human miRNAs, each shuffled once, on human transcripts"
-    low_high = of_share(any_found, tables)
     return [
         mean_at_most(what, "of pairs, p <= 0.05", small, LEVEL, BAR, COMMAND),
-        claim(
-            what,
-            "of tables, any pair with q <= 0.05",
-            any_found / tables,
-            low_high,
-            nominal=LEVEL,
-            bar="interval holds 0.05 or less",
-            passed=low_high[0] <= LEVEL,
-            command=COMMAND,
-        ),
+        of_tables(what, ANY_FOUND, any_found, tables),
     ]
 
 
@@ -344,20 +340,7 @@ def kept_by_chance(tables: int) -> list[dict[str, Any]]:
                 command=COMMAND,
             )
         )
-        small = int((p <= LEVEL).sum())
-        low_high = of_share(small, len(p))
-        rows.append(
-            claim(
-                what,
-                "of tables, p <= 0.05",
-                small / len(p),
-                low_high,
-                nominal=LEVEL,
-                bar="interval holds 0.05 or less",
-                passed=low_high[0] <= LEVEL,
-                command=COMMAND,
-            )
-        )
+        rows.append(of_tables(what, "of tables, p <= 0.05", int((p <= LEVEL).sum()), len(p)))
     return rows
 
 

@@ -12,11 +12,11 @@ from .io.expression import read_expression as read_expression
 from .io.gold_standard import read_gold_standard as read_gold_standard
 from .io.networks.formats import export_network as export_network
 from .io.regulators import read_regulators as read_regulators
-from .methods.mirna_targets.api import MirnaSignal as MirnaSignal
 from .methods.mirna_targets.api import duplex_energy as duplex_energy
 from .methods.mirna_targets.api import mirna_edges as mirna_edges
-from .methods.mirna_targets.api import mirna_signal as mirna_signal
 from .methods.mirna_targets.api import mirna_targets as mirna_targets
+from .methods.mirna_targets.api_signal import MirnaSignal as MirnaSignal
+from .methods.mirna_targets.api_signal import mirna_signal as mirna_signal
 from .methods.multimodal_correlation.api import ModeCorrelation as ModeCorrelation
 from .methods.multimodal_correlation.api import ModeNetwork as ModeNetwork
 from .methods.multimodal_correlation.api import condition_tests as condition_tests

@@ -198,14 +198,16 @@ def test_an_alignment_gives_the_records_that_a_fasta_file_would(tmp_path: Path) 
     letters = {name: read.sequence(k) for k, name in enumerate(read.names)}
     assert letters == {f"{name}|{species}": text for name, of in found.items()
                        for species, text in of}  # fmt: skip
-    # A row that does not go on where the last of its name ended; one of another chromosome.
+    # A row that does not go on where the last of its name ended; another chromosome; another
+    # strand; a row of gaps alone.
     (tmp_path / "o.maf").write_text(
         "##maf version=1\na\ns home.t.1 5 4 + 9 ACGU\ns a.x 0 2 + 9 A--C\ns b 0 4 - 9 ACGT\n\n"
         "a\ns home.t.1 9 2 + 9 A-G\ns a.x 4 3 + 9 TTT\ns b 4 2 - 9 G-G\ns a.y 2 1 + 9 --c\n"
+        "s b 6 1 + 9 -R-\ns c.z 6 0 + 9 ---\n"
     )
     read = read_orthologs(tmp_path / "o.maf", "orthologs", "home")
-    assert read.names == ["t.1|a", "t.1|b", "t.1|a"]
-    assert [read.sequence(k) for k in range(3)] == ["ACNTTT", "ACGTGG", "c"]
+    assert read.names == ["t.1|a", "t.1|b", "t.1|a", "t.1|b"]
+    assert [read.sequence(k) for k in range(4)] == ["ACNTTT", "ACGTGG", "c", "R"]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from pairtile.methods.mirna_targets.export import (
+from pairtile.methods.mirna_targets.hits_bed_gff3 import (
     COLOURS,
     NUMBER,
     Places,

@@ -43,7 +43,8 @@ from pairtile.methods.mirna_targets.null import (
     prepare_null,
     transcript_model,
 )
-from pairtile.methods.mirna_targets.report import REPORT, methods_paragraph
+from pairtile.methods.mirna_targets.report import REPORT
+from pairtile.methods.mirna_targets.report_methods import methods_paragraph
 from pairtile.methods.mirna_targets.report_signal import signal
 from pairtile.methods.mirna_targets.scoring import CODES
 from pairtile.methods.mirna_targets.search import SequenceBatch, TargetSearch
@@ -471,6 +472,12 @@ def test_the_page_begins_with_signal_and_chance(tmp_path: Path) -> None:
     assert f"{expected[-1]:.0f} of {sites[-1]:.0f} hits" in first
     assert f"there are {sites[canonical]:.0f}" in first
     assert f"ratio {sites[canonical] / expected[canonical]:.2f}" in first
+    # Where all hits are canonical, their numbers are not said twice.
+    asked = plain(null={"shuffles": 20}, estimator={"energies": False, "strict": True})
+    strict = read_results(Analysis(tmp_path, asked, name="strict").all().out)
+    first = REPORT.text.remarks(strict)[0]
+    assert first.endswith("canonical sites.")
+    assert first.count("shuffled miRNAs") == 1
     assert next(iter(REPORT.figures or {})) == "signal"
     drawn = signal(results)
     assert drawn is not None

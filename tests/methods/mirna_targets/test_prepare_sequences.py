@@ -54,6 +54,7 @@ def test_transcripts_are_sorted_by_length_and_the_order_says_which_is_which(
     types = {name: str(array.dtype) for name, array in prepared.state.items()}
     assert types == {
         "mirna_text": "uint8",
+        "site_abundance": "int64",
         "mirna_offsets": "int64",
         "mirna_lines": "uint8",
         "transcript_text": "uint8",

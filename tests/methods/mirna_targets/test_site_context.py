@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from mirna_sequences import plain, write_fasta
+from pairtile import mirna_targets
 from pairtile.methods.mirna_targets import context
-from pairtile.methods.mirna_targets.context import context_columns, seed_pairing
+from pairtile.methods.mirna_targets.context import context_columns, seed_pairing, site_abundance
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES, HitSites, HitSpans, Texts
 from workflow_runs import Analysis
 
@@ -128,6 +129,33 @@ def test_pairs_behind_the_seed_count_most_at_positions_13_to_16() -> None:
         assert found["pairing_3p"] >= score
 
 
+def canonical_sites(mirna: str, transcripts: list[str]) -> int:
+    """Places where positions 2 to 7 pair, and 8 pairs or an A faces 1."""
+    opposite = mirna[:8][::-1].translate(str.maketrans("ACGU", "UGCA"))
+    at_8, six = opposite[: len(mirna[7:8])], opposite[-7:-1]
+    count = 0
+    for text in transcripts:
+        for at in range(len(text)):
+            if text.startswith(six, at):
+                before, behind = text[:at][-1:], text[at + 6 : at + 7]
+                count += behind == "A" or (bool(at_8) and before == at_8)
+    return count
+
+
+def test_abundance_counts_canonical_sites_everywhere() -> None:
+    draw = random.Random(8)
+    mirnas = ["".join(draw.choices("ACGU", k=draw.choice([6, 7, 8, 22]))) for _ in range(40)]
+    lines = ["".join(draw.choices("ACGUN", [5, 5, 5, 5, 1], k=draw.randint(0, 900)))
+             for _ in range(60)]  # fmt: skip
+    for k, mirna in enumerate(mirnas):  # at both ends, alone, and with an unknown letter beside
+        site = mirna[1:8][::-1].translate(str.maketrans("ACGU", "UGCA"))
+        lines += [site, site + "A" + lines[k], lines[k] + site, "N" + site[-6:] + "A"]
+    wanted = [canonical_sites(mirna, lines) if len(mirna) > 6 else 0 for mirna in mirnas]
+    assert site_abundance(texts(*mirnas), texts(*lines)).tolist() == wanted
+    assert min(w for w, mirna in zip(wanted, mirnas, strict=True) if len(mirna) > 6) > 0
+    assert site_abundance(texts("UGANGUAGUAGG"), texts(*lines)).tolist() == [0]
+
+
 def test_hits_and_pairs_have_context_where_there_is_a_seed_match(tmp_path: Path) -> None:
     draw = random.Random(4)
     transcripts = {}
@@ -143,7 +171,19 @@ def test_hits_and_pairs_have_context_where_there_is_a_seed_match(tmp_path: Path)
     assert matched.any()
     assert not matched.all()
     names = ["pairing_3p", "end_distance", "offset_6mers", "seed_pairing_kcal_mol", "context_score"]
+    names.append("target_site_abundance")
     assert (hits[names].notna().all(axis=1) == matched).all()
+    texts_of = [text.replace("T", "U") for text in transcripts.values()]
+    for name, letters in {"let-7": LET7, "mir-21": MIR21}.items():
+        found = hits.loc[matched & (hits["mirna"] == name), "target_site_abundance"]
+        assert (found == canonical_sites(letters, texts_of)).all()
+    again = mirna_targets(
+        {"let-7": LET7, "mir-21": MIR21}, transcripts, score=110.0, energies=False,
+        extras={"context": True}, backend="cpu",
+    )  # fmt: skip
+    assert again["target_site_abundance"].fillna(0).tolist() == (
+        hits["target_site_abundance"].fillna(0).tolist()
+    )
     eight = hits[(hits["mirna"] == "let-7") & (hits["seed_class"] == "8mer")].iloc[0]
     text = transcripts[eight["transcript"]].replace("T", "U")
     at = text.index("CUACCUCA") + 7

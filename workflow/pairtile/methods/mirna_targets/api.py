@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from os import PathLike
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
@@ -16,48 +12,30 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pairtile.api.settings import analysis_config
-from pairtile.engine.in_memory import merged_in_memory
 from pairtile.engine.tiles import PairSpace
-from pairtile.errors import InputError
 from pairtile.gpu.device import Device, choose
 from pairtile.methods.mirna_targets.config import AlignmentConfig, MirnaTargetsConfig
-from pairtile.methods.mirna_targets.conservation import conservation_rates
-from pairtile.methods.mirna_targets.conservation_tables import conservation_table
+from pairtile.methods.mirna_targets.context import site_abundance
 from pairtile.methods.mirna_targets.energy import DuplexEnergy, viennarna_duplex_energy
-from pairtile.methods.mirna_targets.export import with_expression, with_more_columns
-from pairtile.methods.mirna_targets.expression import expression_table
-from pairtile.methods.mirna_targets.fasta import LETTERS, Fasta, read_fasta, refuse_bad_records
+from pairtile.methods.mirna_targets.export import with_more_columns
+from pairtile.methods.mirna_targets.fasta import LETTERS, Fasta, refuse_bad_records
+from pairtile.methods.mirna_targets.kernels.hit_sites import Texts
 from pairtile.methods.mirna_targets.kernels.traceback import LINKER
-from pairtile.methods.mirna_targets.maf import read_orthologs
-from pairtile.methods.mirna_targets.prepare import (
-    LONG_MIRNA,
-    items_table,
-    lay_out,
-    match_restrict,
-    read_restrict,
-)
+from pairtile.methods.mirna_targets.prepare import LONG_MIRNA, items_table, match_restrict
 from pairtile.methods.mirna_targets.score import (
-    ALPHA,
     MIRNAS_OF_A_TILE,
     TRANSCRIPTS_OF_A_TILE,
-    MirnaTargets,
     pairs_in_tile,
     target_edges,
 )
 from pairtile.methods.mirna_targets.search import COLUMNS, Hits, SequenceBatch, TargetSearch
-from pairtile.methods.mirna_targets.tables import (
-    ROWS,
-    hits_table,
-    ranked_targets,
-    signal_curve,
-    signal_table,
-    targets_table,
-)
+from pairtile.methods.mirna_targets.sequences import as_fasta, as_pairs
+from pairtile.methods.mirna_targets.tables import ROWS, hits_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    Texts: TypeAlias = list[str] | tuple[str, ...] | NDArray[Any] | pd.Series[str]
+    Strings: TypeAlias = list[str] | tuple[str, ...] | NDArray[Any] | pd.Series[str]
 
 
 _SHOWN = 5
@@ -257,7 +235,9 @@ def _state(mirnas: Fasta, transcripts: Fasta, trim: int | None) -> dict[str, NDA
     transcripts in the order of their file."""
     count = len(transcripts)
     cut = SequenceBatch(transcripts.text, transcripts.offsets).block(np.arange(count), trim)
+    texts = Texts(mirnas.text, mirnas.offsets), Texts(cut.text, cut.offsets)
     return {
+        "site_abundance": site_abundance(*texts),
         "mirna_text": mirnas.text,
         "mirna_offsets": mirnas.offsets,
         "transcript_text": cut.text,
@@ -294,10 +274,10 @@ def _table(
     columns["j"] = columns["j"] + np.int32(len(state["mirna_offsets"]) - 1)
     rows = pa.table(columns, schema=ROWS)
     hits = hits_table(rows, items, state, energies=config.estimator.energies)
-    return _frame(with_more_columns(hits, state, config.extras))
+    return frame_of(with_more_columns(hits, state, config.extras))
 
 
-def _frame(table: pa.Table) -> pd.DataFrame:
+def frame_of(table: pa.Table) -> pd.DataFrame:
     """Categories as text: grouping by categories makes rows for what is not there."""
     fields = [
         pa.field(field.name, pa.string() if pa.types.is_dictionary(field.type) else field.type)
@@ -307,158 +287,6 @@ def _frame(table: pa.Table) -> pd.DataFrame:
     if "energy_kcal_mol" in frame:
         frame["energy_kcal_mol"] = frame["energy_kcal_mol"].astype(np.float64).round(2)
     return frame
-
-
-# --- signal and chance ----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, repr=False)
-class MirnaSignal:
-    """Targets against what chance gives; the tables of the workflow.
-
-    targets        ``targets.tsv``: a row for each pair with a hit, lowest p first
-    hits           ``hits.tsv``
-    signal         ``signal.tsv``: sites, and those of shuffles, by seed class and score
-    signal_curve   ``signal_curve.tsv``: pairs, and those of shuffles, by pair score
-    conservation   ``conservation.tsv``; None without orthologs
-    expression     ``expression.tsv``; None without expression
-    notes, warnings   what preparing the data brought up
-    """
-
-    targets: pd.DataFrame
-    hits: pd.DataFrame
-    signal: pd.DataFrame
-    signal_curve: pd.DataFrame
-    conservation: pd.DataFrame | None
-    expression: pd.DataFrame | None
-    notes: list[str]
-    warnings: list[str]
-
-    def __repr__(self) -> str:
-        found = int((self.targets["q_value"] <= ALPHA).sum())
-        return f"MirnaSignal: {len(self.targets):,} pairs with a hit, {found:,} with q <= {ALPHA}"
-
-
-def mirna_signal(
-    mirnas: Any,
-    transcripts: Any,
-    *,
-    shuffles: int = 100,
-    seed: int = 1,
-    orthologs: Any = None,
-    reference_species: str | None = None,
-    species_tree: str | PathLike[str] | None = None,
-    mirna_expression: str | PathLike[str] | None = None,
-    transcript_expression: str | PathLike[str] | None = None,
-    restrict: Any = None,
-    extras: Mapping[str, bool] | None = None,
-    backend: str = "auto",
-    **estimator: Any,
-) -> MirnaSignal:
-    """Find targets of miRNAs and compare them with those of shuffled miRNAs.
-
-    The same as an analysis of the workflow with ``null: {shuffles: n}``.
-
-    Parameters
-    ----------
-    mirnas, transcripts, restrict, extras : as :func:`mirna_targets`
-    shuffles : int, 20 to 10,000
-        So many shuffles of each miRNA.
-    seed : int
-        Of the shuffles.
-    orthologs : path, mapping, Series or list, optional
-        Orthologs of the transcripts, records named ``transcript|species``; or the path of a
-        multiple alignment (MAF) whose blocks have a row ``reference_species.transcript``.
-    reference_species : str, optional
-        The species of the transcripts; needed with a MAF file.
-    species_tree : path, optional
-        Newick tree of the species, with branch lengths.
-    mirna_expression, transcript_expression : path, optional
-        Tables of expression, names in rows, the same samples in both: both or neither.
-    backend : {"auto", "cpu", "cuda"}
-        All give the same answer.
-    **estimator
-        ``score``, ``energy``, ``scale``, ``gap_open``, ``gap_extend``, ``strict``, ``energies``,
-        ``trim``: as :func:`mirna_targets`.
-
-    Returns
-    -------
-    MirnaSignal
-
-    Raises
-    ------
-    ValueError
-        Settings that are not allowed; sequences in no known form.
-    InputError
-        Files that cannot be read; records that cannot be used; orthologs of no transcript.
-    ConfigError
-        Energies or extras without the package ViennaRNA.
-    DeviceError
-        ``backend="cuda"`` without a GPU.
-
-    Notes
-    -----
-    Sources: Lewis et al. 2005, Cell 120:15; Friedman et al. 2009, Genome Res. 19:92;
-    docs/methods/mirna_targets.md, Signal and chance.
-
-    Examples
-    --------
-    >>> mirnas = {"let-7a": "UGAGGUAGUAGGUUGUAUAGUU"}
-    >>> utrs = {"one": "ACCG" * 20 + "CUACCUCA" + "ACCG" * 20, "two": "GGCA" * 50}
-    >>> found = mirna_signal(mirnas, utrs, shuffles=50, energies=False)
-    >>> found.targets[["mirna", "transcript", "best_seed_class"]]
-        mirna transcript best_seed_class
-    0  let-7a        one            8mer
-    """
-    config = analysis_config(
-        MirnaTargetsConfig,
-        seed=seed,
-        backend=backend,
-        estimator=estimator,
-        null={"shuffles": shuffles},
-        extras=extras or {},
-        orthologs=None if orthologs is None else "in memory",
-        reference_species=reference_species,
-        species_tree=species_tree and str(species_tree),
-        mirna_expression=mirna_expression and str(mirna_expression),
-        transcript_expression=transcript_expression and str(transcript_expression),
-    )
-    files = as_fasta(mirnas, "mirnas"), as_fasta(transcripts, "transcripts")
-    others = None if orthologs is None else _orthologs(orthologs, reference_species)
-    refuse_bad_records(files if others is None else [*files, others])
-    pairs = None
-    if restrict is not None:
-        names = files[0].names, files[1].names
-        pairs = match_restrict(as_pairs(restrict), *names, "restrict")
-    prepared = MirnaTargets.with_null(config, lay_out(config, *files, others, pairs), seed)
-    state, items = prepared.state, prepared.items
-    opened = MirnaTargets(config, state, choose(backend), "integer")
-    tiles = opened.space(state).tiles(*opened.tile_edges(config, state))
-    merged = merged_in_memory(opened, tiles, seed)
-    counts, tests = opened.all_null_counts(merged), opened.pair_tests(merged)
-    assert tests is not None
-    rows = pa.concat_tables(merged.batches()).select(ROWS.names).cast(ROWS)
-    hits = hits_table(rows, items, state, energies=config.estimator.energies)
-    rates, conservation = None, None
-    mirna_names = items["name"].to_numpy()[: opened.n_mirnas]
-    if opened.conservation is not None:
-        rates = conservation_rates(counts)
-        conservation = _frame(conservation_table(counts, mirna_names, opened.conservation))
-    hits = with_more_columns(hits, state, config.extras, rates)
-    targets = with_expression(targets_table(hits), state, counts)
-    expression = None
-    if config.mirna_expression is not None:
-        expression = _frame(expression_table(counts, mirna_names))
-    return MirnaSignal(
-        targets=_frame(ranked_targets(targets, tests)),
-        hits=_frame(hits),
-        signal=_frame(signal_table(counts, mirna_names, config.estimator.score)),
-        signal_curve=_frame(signal_curve(counts, mirna_names)),
-        conservation=conservation,
-        expression=expression,
-        notes=prepared.notes,
-        warnings=prepared.warnings,
-    )
 
 
 # --- network --------------------------------------------------------------------------------------
@@ -528,8 +356,8 @@ def duplex_energy(
 
 @overload
 def duplex_energy(
-    mirnas: Texts,
-    sites: Texts,
+    mirnas: Strings,
+    sites: Strings,
     *,
     model: str = "miranda",
     backend: str = "auto",
@@ -601,7 +429,7 @@ def duplex_energy(mirnas: Any, sites: Any, *, model: str = "miranda", backend: s
     return folded.astype(np.float64).round(2)
 
 
-def _letters(texts: Texts, name: str) -> list[str]:
+def _letters(texts: Strings, name: str) -> list[str]:
     for text in texts:
         strange = set(text) - _LETTERS_OF_DUPLEX if isinstance(text, str) else {text}
         if strange:
@@ -610,148 +438,3 @@ def _letters(texts: Texts, name: str) -> list[str]:
                 f"{' '.join(LETTERS)}, in either case"
             )
     return list(texts)
-
-
-# --- sequences in any form ------------------------------------------------------------------------
-
-
-_ALLOWED = frozenset(LETTERS + LETTERS.lower())
-_BASES = re.compile("[ACGTUNacgtun]{10,}")
-_FAULTS_SHOWN = 20
-
-
-def as_fasta(sequences: Any, key: str) -> Fasta:
-    """Take sequences in any form as what ``read_fasta`` gives; the input is not changed.
-
-    Parameters
-    ----------
-    sequences
-        The path of a FASTA file; a mapping or pandas Series of name -> sequence; or a list of
-        sequences, of (name, sequence), or of records with ``id`` and ``seq`` (Biopython's).
-        Sequences without names are called ``mirna_0``, ``mirna_1``... White space is left out.
-    key
-        What messages call them: ``mirnas`` or ``transcripts``.
-
-    Returns
-    -------
-    Fasta
-        Bad records of a file are in ``bad``: the caller decides on them.
-
-    Raises
-    ------
-    ValueError
-        None of these forms.
-    InputError
-        A file that cannot be read; sequences in memory without letters, or with letters that are
-        none, all of them in one message.
-    """
-    if isinstance(sequences, str | PathLike):
-        if _is_sequence(sequences):
-            raise ValueError(
-                f"{key}: found the sequence {_short(str(sequences))}; expected the path of a FASTA "
-                "file, a mapping of name -> sequence, or a list of sequences"
-            )
-        return read_fasta(sequences, key, "skip")
-    names, texts = [], []
-    for name, text in _named(sequences, key):
-        names.append(name)
-        texts.append("".join(text.split()))
-    _check(names, texts, key)
-    offsets = np.zeros(len(texts) + 1, dtype=np.int64)
-    np.cumsum([len(text) for text in texts], out=offsets[1:])
-    return Fasta(
-        path=key,
-        key=key,
-        names=names,
-        headers=[""] * len(names),
-        text=np.frombuffer("".join(texts).encode("ascii"), dtype=np.uint8),
-        offsets=offsets,
-        records=np.arange(1, len(names) + 1, dtype=np.int32),
-    )
-
-
-def _orthologs(orthologs: Any, reference: str | None) -> Fasta:
-    if isinstance(orthologs, str | PathLike) and not _is_sequence(orthologs):
-        return read_orthologs(orthologs, "orthologs", reference)
-    return as_fasta(orthologs, "orthologs")
-
-
-def as_pairs(restrict: Any) -> list[tuple[str, str]]:
-    """Pairs of names, miRNA and transcript: from a file, a DataFrame's first two columns, or a
-    list. Raises ValueError for other forms, InputError for a file that cannot be used."""
-    if isinstance(restrict, str | PathLike):
-        return read_restrict(restrict)
-    if isinstance(restrict, pd.DataFrame):
-        restrict = list(restrict.iloc[:, :2].itertuples(index=False, name=None))
-    pairs = [tuple(pair) if _is_listing(pair) else (pair,) for pair in restrict]
-    for pair in pairs:
-        if len(pair) != 2:
-            raise ValueError(f"restrict: found {pair}; expected pairs of a miRNA and a transcript")
-    if not pairs:
-        raise ValueError("restrict: found no pair; expected at least one, or restrict=None")
-    return list(dict.fromkeys((str(mirna), str(transcript)) for mirna, transcript in pairs))
-
-
-def _named(sequences: Any, key: str) -> Iterator[tuple[str, str]]:
-    if isinstance(sequences, Mapping | pd.Series):
-        entries: Iterable[Any] = sequences.items()
-    elif isinstance(sequences, Iterable) and not isinstance(sequences, bytes | pd.DataFrame):
-        entries = sequences
-    else:
-        raise ValueError(
-            f"{key}: found {type(sequences).__name__}; expected the path of a FASTA file, a "
-            "mapping of name -> sequence, or a list of sequences"
-        )
-    for number, entry in enumerate(entries):
-        if isinstance(entry, str):
-            yield f"{key.removesuffix('s')}_{number}", entry
-        elif hasattr(entry, "id") and hasattr(entry, "seq"):
-            yield str(entry.id), str(entry.seq)
-        elif _is_listing(entry) and len(entry) == 2 and isinstance(entry[1], str):
-            yield str(entry[0]), entry[1]
-        else:
-            raise ValueError(
-                f"{key}: found {entry!r}; expected a sequence as text, or a name and a sequence"
-            )
-
-
-def _check(names: list[str], texts: list[str], key: str) -> None:
-    faults = []
-    for name, text in zip(names, texts, strict=True):
-        strange = [letter for letter in text if letter not in _ALLOWED]
-        if not text:
-            faults.append((name, "an empty sequence", "at least one letter"))
-        elif strange:
-            more = f" (and {len(strange) - 1} more)" if len(strange) > 1 else ""
-            faults.append((name, f"illegal character {strange[0]!r}{more}", _EXPECTED))
-    if faults:
-        lines = [
-            str(InputError.at(key, repr(name), *message))
-            for name, *message in faults[:_FAULTS_SHOWN]
-        ]
-        if len(faults) > _FAULTS_SHOWN:
-            lines.append(f"... and {len(faults) - _FAULTS_SHOWN} more")
-        raise InputError("\n".join(lines))
-
-
-_EXPECTED = f"letters of {' '.join(LETTERS)}, in either case"
-
-
-def _is_sequence(text: str | PathLike[str]) -> bool:
-    """Whether a text is a sequence rather than a path."""
-    return isinstance(text, str) and bool(_BASES.fullmatch(text)) and not _is_file(text)
-
-
-def _is_file(text: str) -> bool:
-    try:
-        return Path(text).exists()
-    except OSError:  # longer than a path can be
-        return False
-
-
-def _is_listing(entry: Any) -> bool:
-    return isinstance(entry, tuple | list | np.ndarray)
-
-
-def _short(text: str) -> str:
-    return repr(text if len(text) <= 30 else f"{text[:30]}...")

@@ -7,8 +7,9 @@ repression, log2. The coefficients and the ranges to which values are scaled are
 4, source data 1.
 
 Left out, for they are not in the sequences: conservation (PCT), length of the open reading frame
-and 8mers in it, and how many sites the miRNA has in all 3' UTRs of the species (TA). Structural
-accessibility (SA) is left out as well: it takes far longer.
+and 8mers in it, and how many sites the miRNA has in all 3' UTRs of the species (TA; a column has
+those in the transcripts that are searched). Structural accessibility (SA) is left out as well: it
+takes far longer.
 """
 
 from __future__ import annotations
@@ -19,7 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.methods.mirna_targets.kernels.hit_sites import HitSites, HitSpans, Texts
-from pairtile.methods.mirna_targets.kernels.site_context import SiteContext, site_context
+from pairtile.methods.mirna_targets.kernels.site_context import (
+    WORD,
+    SiteContext,
+    count_words,
+    site_context,
+)
 from pairtile.methods.mirna_targets.scoring import CODES, OTHER
 
 CLASSES = (2, 3, 4, 5)
@@ -126,6 +132,27 @@ def seed_pairing(mirnas: Texts) -> NDArray[np.float64]:
             ends = sum(letter in "AU" for letter in (word[0], word[-1]))
             energies[row, column] = INITIATION + stacks + AU_END * ends
     return energies
+
+
+def site_abundance(mirnas: Texts, transcripts: Texts) -> NDArray[np.int64]:
+    """How many canonical sites (8mer, 7mer-m8, 7mer-A1) each miRNA has in all transcripts together:
+    int64 (miRNAs,). 0 where one of positions 2 to 7 is unknown."""
+    counts = np.zeros(5**WORD, np.int64)
+    count_words(transcripts, counts)
+    by_ends = counts.reshape(5, 5 ** (WORD - 2), 5)  # opposite position 8, 7 to 2, and 1
+    found = np.zeros(len(mirnas.offsets) - 1, np.int64)
+    opposite_8 = 3 - _codes_at(mirnas, 8)
+    core, known = np.zeros(len(found), np.int64), np.ones(len(found), bool)
+    for position in range(7, 1, -1):
+        code = _codes_at(mirnas, position)
+        known &= code < OTHER
+        core = core * 5 + np.where(code < OTHER, 3 - code, OTHER)
+    for row in np.flatnonzero(known):
+        ends = by_ends[:, core[row]]
+        found[row] = ends[:, 0].sum()  # with the A
+        if opposite_8[row] >= 0:
+            found[row] += ends[opposite_8[row], 1:].sum()
+    return found
 
 
 def _codes_at(mirnas: Texts, position: int) -> NDArray[np.int64]:

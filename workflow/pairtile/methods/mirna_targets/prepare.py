@@ -15,8 +15,10 @@ from pairtile.errors import InputError
 from pairtile.io.text_file import open_lines
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.conservation import PreparedOrthologs, prepare_orthologs
+from pairtile.methods.mirna_targets.context import site_abundance
 from pairtile.methods.mirna_targets.expression import PreparedExpression, prepare_expression
 from pairtile.methods.mirna_targets.fasta import BadRecord, Fasta, read_fasta, refuse_bad_records
+from pairtile.methods.mirna_targets.kernels.hit_sites import Texts
 from pairtile.methods.mirna_targets.maf import read_orthologs
 from pairtile.preprocess.items import printable, unique_names
 
@@ -40,6 +42,7 @@ class PreparedSequences:
     | transcript_text | uint8 (letters,) | the kept transcripts, trimmed, by ascending length |
     | transcript_offsets | int64 (transcripts + 1,) | where each begins and ends |
     | transcript_order | int32 (transcripts,) | state row -> row among the kept in file order |
+    | site_abundance | int64 (miRNAs,) | canonical sites in all transcripts (``context``) |
     | mirna_lines, transcript_lines | uint8 | header lines of the kept, file order, each with LF |
     | restrict | int32 (pairs, 2) | miRNA and transcript (rows in file order); only with a list |
     | gene_items | int32 (transcripts,) | item of each one's gene, file order; only with genes |
@@ -110,6 +113,9 @@ def lay_out(
         items, state["gene_items"], unmapped = with_genes(
             items, transcripts.names, len(mirnas), config.genes
         )
+    state["site_abundance"] = site_abundance(
+        *(Texts(state[f"{kind}_text"], state[f"{kind}_offsets"]) for kind in (MIRNA, TRANSCRIPT))
+    )
     names = [transcripts.names[row] for row in state["transcript_order"]]
     genes = {}
     if config.genes is not None and (orthologs is not None or config.mirna_expression is not None):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from pairtile.methods.mirna_targets import figures
-from pairtile.methods.mirna_targets.export import COLOURS
+from pairtile.methods.mirna_targets.hits_bed_gff3 import COLOURS
 from pairtile.methods.mirna_targets.report_hits import (
     GENES,
     hits_of,

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from pairtile.errors import StoreError
-from pairtile.methods.mirna_targets.export import COLOURS
+from pairtile.methods.mirna_targets.hits_bed_gff3 import COLOURS
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
 from pairtile.methods.mirna_targets.tables import ALIGNMENT, CANONICAL, CONSERVATION
 from pairtile.report.formats import count, counted, listed, number, plain

@@ -36,11 +36,16 @@ def signal_findings(results: Results) -> list[str]:
     """Sites and pairs against those of the shuffled miRNAs."""
     if not has_null(results):
         return []
-    lines = [
-        f"Chance alone gives {_against(results, 'all')}. "
-        f"Of canonical sites (8mer, 7mer-m8, 7mer-A1) there are {_sites(results, 'canonical')}, "
-        f"chance gives {_against(results, 'canonical')}."
-    ]
+    text = f"Chance alone gives {_against(results, 'all')}."
+    every, canonical = _row(results, "all"), _row(results, "canonical")
+    if every["sites"] and all(every[of] == canonical[of] for of in ("sites", "expected")):
+        text += " All of these hits, and those by chance, are canonical sites."
+    else:
+        text += (
+            " Of canonical sites (8mer, 7mer-m8, 7mer-A1) there are "
+            f"{_sites(results, 'canonical')}, chance gives {_against(results, 'canonical')}."
+        )
+    lines = [text]
     network = results.network
     if "q_value" in network:
         found = int((network["q_value"] <= 0.05).sum())

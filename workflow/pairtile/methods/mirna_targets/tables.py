@@ -477,10 +477,14 @@ def _missing(values: NDArray[np.float64]) -> pa.Array:
 
 def context_of(hits: pa.Table, state: Mapping[str, NDArray[Any]]) -> dict[str, pa.Array]:
     """What is around the seed matches of the hits of a table (``hits_table``): columns of
-    ``context.ContextColumns``; missing but for 6mers and better."""
-    columns = {}
+    ``context.ContextColumns``, and ``target_site_abundance`` of the miRNA before the score; missing
+    but for 6mers and better."""
+    columns: dict[str, pa.Array] = {}
     for name, values in _context(hits, state)._asdict().items():
         column = _missing(values.round(4))
+        if name == "context_score":
+            abundance = np.asarray(state["site_abundance"])[codes(hits["mirna"])]
+            columns["target_site_abundance"] = pa.array(abundance, mask=np.isnan(values))
         whole = name in ("end_distance", "offset_6mers")
         columns[name] = column.cast(pa.int32()) if whole else column
     return columns

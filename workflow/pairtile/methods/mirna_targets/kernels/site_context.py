@@ -129,6 +129,25 @@ def _matches_3_to_8(mirna, transcript):  # type: ignore[no-untyped-def]
     return count
 
 
+WORD = 8
+"""Letters of a word that is counted: what may face a miRNA's positions 8 to 1."""
+
+
+@njit(nogil=True)
+def count_words(transcripts, counts):  # type: ignore[no-untyped-def]
+    """Add up how often each word of ``WORD`` letters is in the transcripts, one place beyond both
+    ends of each included as ``OTHER``; counts: int64 (5 ** WORD,), first letter most significant.
+    """
+    below = 5 ** (WORD - 1)
+    for row in range(transcripts.offsets.size - 1):
+        word = np.int64(5**WORD - 1)
+        begin, end = transcripts.offsets[row], transcripts.offsets[row + 1]
+        for place in range(begin, end + 1):
+            code = CODES[transcripts.letters[place]] if place < end else OTHER
+            word = word % below * 5 + code
+            counts[word] += 1
+
+
 @njit(nogil=True)
 def _pairs(one, other):  # type: ignore[no-untyped-def]
     return one + other == 3 and one < OTHER and other < OTHER

@@ -1,0 +1,158 @@
+"""Sequences and pairs of names in any form that a user may have them in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pairtile.errors import InputError
+from pairtile.methods.mirna_targets.fasta import LETTERS, Fasta, read_fasta
+from pairtile.methods.mirna_targets.maf import read_orthologs
+from pairtile.methods.mirna_targets.prepare import read_restrict
+
+_ALLOWED = frozenset(LETTERS + LETTERS.lower())
+_BASES = re.compile("[ACGTUNacgtun]{10,}")
+_FAULTS_SHOWN = 20
+
+
+def as_fasta(sequences: Any, key: str) -> Fasta:
+    """Take sequences in any form as what ``read_fasta`` gives; the input is not changed.
+
+    Parameters
+    ----------
+    sequences
+        The path of a FASTA file; a mapping or pandas Series of name -> sequence; or a list of
+        sequences, of (name, sequence), or of records with ``id`` and ``seq`` (Biopython's).
+        Sequences without names are called ``mirna_0``, ``mirna_1``... White space is left out.
+    key
+        What messages call them: ``mirnas`` or ``transcripts``.
+
+    Returns
+    -------
+    Fasta
+        Bad records of a file are in ``bad``: the caller decides on them.
+
+    Raises
+    ------
+    ValueError
+        None of these forms.
+    InputError
+        A file that cannot be read; sequences in memory without letters, or with letters that are
+        none, all of them in one message.
+    """
+    if isinstance(sequences, str | PathLike):
+        if _is_sequence(sequences):
+            raise ValueError(
+                f"{key}: found the sequence {_short(str(sequences))}; expected the path of a FASTA "
+                "file, a mapping of name -> sequence, or a list of sequences"
+            )
+        return read_fasta(sequences, key, "skip")
+    names, texts = [], []
+    for name, text in _named(sequences, key):
+        names.append(name)
+        texts.append("".join(text.split()))
+    _check(names, texts, key)
+    offsets = np.zeros(len(texts) + 1, dtype=np.int64)
+    np.cumsum([len(text) for text in texts], out=offsets[1:])
+    return Fasta(
+        path=key,
+        key=key,
+        names=names,
+        headers=[""] * len(names),
+        text=np.frombuffer("".join(texts).encode("ascii"), dtype=np.uint8),
+        offsets=offsets,
+        records=np.arange(1, len(names) + 1, dtype=np.int32),
+    )
+
+
+def as_orthologs(orthologs: Any, reference: str | None) -> Fasta:
+    if isinstance(orthologs, str | PathLike) and not _is_sequence(orthologs):
+        return read_orthologs(orthologs, "orthologs", reference)
+    return as_fasta(orthologs, "orthologs")
+
+
+def as_pairs(restrict: Any) -> list[tuple[str, str]]:
+    """Pairs of names, miRNA and transcript: from a file, a DataFrame's first two columns, or a
+    list. Raises ValueError for other forms, InputError for a file that cannot be used."""
+    if isinstance(restrict, str | PathLike):
+        return read_restrict(restrict)
+    if isinstance(restrict, pd.DataFrame):
+        restrict = list(restrict.iloc[:, :2].itertuples(index=False, name=None))
+    pairs = [tuple(pair) if _is_listing(pair) else (pair,) for pair in restrict]
+    for pair in pairs:
+        if len(pair) != 2:
+            raise ValueError(f"restrict: found {pair}; expected pairs of a miRNA and a transcript")
+    if not pairs:
+        raise ValueError("restrict: found no pair; expected at least one, or restrict=None")
+    return list(dict.fromkeys((str(mirna), str(transcript)) for mirna, transcript in pairs))
+
+
+def _named(sequences: Any, key: str) -> Iterator[tuple[str, str]]:
+    if isinstance(sequences, Mapping | pd.Series):
+        entries: Iterable[Any] = sequences.items()
+    elif isinstance(sequences, Iterable) and not isinstance(sequences, bytes | pd.DataFrame):
+        entries = sequences
+    else:
+        raise ValueError(
+            f"{key}: found {type(sequences).__name__}; expected the path of a FASTA file, a "
+            "mapping of name -> sequence, or a list of sequences"
+        )
+    for number, entry in enumerate(entries):
+        if isinstance(entry, str):
+            yield f"{key.removesuffix('s')}_{number}", entry
+        elif hasattr(entry, "id") and hasattr(entry, "seq"):
+            yield str(entry.id), str(entry.seq)
+        elif _is_listing(entry) and len(entry) == 2 and isinstance(entry[1], str):
+            yield str(entry[0]), entry[1]
+        else:
+            raise ValueError(
+                f"{key}: found {entry!r}; expected a sequence as text, or a name and a sequence"
+            )
+
+
+def _check(names: list[str], texts: list[str], key: str) -> None:
+    faults = []
+    for name, text in zip(names, texts, strict=True):
+        strange = [letter for letter in text if letter not in _ALLOWED]
+        if not text:
+            faults.append((name, "an empty sequence", "at least one letter"))
+        elif strange:
+            more = f" (and {len(strange) - 1} more)" if len(strange) > 1 else ""
+            faults.append((name, f"illegal character {strange[0]!r}{more}", _EXPECTED))
+    if faults:
+        lines = [
+            str(InputError.at(key, repr(name), *message))
+            for name, *message in faults[:_FAULTS_SHOWN]
+        ]
+        if len(faults) > _FAULTS_SHOWN:
+            lines.append(f"... and {len(faults) - _FAULTS_SHOWN} more")
+        raise InputError("\n".join(lines))
+
+
+_EXPECTED = f"letters of {' '.join(LETTERS)}, in either case"
+
+
+def _is_sequence(text: str | PathLike[str]) -> bool:
+    """Whether a text is a sequence rather than a path."""
+    return isinstance(text, str) and bool(_BASES.fullmatch(text)) and not _is_file(text)
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except OSError:  # longer than a path can be
+        return False
+
+
+def _is_listing(entry: Any) -> bool:
+    return isinstance(entry, tuple | list | np.ndarray)
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 30 else f"{text[:30]}...")
