@@ -201,7 +201,3 @@ def network_gpus(wildcards, input):
     """As ``gpus``, but none where the method makes its network on the CPU."""
     on_cpu = CONFIG.analyses[wildcards.analysis].network_on_cpu
     return None if on_cpu else gpus(wildcards, input)
-
-
-def network_threads(wildcards, input):
-    return 1 if network_gpus(wildcards, input) else data_threads(wildcards, input)
