@@ -22,14 +22,10 @@ def spearman(
     x, y : float64 (rows, samples), NaN where missing; they may be one table. Each pair is ranked
     over the samples that both rows have. NaN where one of them does not change there.
     """
-    if x is y:  # a row on both sides is copied and ranked once
-        used, places = np.unique(np.concatenate([i, j]), return_inverse=True)
-        i, j = places[: len(i)], places[len(i) :]
-        a = b = take_rows(x, used, None)
-    else:
-        used_x, i = np.unique(i, return_inverse=True)
-        used_y, j = np.unique(j, return_inverse=True)
-        a, b = take_rows(x, used_x, None), take_rows(y, used_y, None)
+    used_x, i_of = _used(len(x), i, j) if x is y else _used(len(x), i)
+    a = take_rows(x, used_x, None)
+    used_y, j_of = (used_x, i_of) if x is y else _used(len(y), j)
+    b = a if x is y else take_rows(y, used_y, None)
     tables = [a] if a is b else [a, b]
     complete = not any(count(np.isnan, table) for table in tables)
     for table in tables if complete else []:
@@ -37,7 +33,7 @@ def spearman(
     rho = np.empty(i.size)
 
     def correlate(pairs: slice) -> None:
-        left, right = a[i[pairs]], b[j[pairs]]
+        left, right = a[i_of[i[pairs]]], b[j_of[j[pairs]]]
         if not complete:
             alone = np.isnan(left) != np.isnan(right)
             for rows in (left, right):
@@ -47,6 +43,14 @@ def spearman(
 
     list(in_threads(correlate, _blocks(i.size, x.shape[1])))
     return rho
+
+
+def _used(rows: int, *numbers: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Which of so many rows are used, and each one's place among them."""
+    used = np.zeros(rows, dtype=bool)
+    for some in numbers:
+        used[some] = True
+    return np.flatnonzero(used), np.cumsum(used) - 1
 
 
 def _standardise(rows: NDArray[np.float64]) -> None:

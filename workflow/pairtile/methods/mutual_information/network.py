@@ -481,19 +481,21 @@ def build_network(
     table = directed_edges(pairs.take(rows), score, genes)
     backward = (np.arange(len(table)) >= rows.size).astype(int)
     table = table[kept[backward, rows[table["pair"].to_numpy()]]]
-    pair = rows[table["pair"].to_numpy()]
-    p = significance.p(pair)
-    bound = significance.bound(pairs.take(pair))
-    beyond = ~np.isnan(bound)
-    table["p_value"] = np.where(beyond, bound, p)
-    table["p_value_extrapolated"] = p
-    table["q_value"] = significance.q(pair)
-    table["p_method"] = np.where(beyond, "bound", "empirical")
     edges = sort_edges(table, _column(score))
-    wanted = ["source", "target", "mi_bits", "p_value", "q_value"]
-    wanted += [] if score == "mi" else [score]
+    del table, backward
+    pair = rows[edges.pop("pair").to_numpy()]
+    p, q, bound = np.empty((3, pair.size))
+    for part in _parts(pair.size):
+        here = pair[part]
+        p[part], q[part] = significance.p(here), significance.q(here)
+        bound[part] = significance.bound(pairs.take(here))
+    beyond = ~np.isnan(bound)
+    edges.insert(3, "p_value", np.where(beyond, bound, p))  # after source, target, mi_bits
+    edges.insert(4, "q_value", q)
+    edges["p_value_extrapolated"] = p
+    edges["p_method"] = np.array(["empirical", "bound"], dtype=object)[beyond.astype(np.int8)]
     return Network(
-        edges[[*wanted, "p_value_extrapolated", "p_method"]],
+        edges,
         directed=_is_directed(score, genes),
         counts={
             "pairs_kept": before,
