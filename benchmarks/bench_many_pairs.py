@@ -5,7 +5,9 @@
 writes ``results/many_pairs.DEVICE.json``: for each number of pairs the step from ``pairs.parquet``
 to edges, in a process of its own. All pairs of as many genes as it takes have a random score, most
 of them beyond what the null resolves, so that all p-values differ. ``all``: every pair is kept, and
-DPI works on all. ``clr``: of the pairs with q <= 0.01 the best two for each gene.
+DPI works on all. ``clr``: of the pairs with q <= 0.01 the best two for each gene. The other cases,
+which a test measures, keep all without DPI: ``every_pair`` by ``clr``, ``both_ways`` by
+``target_z``.
 """
 
 from __future__ import annotations
@@ -36,6 +38,13 @@ from benchmarks.machine import MEASURED_MI, write
 
 SAMPLES, DRAWS = 1_000, 1_000_000
 
+CASES: dict[str, dict[str, Any]] = {
+    "all": {"keep": "all", "dpi": {"tolerance": 0.1}},
+    "clr": {"score": "clr", "keep": "auto", "dpi": {"tolerance": 0.1}},
+    "every_pair": {"score": "clr", "keep": "all", "dpi": False},
+    "both_ways": {"score": "target_z", "keep": "all", "dpi": False},
+}
+
 COLUMNS = {"i": pa.int32(), "j": pa.int32(), "mi_bits": pa.float64(), "n_samples": pa.int32()}
 
 
@@ -59,9 +68,8 @@ def write_pairs(path: Path, genes: int) -> None:
 def measure(path: Path, genes: int, case: str) -> dict[str, Any]:
     """The network of the pairs, in this process."""
     n_pairs = genes * (genes - 1) // 2
-    how: dict[str, Any] = {"keep": "all"} if case == "all" else {"score": "clr", "keep": "auto"}
-    config = analysis_config(MutualInformationConfig, **MEASURED_MI | how, dpi={"tolerance": 0.1})
-    if case != "all":
+    config = analysis_config(MutualInformationConfig, **MEASURED_MI | CASES[case])
+    if case == "clr":
         config = config.model_copy(update={"keep": config.keep.decided(genes)})
     draws = np.sort(np.random.default_rng(2).gamma(3.0, 0.02, DRAWS) * SAMPLES)
     null = Null([draws.astype(np.float32)], np.zeros(genes, dtype=np.int8))

@@ -73,9 +73,9 @@ def test_a_merge_holds_two_of_its_bands_with_all_masks(masked: str) -> None:
 def test_a_network_holds_all_pairs_or_a_tile_whichever_is_more(masked: str, tmp_path: Path) -> None:
     state, data = plain(tmp_path / "state", 500), plain(tmp_path / "data.npz", 70)
     edges = plain(tmp_path / "edges", 9)
-    whole = START_BYTES + 3 * 570 + 20 * (4000 + 9) + 2 * 16 * 400
-    assert network_bytes(None, masked, [edges], state, [data]) == whole
-    assert network_bytes(PLAN, masked, [edges], state, [data]) == 3 * START_BYTES
+    whole = START_BYTES + 3 * 570 + 7 * 4000 + 20 * 9 + 2 * 16 * 400
+    assert network_bytes(None, masked, [edges], state, [data], 7) == whole
+    assert network_bytes(PLAN, masked, [edges], state, [data], 7) == 3 * START_BYTES
 
 
 def test_inputs_are_unpacked_and_a_state_is_mapped(masked: str, tmp_path: Path) -> None:

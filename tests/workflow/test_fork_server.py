@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pairtile.runtime.fork_server import VARIABLE, start_fork_server
+from pairtile.runtime.fork_server import VARIABLE, listen, start_fork_server
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="used on Linux alone")
 
@@ -21,7 +21,7 @@ HAND_OVER = "from pairtile.runtime.fork_server import hand_over\nhand_over()\n"
 @pytest.fixture
 def server(monkeypatch) -> Iterator[subprocess.Popen[bytes]]:
     monkeypatch.setenv(VARIABLE, "")  # put back as it was
-    started = start_fork_server(["decimal", "no_such_module"], ["fractions"], threads=2)
+    started = start_fork_server(listen(), ["decimal", "no_such_module"], ["fractions"], threads=2)
     yield started
     started.kill()
     started.wait()
@@ -108,11 +108,28 @@ def test_a_script_runs_by_itself_where_the_server_was_killed(server, tmp_path):
     assert job.communicate(timeout=60)[0] == f"{os.getpid()}\n"
 
 
+def test_a_script_that_is_there_first_waits_for_the_server(tmp_path, monkeypatch):
+    monkeypatch.setenv(VARIABLE, "")
+    listening = listen()
+    job = start(tmp_path, "import os; print('started', os.getppid())")
+    server = start_fork_server(listening, [], [], threads=1)
+    assert job.communicate(timeout=60)[0] == f"started {server.pid}\n"
+    server.kill()
+    server.wait()
+
+
+def test_a_script_runs_by_itself_where_no_server_will_be_started(tmp_path, monkeypatch):
+    monkeypatch.setenv(VARIABLE, "")
+    listen().close()
+    job = start(tmp_path, "import os; print(os.getppid())")
+    assert job.communicate(timeout=60)[0] == f"{os.getpid()}\n"
+
+
 def test_modules_in_the_users_folder_replace_none(tmp_path, monkeypatch):
     (tmp_path / "decimal.py").write_text("raise SystemExit('the wrong module')")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(VARIABLE, "")
-    server = start_fork_server(["decimal"], [], threads=1)
+    server = start_fork_server(listen(), ["decimal"], [], threads=1)
     job = start(tmp_path, "import sys; print(sys.modules['decimal'].__file__)")
     assert str(tmp_path) not in job.communicate(timeout=60)[0]
     server.kill()

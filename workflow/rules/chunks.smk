@@ -90,6 +90,7 @@ rule merge_scan:
         f"{LOGS}/merge_scan.log",
     conda:
         ENVIRONMENT
+    threads: data_threads
     resources:
         **asks(merge_memory, data_seconds(20e6), least=30),
     params:
@@ -117,6 +118,7 @@ rule merge:
         f"{LOGS}/merge.log",
     conda:
         ENVIRONMENT
+    threads: data_threads
     resources:
         **asks(merge_memory, data_seconds(20e6), least=30),
     params:

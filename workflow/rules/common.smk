@@ -26,7 +26,7 @@ from pairtile.config import check_inputs_exist, check_results_writable, load_con
 from pairtile.config.load import read_mapping_file
 from pairtile.errors import ConfigError
 from pairtile.runtime.files import read_json_once
-from pairtile.runtime.fork_server import VARIABLE, start_fork_server_for
+from pairtile.runtime.fork_server import VARIABLE, listen, start_fork_server_for
 from pairtile.runtime.job import Deferred
 from pairtile.runtime.record import COMMAND
 from pairtile.runtime.requests import is_little, read_requests
@@ -74,7 +74,7 @@ def start_jobs_faster():
     """Import once what jobs import: many of them compute for less time than that takes."""
     if VARIABLE not in os.environ:  # pairtile run has done so already
         start_fork_server_for(
-            CONFIG, workflow.cores, "gpu" in workflow.global_resources
+            CONFIG, listen(), workflow.cores, "gpu" in workflow.global_resources
         )
     # A limit for clusters. Snakemake keeps it with a timer for each round of its scheduler, which
     # makes a round of its own each second and holds up the end by one.
@@ -201,7 +201,3 @@ def network_gpus(wildcards, input):
     """As ``gpus``, but none where the method makes its network on the CPU."""
     on_cpu = CONFIG.analyses[wildcards.analysis].network_on_cpu
     return None if on_cpu else gpus(wildcards, input)
-
-
-def network_threads(wildcards, input):
-    return 1 if network_gpus(wildcards, input) else data_threads(wildcards, input)

@@ -41,7 +41,7 @@ checkpoint network:
         f"{LOGS}/network.log",
     conda:
         ENVIRONMENT
-    threads: network_threads
+    threads: data_threads
     resources:
         **asks(network_memory, data_seconds(1e6), least=60, gpu=network_gpus),
     params:

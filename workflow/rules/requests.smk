@@ -81,7 +81,8 @@ def merge_memory(wildcards, input):
 
 def network_memory(wildcards, input):
     named = input.pairs, input.bootstraps, input.state, input.network_data
-    return requests.network_bytes(read_requests(input.plan), *named)
+    times = CONFIG.analyses[wildcards.analysis].network_times
+    return requests.network_bytes(read_requests(input.plan), *named, times)
 
 
 def data_memory(times):

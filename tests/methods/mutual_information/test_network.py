@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
+import pandas as pd
 import pytest
 from pairtile import infer_network
 from pairtile.api.settings import analysis_config
+from pairtile.engine.estimator import Merged
 from pairtile.methods.mutual_information import network
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.context_scores import moments_from_pairs
@@ -19,6 +23,7 @@ from pairtile.methods.mutual_information.network import (
     p_bounds,
     p_values,
     q_values,
+    score_histogram,
 )
 from pairtile.methods.mutual_information.null import Null
 from scipy.stats import false_discovery_control
@@ -48,9 +53,15 @@ def histogram(pairs):
     return np.histogram(pairs.mi_bits, bins=BINS, range=(0, TOP_BITS))[0][None, :]
 
 
+def q_of(p, pairs, null):
+    """q-values of some of the pairs."""
+    n_tests, counts = pairs.i.size, histogram(pairs)
+    return q_values(p.__getitem__, p.size, n_tests, null, counts, SAMPLES, TOP_BITS).of(p)
+
+
 def built(pairs, null, keep, *, score="mi", dpi=False, moments=None, is_regulator=None):
     p = p_values(pairs, null)
-    q = q_values(p.__getitem__, p.size, p.size, null, histogram(pairs), SAMPLES, TOP_BITS)
+    q = q_of(p, pairs, null)
     rules = analysis_config(MutualInformationConfig, keep=keep, dpi=dpi)
     found = Significance(p.__getitem__, q.__getitem__, lambda some: p_bounds(some, null))
     genes = GeneRoles(GENES, is_regulator, moments)
@@ -62,7 +73,7 @@ def built(pairs, null, keep, *, score="mi", dpi=False, moments=None, is_regulato
 def test_q_values_of_all_pairs_are_benjamini_hochberg():
     pairs, null = example()
     p = p_values(pairs, null)
-    q = q_values(p.__getitem__, p.size, p.size, null, histogram(pairs), SAMPLES, TOP_BITS)
+    q = q_of(p, pairs, null)
     np.testing.assert_allclose(q, false_discovery_control(p), rtol=1e-12)
 
 
@@ -72,7 +83,7 @@ def test_q_values_of_a_part_are_never_too_small_and_close(part):
     p = p_values(pairs, null)
     exact = false_discovery_control(p)
     few = np.argsort(p, kind="stable")[: int(part * p.size)]
-    q = q_values(p[few].__getitem__, few.size, p.size, null, histogram(pairs), SAMPLES, TOP_BITS)
+    q = q_of(p[few], pairs, null)
     assert (q >= exact[few] * (1 - 1e-9)).all()
     assert (q <= exact[few] * 1.15 + 1e-12).all()
 
@@ -83,9 +94,7 @@ def test_q_values_of_scattered_pairs_use_the_histogram():
     p = p_values(pairs, null)
     exact = false_discovery_control(p)
     scattered = np.arange(0, p.size, 7)
-    q = q_values(
-        p[scattered].__getitem__, scattered.size, p.size, null, histogram(pairs), SAMPLES, TOP_BITS
-    )
+    q = q_of(p[scattered], pairs, null)
     assert (q >= exact[scattered] * (1 - 1e-9)).all()
     assert (q <= np.maximum(exact[scattered] * 1.5, 1e-9)).mean() > 0.95
 
@@ -213,3 +222,20 @@ def test_p_values_that_are_not_held_give_the_same_network(monkeypatch):
     monkeypatch.setattr(network, "HELD_PAIRS", 100)
     assert infer_network(values, backend="cpu").equals(whole)
     assert len(whole) == 10
+
+
+@pytest.mark.parametrize("classes", [1, 2])
+def test_draws_of_all_nulls_are_counted_in_the_bins_of_the_scores(classes, monkeypatch):
+    monkeypatch.setattr(network, "_PART", 57)
+    top = np.log2(10)
+    draws = np.random.default_rng(6).gamma(3.0, 0.3, size=(3, 400)).astype(np.float32) * SAMPLES
+    draws[:, :5] = 0.0, SAMPLES, 2 * top * SAMPLES, top * SAMPLES, 0.5 * top * SAMPLES
+    nulls = list(np.sort(draws[: classes * (classes + 1) // 2]))
+    null = Null(nulls, np.arange(GENES, dtype=np.int8) % classes)
+    config = analysis_config(MutualInformationConfig, estimator={"bins": 10})
+    analysis = SimpleNamespace(config=config, state={"z": np.empty((GENES, SAMPLES))})
+    counts = {"histogram": np.arange(16)}
+    found = score_histogram(analysis, Merged(pd.DataFrame(), counts, null.arrays()), None)
+    bits = np.minimum(np.concatenate(nulls) / SAMPLES, top)
+    np.testing.assert_array_equal(found["null_counts"], np.histogram(bits, found["edges"])[0])
+    assert found["null_counts"].sum() == bits.size

@@ -8,6 +8,7 @@ import pytest
 from numpy.typing import NDArray
 from pairtile import infer_network
 from pairtile.methods.mutual_information.signs import modes
+from pairtile.statistics import ranks
 from pairtile.statistics.ranks import spearman
 from scipy import stats
 
@@ -26,8 +27,10 @@ def related(shape: str, random: np.random.Generator, pairs: int = 30) -> NDArray
     return np.stack([x, y], axis=1).reshape(2 * pairs, N)
 
 
+@pytest.mark.parametrize("block", [130, 1 << 18])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
-def test_rho_is_that_of_scipy(missing: float) -> None:
+def test_rho_is_that_of_scipy(missing: float, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranks, "_BLOCK_VALUES", block)
     random = np.random.default_rng(1)
     z = np.round(random.normal(size=(12, 60)), 1)  # ties
     z[0] = 7.0

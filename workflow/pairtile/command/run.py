@@ -9,15 +9,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 
 from pairtile.command.workflow_folder import workflow_folder
-from pairtile.config import load_config
 from pairtile.errors import ConfigError, PairtileError
 from pairtile.runtime.files import read_json
-from pairtile.runtime.fork_server import VARIABLE, start_fork_server_for
+from pairtile.runtime.fork_server import VARIABLE, listen, start_fork_server_for
 from pairtile.runtime.record import COMMAND, about
 
 SNAKEFILE = workflow_folder() / "Snakefile"
@@ -63,25 +62,16 @@ def run(config: Path, arguments: Sequence[str] = ()) -> int:
     all_cores = not flags & {"--cores", "-c", "--jobs", "-j", "--profile"}
     if all_cores:
         own += ["--cores", "all"]
-    server = None
-    try:
-        known = load_config(config)
-        results = Path(known.results)
-        if sys.platform == "linux" and all_cores and not flags & _STARTS_NO_JOB:
-            # What jobs import is imported while Snakemake starts.
-            threads = len(os.sched_getaffinity(0))
-            server = start_fork_server_for(known, threads, gpu="gpu" in flags)
-    except ConfigError:  # Snakemake says so
-        results = Path()
-    planned = partial(_planned, results)
     command = [sys.executable, "-m", "snakemake", *own, *arguments]
+    serve = sys.platform == "linux" and all_cores and not flags & _STARTS_NO_JOB
     with (
-        _ended_afterwards(server),
+        _fork_server(serve, gpu="gpu" in flags) as start_server,
         subprocess.Popen(
             command, stdout=None, stderr=subprocess.PIPE, text=True, errors="replace"
         ) as process,
     ):
         assert process.stderr is not None
+        planned = partial(_planned, start_server(config))
         while True:
             try:
                 told = tell(process.stderr, _print, time.monotonic, planned)
@@ -143,12 +133,31 @@ def tell(
 
 
 @contextmanager
-def _ended_afterwards(server: subprocess.Popen[bytes] | None) -> Iterator[None]:
+def _fork_server(wanted: bool, gpu: bool) -> Iterator[Callable[[Path], Path]]:
+    """Gives a function that starts a server with what the jobs of a configuration import, while
+    Snakemake starts, and says where their results go. The server ends afterwards."""
+    listening = listen() if wanted else None
+    server = None
+
+    def start(config: Path) -> Path:
+        nonlocal server
+        from pairtile.config import load_config  # pydantic takes as long as a small job
+
+        with listening or nullcontext():  # without a server, jobs must not wait for one
+            try:
+                known = load_config(config)
+            except ConfigError:  # Snakemake says so
+                return Path()
+            if listening is not None:
+                threads = len(os.sched_getaffinity(0))
+                server = start_fork_server_for(known, listening, threads, gpu)
+            return Path(known.results)
+
     try:
-        yield
+        yield start
     finally:
+        os.environ.pop(VARIABLE, None)
         if server is not None:
-            os.environ.pop(VARIABLE, None)
             server.kill()
             server.wait()
 

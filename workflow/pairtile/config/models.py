@@ -83,6 +83,11 @@ class Analysis(ConfigModel):
     here matter to every step. Steps: prepare, plan, score (null, chunks, merge), network_data,
     network (and bootstraps), evaluate, tables."""
 
+    @property
+    def network_times(self) -> int:
+        """How many times the bytes of the stored pairs the step ``network`` takes at most."""
+        return 20
+
     @classmethod
     def method_name(cls) -> str:
         """What ``method:`` says for this model."""

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from pairtile.errors import StoreError
 from pairtile.runtime.files import atomic_path
+from pairtile.runtime.threads import in_threads
 
 FORMAT_VERSION = 1
 HEADER_KEY = b"pairtile"
@@ -223,8 +224,8 @@ class ChunkFile:
         if tiles is not None and held != list(tiles):
             raise StoreError.at(self.path, "header", _range(held), _range(list(tiles)))
         digest = hashlib.blake2b(digest_size=16)
-        for number, rows in self.header.tiles:
-            table = self.read_tile(number)
+        tables = in_threads(self.read_tile, held)
+        for (number, rows), table in zip(self.header.tiles, tables, strict=True):
             if table.num_rows != rows:
                 raise self._damaged(f"tile {number} has {table.num_rows} rows, not {rows}")
             _table_hash(digest, table)

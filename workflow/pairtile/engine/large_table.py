@@ -101,8 +101,11 @@ def take_rows(
 ) -> NDArray[np.float64]:
     """``values[rows]``, part by part."""
     taken = empty_table((rows.size, values.shape[1]), scratch)
-    for part in row_blocks(taken):
+
+    def take(part: slice) -> None:
         taken[part] = values[rows[part]]
+
+    for _ in in_threads(take, row_blocks(taken)):
         release(values)
         release(taken)
     return taken

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pairtile.engine.chunk_file import PASSED, RANK_SCORE, ChunkFile, Summaries, add_summaries
 from pairtile.errors import StoreError
 from pairtile.runtime.files import atomic_path
+from pairtile.runtime.threads import one_ahead
 
 MERGED_ROW_GROUP = 1 << 20
 
@@ -140,29 +141,36 @@ def _write_merged(files: Sequence[ChunkFile], out: Path, rules: MergeRules) -> i
         schema = pa.schema([f for f in files[0].schema if f.name not in steering])
     elif schema is None:
         raise ValueError("found no chunk file and no schema; expected one of both")
-    cut = _best_cut(files, rules.top) if rules.top else -np.inf
     rows = 0
-    waiting: list[pa.Table] = [schema.empty_table()]
     with (
         atomic_path(out) as temporary,
         pq.ParquetWriter(temporary, schema, compression="zstd") as writer,
     ):
-        for table in _bands(files, rules.band_of_tile):
-            if rules.top:
-                scores = table[RANK_SCORE].to_numpy()
-                keep = table[PASSED].to_numpy(zero_copy_only=False) | (scores >= cut)
-                table = table.filter(pa.array(keep)).select(schema.names)
-            if rules.reduce is not None:
-                table = rules.reduce(table)
-            order = row_order([table[name].to_numpy() for name in rules.sort_by])
-            table = table.take(pa.array(order)).replace_schema_metadata(None)
-            rows += table.num_rows
-            waiting.append(table)
-            # Row groups of a fixed size, so that the file's bytes depend on its rows alone.
-            joined = pa.concat_tables(waiting).combine_chunks()
-            full = joined.num_rows // MERGED_ROW_GROUP * MERGED_ROW_GROUP
-            if full:
-                writer.write_table(joined.slice(0, full), row_group_size=MERGED_ROW_GROUP)
-            waiting = [joined.slice(full)]
-        writer.write_table(waiting[0], row_group_size=MERGED_ROW_GROUP)
+        for group in one_ahead(_row_groups(files, rules, schema)):
+            writer.write_table(group, row_group_size=MERGED_ROW_GROUP)
+            rows += group.num_rows
     return rows
+
+
+def _row_groups(
+    files: Sequence[ChunkFile], rules: MergeRules, schema: pa.Schema
+) -> Iterator[pa.Table]:
+    """The merged table in parts of a fixed size, so that its file's bytes depend on its rows
+    alone; of no row, a part of none."""
+    cut = _best_cut(files, rules.top) if rules.top else -np.inf
+    waiting = schema.empty_table()
+    for table in _bands(files, rules.band_of_tile):
+        if rules.top:
+            scores = table[RANK_SCORE].to_numpy()
+            keep = table[PASSED].to_numpy(zero_copy_only=False) | (scores >= cut)
+            table = table.filter(pa.array(keep)).select(schema.names)
+        if rules.reduce is not None:
+            table = rules.reduce(table)
+        order = row_order([table[name].to_numpy() for name in rules.sort_by])
+        table = table.take(pa.array(order)).replace_schema_metadata(None)
+        waiting = pa.concat_tables([waiting, table]).combine_chunks()
+        full = waiting.num_rows // MERGED_ROW_GROUP * MERGED_ROW_GROUP
+        if full:
+            yield waiting.slice(0, full)
+            waiting = waiting.slice(full)
+    yield waiting

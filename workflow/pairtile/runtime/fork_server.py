@@ -41,7 +41,20 @@ _END = b"\n"
 _LONGEST_READ = 1 << 20
 
 
-def start_fork_server_for(config: Config, threads: int, gpu: bool) -> subprocess.Popen[bytes]:
+def listen() -> socket.socket:
+    """The socket of a server that is started later, or not. Jobs find its name in the environment;
+    while it is open, they wait for the server, and once it is closed, they do without."""
+    name = f"pairtile-{secrets.token_hex(16)}"
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(f"\0{name}")  # an abstract name: no file that could be left behind
+    listening.listen(1024)
+    os.environ[VARIABLE] = name
+    return listening
+
+
+def start_fork_server_for(
+    config: Config, listening: socket.socket, threads: int, gpu: bool
+) -> subprocess.Popen[bytes]:
     """Start the server with what the jobs of all analyses import; CuPy, too, for jobs on a GPU.
 
     Its import starts no CUDA, which forks could not share.
@@ -56,16 +69,19 @@ def start_fork_server_for(config: Config, threads: int, gpu: bool) -> subprocess
     computing = [module for parts in modules for module in parts[:2]]
     reports = [module for parts in modules for module in parts[2:]]
     later = ["pairtile.steps.export", "pairtile.report", "matplotlib.figure", "networkx", *reports]
-    return start_fork_server([*steps, *computing], [*["cupy"] * gpu, *later], threads)
+    later = [*["cupy"] * gpu, *later]
+    return start_fork_server(listening, [*steps, *computing], later, threads)
 
 
 def start_fork_server(
-    first: Iterable[str], later: Iterable[str], threads: int
+    listening: socket.socket, first: Iterable[str], later: Iterable[str], threads: int
 ) -> subprocess.Popen[bytes]:
     """Start the server. It ends when this process ends or closes the server's standard input.
 
     Parameters
     ----------
+    listening
+        From ``listen``; the server takes it over.
     first
         Modules that the server imports before the first job starts, which waits for it.
     later
@@ -73,20 +89,15 @@ def start_fork_server(
     threads
         The most that a job has.
     """
-    name = f"pairtile-{secrets.token_hex(16)}"
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(f"\0{name}")  # an abstract name: no file that could be left behind
-        listening.listen(1024)
+    with listening:
         number = listening.fileno()
         # -P: a file in the user's folder must not take the place of a module.
-        server = subprocess.Popen(
+        return subprocess.Popen(
             [sys.executable, "-P", "-m", __name__, str(number), " ".join(first), *later],
             stdin=subprocess.PIPE,
             pass_fds=[number],
             env=os.environ | {"NUMBA_NUM_THREADS": str(threads)},
         )
-    os.environ[VARIABLE] = name
-    return server
 
 
 def hand_over() -> None:

@@ -227,12 +227,18 @@ def merge_bytes(plan: PlannedRequests | None, chunks: Paths) -> float:
 
 
 def network_bytes(
-    plan: PlannedRequests | None, pairs: Paths, bootstraps: Paths, state: Paths, network_data: Paths
+    plan: PlannedRequests | None,
+    pairs: Paths,
+    bootstraps: Paths,
+    state: Paths,
+    network_data: Paths,
+    times: int,
 ) -> float:
-    """Memory of all stored pairs, or of a tile: the null of a network is computed like tiles."""
-    stored = data_bytes(pairs) + data_bytes(bootstraps)
+    """Memory of all stored pairs, so many ``times`` what they take when read, or of a tile: the
+    null of a network is computed like tiles."""
+    stored = times * data_bytes(pairs) + 20 * data_bytes(bootstraps)
     read = file_bytes(state) + file_bytes(network_data)
-    whole = START_BYTES + 3 * read + 20 * stored + 2 * mask_bytes(pairs)
+    whole = START_BYTES + 3 * read + stored + 2 * mask_bytes(pairs)
     return max(tiles_bytes(plan), whole)
 
 

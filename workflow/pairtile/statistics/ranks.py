@@ -6,14 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.cpu.njit import njit
-from pairtile.engine.state import release
+from pairtile.engine.large_table import count, take_rows
 from pairtile.runtime.threads import in_threads
 
-_BLOCK_VALUES = 1 << 22
-"""Values that are worked on together."""
-
-_ORDERED_VALUES = 1 << 18
-"""Values that a thread puts in order together."""
+_BLOCK_VALUES = 1 << 18
+"""Values that a thread works on together."""
 
 
 def spearman(
@@ -25,45 +22,46 @@ def spearman(
     x, y : float64 (rows, samples), NaN where missing; they may be one table. Each pair is ranked
     over the samples that both rows have. NaN where one of them does not change there.
     """
-    if x is y:  # a row on both sides is copied and ranked once
-        used, places = np.unique(np.concatenate([i, j]), return_inverse=True)
-        i, j = places[: len(i)], places[len(i) :]
-        a = b = np.ascontiguousarray(x[used])
-    else:
-        used_x, i = np.unique(i, return_inverse=True)
-        used_y, j = np.unique(j, return_inverse=True)
-        a, b = np.ascontiguousarray(x[used_x]), np.ascontiguousarray(y[used_y])
+    used_x, i_of = _used(len(x), i, j) if x is y else _used(len(x), i)
+    a = take_rows(x, used_x, None)
+    used_y, j_of = (used_x, i_of) if x is y else _used(len(y), j)
+    b = a if x is y else take_rows(y, used_y, None)
     tables = [a] if a is b else [a, b]
-    for table in (x, y):
-        release(table)
-    complete = not any(np.isnan(table).any() for table in tables)
+    complete = not any(count(np.isnan, table) for table in tables)
     for table in tables if complete else []:
-        _standardise(table)
+        list(in_threads(_standardise, (table[rows] for rows in _blocks(*table.shape))))
     rho = np.empty(i.size)
-    size = max(1, _BLOCK_VALUES // max(1, x.shape[1]))
-    for begin in range(0, i.size, size):
-        left, right = a[i[begin : begin + size]], b[j[begin : begin + size]]
+
+    def correlate(pairs: slice) -> None:
+        left, right = a[i_of[i[pairs]]], b[j_of[j[pairs]]]
         if not complete:
             alone = np.isnan(left) != np.isnan(right)
             for rows in (left, right):
                 rows[alone] = np.nan
                 _standardise(rows)
-        rho[begin : begin + size] = np.einsum("ij,ij->i", left, right)
+        rho[pairs] = np.einsum("ij,ij->i", left, right)
+
+    list(in_threads(correlate, _blocks(i.size, x.shape[1])))
     return rho
 
 
-def _standardise(values: NDArray[np.float64]) -> None:
+def _used(rows: int, *numbers: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Which of so many rows are used, and each one's place among them."""
+    used = np.zeros(rows, dtype=bool)
+    for some in numbers:
+        used[some] = True
+    return np.flatnonzero(used), np.cumsum(used) - 1
+
+
+def _standardise(rows: NDArray[np.float64]) -> None:
     """Replace each row by its ranks with mean 0 and length 1: 0 where unknown; NaN if constant."""
-    average_ranks(values, values)
-    step = max(1, _BLOCK_VALUES // max(1, values.shape[1]))
-    for begin in range(0, len(values), step):
-        rows = values[begin : begin + step]
-        known = ~np.isnan(rows)
-        n = np.maximum(known.sum(axis=1, keepdims=True), 1)
-        rows -= np.nansum(rows, axis=1, keepdims=True) / n
-        rows[~known] = 0.0
-        length = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
-        rows /= np.where(length > 0.0, length, np.nan)
+    _average_ranks(rows, np.argsort(rows, axis=1), rows)
+    known = ~np.isnan(rows)
+    n = np.maximum(known.sum(axis=1, keepdims=True), 1)
+    rows -= np.nansum(rows, axis=1, keepdims=True) / n
+    rows[~known] = 0.0
+    length = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
+    rows /= np.where(length > 0.0, length, np.nan)
 
 
 def row_orders(values: NDArray[np.float64]) -> NDArray[np.int32]:
@@ -76,7 +74,7 @@ def row_orders(values: NDArray[np.float64]) -> NDArray[np.int32]:
     def order(rows: slice) -> None:
         result[rows] = np.argsort(values[rows], axis=1)  # NumPy's is vectorised
 
-    list(in_threads(order, _blocks(values)))
+    list(in_threads(order, _blocks(*values.shape)))
     return result
 
 
@@ -90,13 +88,13 @@ def average_ranks(values: NDArray[np.float64], out: NDArray[np.float64]) -> None
     def rank(rows: slice) -> None:
         _average_ranks(values[rows], np.argsort(values[rows], axis=1), out[rows])
 
-    list(in_threads(rank, _blocks(values)))
+    list(in_threads(rank, _blocks(*values.shape)))
 
 
-def _blocks(values: NDArray[np.float64]) -> list[slice]:
-    """Rows that a thread orders together."""
-    step = max(1, _ORDERED_VALUES // max(1, values.shape[1]))
-    return [slice(begin, begin + step) for begin in range(0, len(values), step)]
+def _blocks(rows: int, columns: int) -> list[slice]:
+    """Rows that a thread works on together."""
+    step = max(1, _BLOCK_VALUES // max(1, columns))
+    return [slice(begin, begin + step) for begin in range(0, rows, step)]
 
 
 @njit(nogil=True)

@@ -645,6 +645,19 @@ class MutualInformationConfig(ExpressionAnalysis):
         return self
 
     @property
+    def directed(self) -> bool:
+        """Whether each direction of a pair has a score of its own."""
+        return self.score == "target_z" or (self.score == "clr" and self.regulators is not None)
+
+    @property
+    def network_times(self) -> int:
+        """A pair is stored in 20 bytes. It takes about 50 while few can be edges, 170 where all may
+        become one, 300 where all may become two (``benchmarks.bench_many_pairs``)."""
+        if isinstance(self.keep, KeepAuto):
+            return 4
+        return 20 if self.directed else 12
+
+    @property
     def n_bootstraps(self) -> int:
         return self.bootstraps.number
 

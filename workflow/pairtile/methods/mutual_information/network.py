@@ -40,12 +40,13 @@ from pairtile.methods.mutual_information.context_scores import (
 from pairtile.methods.mutual_information.dpi import prune
 from pairtile.methods.mutual_information.kernels.distinct_q_values import distinct_q_values
 from pairtile.methods.mutual_information.null import Null
+from pairtile.runtime.threads import in_threads
 
 P_GRID = np.concatenate([np.logspace(-30, -6, 97), np.logspace(-6, 0, 241)[1:]])
 """p-values at which the tests of all pairs are counted, for q-values."""
 
 
-_PART = 1 << 20
+_PART = 1 << 18
 """Pairs that are worked on together, where there may be very many."""
 
 HELD_PAIRS = 1 << 25
@@ -203,7 +204,7 @@ def _significance(pairs: Pairs, null: Null, analysis: GeneAnalysis, merged: Merg
         return p_values(pairs.take(which), null) if held is None else held[which]
 
     @cache
-    def q() -> NDArray[np.float64]:  # where it is asked for: bootstraps may not need it
+    def q() -> QValues:  # where it is asked for: bootstraps may not need it
         return q_values(
             p_of,
             pairs.i.size,
@@ -215,7 +216,7 @@ def _significance(pairs: Pairs, null: Null, analysis: GeneAnalysis, merged: Merg
             complete_to=analysis.config.keep.p_bound,
         )
 
-    return Significance(p_of, lambda which: q()[which], lambda some: p_bounds(some, null))
+    return Significance(p_of, lambda which: q().of(p_of(which)), lambda some: p_bounds(some, null))
 
 
 def rank_pairs(analysis: GeneAnalysis, merged: Merged) -> Ranking:
@@ -233,12 +234,17 @@ def score_histogram(
     counts = merged.sums["histogram"]
     top_bits = _top_bits(analysis.config)
     edges = np.linspace(0.0, top_bits, counts.size + 1)
-    draws = np.concatenate(Null.from_arrays(merged.null).statistic)
-    bits = np.minimum(draws / analysis.state["z"].shape[1], top_bits)
+    null_counts = np.zeros(counts.size, dtype=np.int64)
+    for draws in Null.from_arrays(merged.null).statistic:
+        for part in _parts(draws.size):
+            bits = np.minimum(draws[part] / analysis.state["z"].shape[1], top_bits)
+            ends = np.searchsorted(bits, edges)  # they ascend: each bin is a stretch
+            ends[-1] = np.searchsorted(bits, edges[-1], side="right")
+            null_counts += np.diff(ends)
     return {
         "edges": edges,
         "counts": counts,
-        "null_counts": np.histogram(bits, bins=edges)[0],
+        "null_counts": null_counts,
         "threshold": np.array(np.nan if threshold_bits is None else threshold_bits),
         "threshold_unit": np.array("bits"),
     }
@@ -247,8 +253,11 @@ def score_histogram(
 def p_values(pairs: Pairs, null: Null) -> NDArray[np.float64]:
     """p-value of each pair's MI."""
     p = np.empty(pairs.i.size)
-    for part in _parts(p.size):
+
+    def fill(part: slice) -> None:
         p[part] = _p_values(pairs.take(part), null)[0]
+
+    list(in_threads(fill, _parts(p.size)))
     return p
 
 
@@ -269,6 +278,28 @@ def _parts(size: int) -> list[slice]:
     return [slice(begin, begin + _PART) for begin in range(0, size, _PART)]
 
 
+class QValues(NamedTuple):
+    """q-values by p-value.
+
+    found, q_of_found : the different p-values of the pairs at hand, rising, and their q-values;
+    exact up to ``complete_to``. least : bounds at the p-values of ``P_GRID``.
+    """
+
+    found: NDArray[np.float64]
+    q_of_found: NDArray[np.float64]
+    complete_to: float
+    least: NDArray[np.float64]
+
+    def of(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The q-values of pairs at hand with these p-values."""
+        place = np.minimum(np.searchsorted(P_GRID, p), P_GRID.size - 1)
+        q = self.least[place]
+        complete = p <= self.complete_to
+        exact = self.q_of_found[_searched(self.found, p[complete])]
+        q[complete] = np.minimum(exact, q[complete])
+        return q
+
+
 def q_values(
     p_of: Callable[[slice], NDArray[np.float64]],
     n_pairs: int,
@@ -279,7 +310,7 @@ def q_values(
     top_bits: float,
     *,
     complete_to: float = 1.0,
-) -> NDArray[np.float64]:
+) -> QValues:
     """Benjamini-Hochberg q-values of pairs that are a part of all tests.
 
     Ranks come from the pairs at hand and from ``histogram``, the statistics of *all* pairs by
@@ -312,14 +343,7 @@ def q_values(
     # The least bound among all thresholds that are no stricter than p.
     least = np.minimum.accumulate(bounds[::-1])[::-1]
 
-    q = np.ones(n_pairs)
-    for part in _parts(n_pairs):
-        here = p_of(part)
-        complete = here <= complete_to
-        q[part][complete] = q_of_found[_searched(found, here[complete])]
-        place = np.minimum(np.searchsorted(P_GRID, here), P_GRID.size - 1)
-        q[part] = np.minimum(q[part], np.minimum(least[place], 1.0))
-    return q
+    return QValues(found, q_of_found, complete_to, np.minimum(least, 1.0))
 
 
 def _searched(found: NDArray[np.float64], p: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -457,19 +481,21 @@ def build_network(
     table = directed_edges(pairs.take(rows), score, genes)
     backward = (np.arange(len(table)) >= rows.size).astype(int)
     table = table[kept[backward, rows[table["pair"].to_numpy()]]]
-    pair = rows[table["pair"].to_numpy()]
-    p = significance.p(pair)
-    bound = significance.bound(pairs.take(pair))
-    beyond = ~np.isnan(bound)
-    table["p_value"] = np.where(beyond, bound, p)
-    table["p_value_extrapolated"] = p
-    table["q_value"] = significance.q(pair)
-    table["p_method"] = np.where(beyond, "bound", "empirical")
     edges = sort_edges(table, _column(score))
-    wanted = ["source", "target", "mi_bits", "p_value", "q_value"]
-    wanted += [] if score == "mi" else [score]
+    del table, backward
+    pair = rows[edges.pop("pair").to_numpy()]
+    p, q, bound = np.empty((3, pair.size))
+    for part in _parts(pair.size):
+        here = pair[part]
+        p[part], q[part] = significance.p(here), significance.q(here)
+        bound[part] = significance.bound(pairs.take(here))
+    beyond = ~np.isnan(bound)
+    edges.insert(3, "p_value", np.where(beyond, bound, p))  # after source, target, mi_bits
+    edges.insert(4, "q_value", q)
+    edges["p_value_extrapolated"] = p
+    edges["p_method"] = np.array(["empirical", "bound"], dtype=object)[beyond.astype(np.int8)]
     return Network(
-        edges[[*wanted, "p_value_extrapolated", "p_method"]],
+        edges,
         directed=_is_directed(score, genes),
         counts={
             "pairs_kept": before,

@@ -29,10 +29,10 @@ def modes(
     r = 2.0 * np.sin(np.pi * np.clip(np.nan_to_num(rho), -1.0, 1.0) / 6.0)  # Pearson 1907
     explained = -0.5 * np.log2(np.maximum(1.0 - r * r, 1e-12))
     monotonic = explained >= MONOTONIC_SHARE * (mi_bits - null_bits)
-    names = np.where(rho < 0.0, "repression", "activation").astype(object)
-    names[~monotonic] = "non-monotonic"
-    names[np.isnan(rho)] = None
-    return names
+    code = np.where(monotonic, (rho < 0.0).astype(np.int8), 2)
+    code[np.isnan(rho)] = 3
+    names = np.array(["activation", "repression", "non-monotonic", None], dtype=object)
+    return np.asarray(names[code])
 
 
 def with_signs(
@@ -44,7 +44,7 @@ def with_signs(
     rho = spearman(z, i, z, j)
     after = ("support", "p_value_extrapolated", "p_method")
     place = next(k for k, name in enumerate(edges.columns) if name in after)
-    signed = edges.copy()
+    signed = edges.copy(deep=False)
     signed.insert(place, "spearman", rho)
     signed.insert(place + 1, "mode", modes(rho, edges["mi_bits"].to_numpy(), null_bits))
     return signed
