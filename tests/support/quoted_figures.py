@@ -20,7 +20,9 @@ from typing import Any
 from paths import ROOT
 
 RESULTS = ROOT / "benchmarks/results"
-FILE = re.compile(r"(?:`(\w+)` in )?`(?:benchmarks/results/)?([a-z0-9_]+\.[a-z0-9-]+\.json)`")
+FILE = re.compile(
+    r"(?:`(\w+)` in )?`(?:benchmarks/results/)?((?:[a-z0-9_]+\.[a-z0-9-]+|validity)\.json)`"
+)
 EXEMPT = re.compile(r"<!-- (published|computed|given)[^>]*-->")
 NUMBER = re.compile(r"(?<![\w.,/-])((?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?)(?:e(\d+))?(?![\w.]*\d)")
 
@@ -156,7 +158,7 @@ def stored(sources: list[tuple[str, str]], folder: Path = RESULTS) -> list[float
     found: list[float] = []
     for key, name in sources:
         content = json.loads((folder / name).read_text(encoding="utf-8"))
-        found += values(content["results"][key] if key else content)
+        found += values(content.get("results", content)[key] if key else content)
     return found
 
 

@@ -74,6 +74,14 @@ def test_the_structure_turns_in_the_colours_of_what_is_chosen(demo: Path, tmp_pa
         page.wait_for("innerWidth === 400")
         assert page.ask("document.querySelector('#figure-residues img').clientWidth") > 700
         assert page.ask("document.documentElement.scrollWidth <= innerWidth")
+        # On A4 paper, no column of a table is cut off.
+        page.call("Emulation.setEmulatedMedia", media="print")
+        page.call("Emulation.setDeviceMetricsOverride", **narrow | {"width": 718})
+        page.wait_for("innerWidth === 718")
+        cut = "e.scrollWidth > e.clientWidth"
+        tables = "[...document.querySelectorAll('.table-scroll, .dt-layout-table')]"
+        assert page.ask(f"{tables}.some((e) => e.checkVisibility())")
+        assert page.ask(f"{tables}.filter((e) => {cut}).map((e) => e.innerText)") == []
 
 
 def test_the_view_holds_values_of_the_residues_that_it_draws(demo: Path) -> None:

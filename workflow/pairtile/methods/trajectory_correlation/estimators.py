@@ -259,13 +259,14 @@ class KsgPairs:
         total = self.device.xp.zeros((len(x), len(y)))
         columns = self.device.xp.asarray(from_column)
         variables = len(x) + (0 if symmetric else len(y))
+        of_x = of_y = None
         first = 0
         while first < self.frames:
             size = max(1, min(MAX_BATCH, self._batch_bytes // (variables * self.padded * 4)))
             size = min(size, self.frames - first)
             try:
-                of_x = self._distances(x, first, size)
-                of_y = of_x if symmetric else self._distances(y, first, size)
+                of_x = self._distances(x, first, size, of_x)
+                of_y = of_x if symmetric else self._distances(y, first, size, of_y)
             except MemoryError as error:  # CuPy's is one, too
                 if size == 1:
                     raise DeviceError(
@@ -273,15 +274,18 @@ class KsgPairs:
                         "variables; expected more free memory, or smaller tiles"
                     ) from error
                 self._batch_bytes = max(1, size // 2) * variables * self.padded * 4
+                of_x = of_y = None
                 continue
             self._count(of_x, of_y, x, y, first, columns, total)
             first += size
         return total
 
-    def _distances(self, points: Any, first: int, size: int) -> Any:
+    def _distances(self, points: Any, first: int, size: int, before: Any) -> Any:
+        """Of ``size`` frames from ``first`` on, in the memory of the batch ``before``, if any."""
         s = self.settings
         xp = self.device.xp
-        out = xp.empty((size, len(points), self.padded), dtype=np.float32)
+        shape = (size, len(points), self.padded)
+        out = xp.empty(shape, dtype=np.float32) if before is None else before[:size]
         if self.device.backend == "cpu":
             ksg.frame_distances(points, first, s.window, s.norm == "max", out)
             return out

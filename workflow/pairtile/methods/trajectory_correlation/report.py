@@ -236,8 +236,7 @@ def _residues(results: Results) -> FigureWithText | None:
     method = next(iter(claimed_communities(results, found)), None)
     members = found.members(method) if method else None
     figure = maps.residue_profiles(profiles, found.marks, members)
-    kind = "fluctuation about the mean position" if positions else "standard deviation"
-    caption = f"Along the {'chain' if found.marks.numbers else 'variables'}: {kind}"
+    caption = "Fluctuation about the mean position" if positions else "Standard deviation"
     caption += ", correlation time (how long a motion is remembered)"
     caption += ", mean size of the correlation with all others" * ("mean_correlation" in table)
     caption += ", share of shortest paths through it (betweenness)" * bool(through)
@@ -248,7 +247,8 @@ def _residues(results: Results) -> FigureWithText | None:
             "colours of the PyMOL and VMD scripts."
         )
     caption += _marks_text(found).replace("Beside the axes", "Other strips")
-    return FigureWithText(figure, "Along the chain", caption, f"Line charts. {caption}")
+    title = f"Along the {'chain' if found.marks.numbers else 'variables'}"
+    return FigureWithText(figure, title, caption, f"Line charts. {caption}")
 
 
 def _distance(results: Results) -> FigureWithText | None:
