@@ -424,8 +424,8 @@ def test_every_method_has_a_trial_to_compile_with(tmp_path: Path, method: str) -
 @pytest.mark.complete
 def test_what_was_compiled_ahead_is_not_compiled_again(tmp_path: Path) -> None:
     code = (
-        "from pairtile.command.warm import _run; from pairtile.method import methods; "
-        "print(_run(methods()['predictor_pairs'], 'cpu'))"
+        "from pairtile.command.warm import try_method; from pairtile.method import methods; "
+        "print(try_method(methods()['predictor_pairs'], 'cpu'))"
     )
     own = environment() | {"PYTHONPATH": str(ROOT / "workflow")}
     own["NUMBA_CACHE_DIR"] = str(tmp_path / "compiled")
