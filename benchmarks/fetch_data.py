@@ -291,19 +291,14 @@ def main() -> int:
         parser.error(f"found {', '.join(sorted(unknown))}; expected some of {known}")
     data, failed = data_folder(), 0
     for name in given.sets or SETS:
-        if name == MIRTARBASE:
-            try:
-                print(f"{name}: {mirtarbase(data)}")
-                print(f"  licence: {MIRTARBASE_LICENCE}\n  cite: {MIRTARBASE_CITE}", flush=True)
-            except FetchError as error:
-                failed += 1
-                print(error, file=sys.stderr)
-            continue
-        if (data / name / "gold_standard.tsv").exists():
+        extra = name == MIRTARBASE
+        if not extra and (data / name / "gold_standard.tsv").exists():
             continue
         try:
-            print(f"{name}: {fetch(name, data)}")
-            print(f"  licence: {SETS[name].licence}\n  cite: {SETS[name].cite}", flush=True)
+            print(f"{name}: {mirtarbase(data) if extra else fetch(name, data)}")
+            licence = MIRTARBASE_LICENCE if extra else SETS[name].licence
+            cite = MIRTARBASE_CITE if extra else SETS[name].cite
+            print(f"  licence: {licence}\n  cite: {cite}", flush=True)
         except FetchError as error:
             failed += 1
             print(error, file=sys.stderr)

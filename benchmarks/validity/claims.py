@@ -12,7 +12,7 @@ def claim(
     scenario: str, what: str, measured: float, interval: tuple[float, float], **stated: Any
 ) -> dict[str, Any]:
     """A row of the table. ``stated``: nominal (what should come out), bar (what is allowed, in
-    words), passed, command."""
+    words), passed (None: shown to compare, nothing is claimed), command."""
     low, high = interval
     return {
         "scenario": scenario,
@@ -22,7 +22,7 @@ def claim(
         "low": low,
         "high": high,
         "bar": stated["bar"],
-        "passed": bool(stated["passed"]),
+        "passed": None if stated["passed"] is None else bool(stated["passed"]),
         "command": stated["command"],
     }
 

@@ -59,7 +59,7 @@ def false_positives(
     what = "targets with p ≤ 0.05"
     if bar is not None:
         return mean_at_most(scenario, what, shares, LEVEL, bar, COMMAND)
-    stated = {"nominal": LEVEL, "bar": "none", "passed": True, "command": COMMAND}
+    stated = {"nominal": LEVEL, "bar": "none", "passed": None, "command": COMMAND}
     return claim(scenario, what, float(np.mean(shares)), of_mean(shares), **stated)
 
 
