@@ -72,6 +72,8 @@ def as_fasta(sequences: Any, key: str) -> Fasta:
 
 
 def as_orthologs(orthologs: Any, reference: str | None) -> Fasta:
+    """Orthologs in any form of ``as_fasta``, or the path of an alignment (``maf.read_orthologs``).
+    Raises InputError as both do."""
     if isinstance(orthologs, str | PathLike) and not _is_sequence(orthologs):
         return read_orthologs(orthologs, "orthologs", reference)
     return as_fasta(orthologs, "orthologs")
