@@ -47,7 +47,7 @@ def search(
 
 def entries(hits: Hits) -> list[tuple[Any, ...]]:
     columns = [getattr(hits, name) for name in COLUMNS if name != "energy_kcal_mol"]
-    lists = [column if isinstance(column, list) else column.tolist() for column in columns]
+    lists = [column.tolist() for column in columns]
     return list(zip(*lists, strict=True))
 
 

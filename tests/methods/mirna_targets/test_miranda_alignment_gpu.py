@@ -265,8 +265,9 @@ def assert_same_alignments(found: Traced, wanted: Alignments) -> None:
     ]
     for got, expected_values in pairs:
         np.testing.assert_array_equal(got, expected_values)
+    lines = (line.to_pylist() for line in wanted.lines()[::2])
     for states, count, before, mirna, reference in zip(
-        found.states, found.state_count, found.begin_row, *wanted.lines()[::2], strict=True
+        found.states, found.state_count, found.begin_row, *lines, strict=True
     ):
         unpaired = [(m == "-") + 2 * (r == "-") for m, r in zip(mirna, reference, strict=True)]
         np.testing.assert_array_equal(states[:count][::-1], unpaired[before : before + count])

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from pairtile.gpu.device import choose
 from pairtile.methods.mirna_targets.config import AlignmentConfig
@@ -145,9 +146,7 @@ def hits(*rows: tuple[int, int, int, float, float]) -> Hits:
         np.array(energy, dtype=np.float32),
         *(np.full(n, value, dtype=np.int32) for value in (2, 21, 4, 25, 3)),
         *(np.full(n, value) for value in (200 / 3, 100.0)),
-        ["aUGUa"] * n,
-        [" ||: "] * n,
-        ["gACGg"] * n,
+        *(pa.array([letters] * n, pa.large_string()) for letters in ("aUGUa", " ||: ", "gACGg")),
     )
 
 

@@ -137,8 +137,8 @@ def _merged_hits(merged: Merged, n_mirnas: int) -> Iterator[Hits]:
     for part in parts:
         columns: dict[str, Any] = {}
         for name in COLUMNS:
-            text = name in ("query_alignment", "match_line", "reference_alignment")
-            columns[name] = part[name].to_pylist() if text else part[name].to_numpy()
+            text = name in ALIGNMENT
+            columns[name] = part[name].cast(pa.large_string()) if text else part[name].to_numpy()
         columns["j"] = columns["j"] - np.int32(n_mirnas)
         yield Hits(**columns)
 
@@ -241,9 +241,11 @@ def write_hits(
                 if parquet is None:
                     tsv.write(tsv_header(hits))
                     parquet = stack.enter_context(_parquet(hits.schema, path["hits.parquet"]))
-                parquet.write_table(hits)
-                tsv.writelines(tsv_lines(hits))
-                targets.append(targets_table(hits))
+                with ThreadPoolExecutor(1) as beside:
+                    compressed = beside.submit(parquet.write_table, hits)
+                    tsv.writelines(tsv_lines(hits))
+                    targets.append(targets_table(hits))
+                compressed.result()
                 hits_of_item += np.bincount(codes(hits["transcript"]), minlength=len(items))
                 held = [*held, numbers] if hits_of_item.sum() <= PLACED_AT_ONCE else []
             if parquet is not None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pairtile.methods.mirna_targets.config import AlignmentConfig
 from pairtile.methods.mirna_targets.search import COLUMNS, Hits
+from pairtile.runtime.threads import in_threads
 
 _RULE = "=-" * 31 + "=\n"
 _ALIGNMENT = (
@@ -83,7 +84,7 @@ def write_miranda_text(
     Names and headers are written as UTF-8; surrogates (PEP 383) as the bytes they stand for.
     """
     text = _MirandaText(mirnas, transcripts, settings, keyval, pairs)
-    found = map(text.of_pairs, _whole_pairs(hits))
+    found = in_threads(text.of_pairs, _whole_pairs(hits))
     out.writelines(text.quiet(found) if quiet else text.verbose(found))
     out.write(b"Scan Complete\n\n")
 
@@ -247,7 +248,7 @@ def _as_text(column: Any, form: str) -> pa.Array:
         return pa.array(words, _BYTES).take(pa.array(place))
     if isinstance(column, np.ndarray):
         return pa.array(column).cast(pa.large_string()).cast(_BYTES)
-    return pa.array(column, _BYTES) if isinstance(column, list) else column
+    return column.cast(_BYTES)
 
 
 def _joined(texts: pa.Array, first: NDArray[np.integer]) -> pa.Array:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from pairtile.methods.mirna_targets import search_cpu
@@ -285,15 +285,16 @@ class Alignments:
         columns: dict[str, Any] = {name: getattr(self, name)[rows] for name in names}
         return replace(self, **columns)
 
-    def lines(self) -> tuple[list[str], list[str], list[str]]:
+    def lines(self) -> list[pa.LargeStringArray]:
         """Of each, the three lines: miRNA 3'->5', marks, reference 5'->3'."""
-        spans = list(zip(self.place.tolist(), (self.place + self.size).tolist(), strict=True))
-        top, marks, bottom = (line.tobytes().decode("ascii") for line in self.text)
-        return (
-            [top[begin:end] for begin, end in spans],
-            [marks[begin:end] for begin, end in spans],
-            [bottom[begin:end] for begin, end in spans],
-        )
+        # Every other text is an alignment; those between are of alignments that were not taken.
+        ends = np.column_stack([self.place, self.place + self.size]).ravel()
+        offsets = pa.py_buffer(np.append(ends, self.text.shape[1]).astype(np.int64))
+        taken = pa.array(np.arange(0, len(ends), 2))
+        return [
+            pa.LargeStringArray.from_buffers(len(ends), offsets, pa.py_buffer(line)).take(taken)
+            for line in np.ascontiguousarray(self.text)
+        ]
 
     def fold_strings(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         """Of each, the string whose minimum free energy is the hit's: letters and offsets."""
@@ -550,9 +551,9 @@ class Hits:
     alignment_length     int32: columns of the alignment, with gaps
     identity_percent     float64: columns marked ``|``
     similarity_percent   float64: columns marked ``|`` or ``:``
-    query_alignment      str: the miRNA 3'->5'; aligned letters upper case, tails lower case
-    match_line           str: ``|`` A-U and G-C, ``:`` G-U, else blank
-    reference_alignment  str: the transcript 5'->3'
+    query_alignment      text: the miRNA 3'->5'; aligned letters upper case, tails lower case
+    match_line           text: ``|`` A-U and G-C, ``:`` G-U, else blank
+    reference_alignment  text: the transcript 5'->3'
     """
 
     i: NDArray[np.int32]
@@ -567,9 +568,9 @@ class Hits:
     alignment_length: NDArray[np.int32]
     identity_percent: NDArray[np.float64]
     similarity_percent: NDArray[np.float64]
-    query_alignment: list[str]
-    match_line: list[str]
-    reference_alignment: list[str]
+    query_alignment: pa.LargeStringArray
+    match_line: pa.LargeStringArray
+    reference_alignment: pa.LargeStringArray
 
     def __len__(self) -> int:
         return len(self.i)
@@ -603,12 +604,16 @@ _FLOATS = {"energy_kcal_mol": np.float32} | dict.fromkeys(
 
 
 def _no_entries(name: str) -> Any:
-    return [] if name in _TEXTS else np.empty(0, dtype=_FLOATS.get(name, np.int32))
+    if name in _TEXTS:
+        return pa.array([], pa.large_string())
+    return np.empty(0, dtype=_FLOATS.get(name, np.int32))
 
 
 def _joined_columns(columns: list[Any]) -> Any:
-    return list(chain(*columns)) if isinstance(columns[0], list) else np.concatenate(columns)
+    return (
+        pa.concat_arrays(columns) if isinstance(columns[0], pa.Array) else np.concatenate(columns)
+    )
 
 
 def _taken_rows(column: Any, rows: NDArray[np.integer]) -> Any:
-    return [column[k] for k in rows] if isinstance(column, list) else column[rows]
+    return column.take(pa.array(rows)) if isinstance(column, pa.Array) else column[rows]

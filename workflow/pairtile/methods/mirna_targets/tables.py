@@ -191,10 +191,6 @@ def targets_table(hits: pa.Table) -> pa.Table:
     score = hits["score"].to_numpy()
     seed_class = codes(hits["seed_class"]).astype(np.int8)
     canonical = np.isin(seed_class, [SEED_CLASSES.index(name) for name in CANONICAL])
-    begins = hits["reference_begin"].to_pylist()
-    positions = [
-        " ".join(map(str, begins[a:b])) for a, b in zip(first.tolist(), last.tolist(), strict=True)
-    ]
     energy = hits["energy_kcal_mol"].to_numpy().astype(np.float64)
     table = pa.table(
         {
@@ -211,7 +207,7 @@ def targets_table(hits: pa.Table) -> pa.Table:
             "min_energy_kcal_mol": _missing(_per_pair(np.minimum, energy, first).round(2)),
             "max_local_au": _missing(_per_pair(np.fmax, hits["local_au"].to_numpy(), first)),
             "transcript_length": hits["transcript_length"].to_numpy()[first],
-            "positions": pa.array(positions, pa.string()),
+            "positions": _listed(hits["reference_begin"], first),
         }
     )
     if "context_score" in hits.column_names:
@@ -465,6 +461,13 @@ def _taken(column: pa.ChunkedArray, rows: NDArray[Any]) -> pa.ChunkedArray:
 
 def _per_pair(combine: np.ufunc, values: NDArray[Any], first: NDArray[Any]) -> NDArray[Any]:
     return combine.reduceat(values, first, dtype=values.dtype) if first.size else values[:0]
+
+
+def _listed(numbers: pa.ChunkedArray, first: NDArray[Any]) -> pa.Array:
+    """The numbers of each pair with blanks between; those of a pair begin at ``first``."""
+    texts = numbers.combine_chunks().cast(pa.string())
+    offsets = pa.array(np.append(first, len(texts)), pa.int64())
+    return pc.binary_join(pa.LargeListArray.from_arrays(offsets, texts), " ")
 
 
 def _missing(values: NDArray[np.float64]) -> pa.Array:
