@@ -57,6 +57,9 @@ _TYPES = {
     **dict.fromkeys(_DECIMAL, pa.float64()),
 }
 
+_BLOCK_BYTES = 1 << 24
+"""Of the text of targets.tsv that is read at a time."""
+
 
 @dataclass(frozen=True)
 class HitsOverview:
@@ -193,8 +196,9 @@ def _taken(file: pq.ParquetFile, rows: NDArray[np.int64]) -> pd.DataFrame:
 def _target_batches(path: Path, columns: tuple[str, ...] | None) -> Iterator[pa.RecordBatch]:
     convert = pv.ConvertOptions(column_types=_TYPES, include_columns=columns or ())
     with _stated(path):
+        read = pv.ReadOptions(block_size=_BLOCK_BYTES)
         parse = pv.ParseOptions(delimiter="\t")
-        yield from pv.open_csv(path, parse_options=parse, convert_options=convert)
+        yield from pv.open_csv(path, read, parse, convert)
 
 
 @contextmanager

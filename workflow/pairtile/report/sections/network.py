@@ -42,9 +42,8 @@ def drawing_section(results: Results, pictures: list[CaptionedFigure]) -> PageSe
 
 def drawn(results: Results) -> dict[str, Any]:
     """What the drawing's script reads (``drawing.network_data``), for ``results.cached``."""
-    edges = results.strongest(drawing.MAX_EDGES)
+    edges, table = results.cached(_strongest)
     # What the table says beside the edges' own columns, such as the conditions of a mode.
-    table = results.text.edge_table(results, edges)
     more = [column for column in table if column not in edges]
     return drawing.network_data(
         pd.concat([edges, table[more]], axis=1),
@@ -56,6 +55,12 @@ def drawn(results: Results) -> dict[str, Any]:
         grouping=results.method_report.grouping(results, drawing.node_names(edges)),
         verdicts=_verdicts(results, edges),
     )
+
+
+def _strongest(results: Results) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The edges that are drawn and listed, and their table, for ``results.cached``."""
+    edges = results.strongest(drawing.MAX_EDGES)
+    return edges, results.text.edge_table(results, edges)
 
 
 def _verdicts(results: Results, edges: pd.DataFrame) -> list[int] | None:
@@ -80,8 +85,7 @@ def edges_section(results: Results, pictures: list[CaptionedFigure]) -> PageSect
     if results.network.empty:
         return None
     # The rows of the drawing in its order: the script takes names and scores from there.
-    edges = results.strongest(drawing.MAX_EDGES)
-    table = results.text.edge_table(results, edges)
+    edges, table = results.cached(_strongest)
     verdicts = _verdicts(results, edges)
     if verdicts is not None:
         table = table.assign(in_gold_standard=[("", "false", "true")[v] for v in verdicts])
