@@ -24,6 +24,7 @@ from pairtile.engine.selection import RunningTopK
 from pairtile.runtime.files import read_arrays
 from pairtile.runtime.host_memory import peak_host_bytes
 from pairtile.runtime.record import ChunkProgress, StepRecord, recorded
+from pairtile.runtime.threads import one_ahead
 from pairtile.steps.null import read_null
 from pairtile.steps.plan import read_plan
 
@@ -105,7 +106,9 @@ def chunk(
             progress.say()
             _finish(step, opened.device, header)
 
-        write_chunk(out, schema, computed(), header)
+        # While a GPU is at one tile, the one before is written.
+        tiles_done = one_ahead(computed()) if opened.device.backend == "cuda" else computed()
+        write_chunk(out, schema, tiles_done, header)
 
 
 def _finish(step: StepRecord, device: Any, header: ChunkHeader) -> None:
