@@ -13,20 +13,18 @@ GPU = Device("cuda", "some GPU", "a usable GPU was found")
 
 
 @pytest.mark.parametrize(
-    ("backend", "work", "has_null", "bootstraps", "expected"),
+    ("backend", "work", "bootstraps", "expected"),
     [
-        ("auto", 99, False, 0, "cpu"),
-        ("auto", 101, False, 0, "cuda"),
-        ("auto", 99, True, 0, "cuda"),  # a null may be more work than all pairs
-        ("auto", 99, False, 20, "cuda"),
-        ("cuda", 99, False, 0, "cuda"),
+        ("auto", 99, 0, "cpu"),
+        ("auto", 101, 0, "cuda"),
+        ("auto", 99, 20, "cuda"),
+        ("cuda", 99, 0, "cuda"),
     ],
 )
 def test_the_cpu_does_what_takes_less_than_starting_a_gpu(
     monkeypatch: pytest.MonkeyPatch,
     backend: str,
     work: float,
-    has_null: bool,
     bootstraps: int,
     expected: str,
 ) -> None:
@@ -34,7 +32,7 @@ def test_the_cpu_does_what_takes_less_than_starting_a_gpu(
         assert backend == "cpu"
         return 100.0
 
-    estimator = SimpleNamespace(has_null=has_null, work_per_second=rate)
+    estimator = SimpleNamespace(work_per_second=rate)
     method = SimpleNamespace(estimator_class=estimator)
     monkeypatch.setattr(plan, "get_method", lambda name: method)
     monkeypatch.setattr(plan, "planned_device", lambda backend: GPU)

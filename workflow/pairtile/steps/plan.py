@@ -150,7 +150,9 @@ def plan(
         edges = method.tile_edges(config, state)
         tiles = space.tiles(*edges)
         work = [method.work(state, tile) for tile in tiles]
-        device = _device(config, state, backend, sum(work))
+        passes = 2 if method.needs_scan(config) else 1
+        beside = [method.null_work(config, state), method.network_work(whole or config, state)]
+        device = _device(config, state, backend, passes * sum(work) + sum(beside))
         precision = method.resolve_precision(config, device.backend)
         rate = method.work_per_second(config, state, device.backend, threads())
         seconds = [amount / rate for amount in work]
@@ -160,8 +162,6 @@ def plan(
             estimator.seed = seed
             return estimator
 
-        passes = 2 if method.needs_scan(config) else 1
-        beside = [method.null_work(config, state), method.network_work(whole or config, state)]
         modelled = passes * sum(seconds) + sum(beside) / rate
         here, how = Speed(0.0, 1.0 / rate), "by the cost model"
         if device.backend == "cpu" and work and modelled >= WORTH_SAMPLING_SECONDS:
@@ -247,7 +247,7 @@ def _device(config: Analysis, state: State, backend: str, work: float) -> Device
     """The device to plan for. Where ``auto`` may choose, a GPU that takes longer to start than the
     CPU to do all the work is not started."""
     method = get_method(config.method).estimator_class
-    if backend != "auto" or method.has_null or config.n_bootstraps:
+    if backend != "auto" or config.n_bootstraps:
         return planned_device(backend)
     if work >= GPU_START_SECONDS * method.work_per_second(config, state, "cpu", threads()):
         return planned_device(backend)
