@@ -178,10 +178,3 @@ def test_what_cannot_be_estimated_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         all_pairs(normal(2, 3, frames), **how)
-
-
-def test_a_value_that_is_no_number_is_named() -> None:
-    series = normal(3, 3, 20)
-    series[2, 1, 7] = np.nan
-    with pytest.raises(ValueError, match="variable 2, coordinate 1, frame 7: found nan"):
-        all_pairs(series)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import numpy as np
@@ -107,6 +109,19 @@ def test_a_diagonal_block_holds_the_same_values_as_one_beside_it(kind: str) -> N
     for name, block in beside.columns().items():
         np.testing.assert_allclose(whole.columns()[name][:4, 4:], block, atol=1e-12, err_msg=name)
     assert whole.null_counts.sum() == 4 * 36
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_prepared_blocks_go_with_their_last_use(kind: str) -> None:
+    opened = scores(kind)
+    opened.block(slice(0, 4), slice(4, 9))
+    blocks = [weakref.ref(each._blocks) for each in opened._pairs()]
+    gc.disable()
+    try:
+        opened._let_go()
+        assert [block() for block in blocks] == [None, None]
+    finally:
+        gc.enable()
 
 
 @pytest.mark.gpu

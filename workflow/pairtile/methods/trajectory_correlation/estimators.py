@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import digamma
 
 from pairtile.cpu.vectors import LANES
+from pairtile.engine.state import release
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import Device
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
@@ -50,9 +51,11 @@ class MotionPairs:
             Positions or values, finite; may be memory-mapped. Angles in radians. NaN, a missing
             value, only for ``kind: bspline``.
 
-        Raises ``ValueError`` where the shape, the number of frames or a value does not do.
+        Raises ``ValueError`` where the shape or the number of frames does not do.
         """
-        self.has_missing = _check(series, settings)
+        _check(series, settings)
+        # Only these settings let missing values come so far; others need not read all series.
+        self.has_missing = settings.allows_missing and _has_missing(series)
         self.series = series
         self.settings = settings
         self.device = device
@@ -130,13 +133,13 @@ def generalized_correlation(mi_nats: Any, d: int) -> NDArray[np.float64]:
     return np.asarray(np.sqrt(-np.expm1(-2.0 * mi / d)))
 
 
-def _check(series: NDArray[np.floating], settings: MotionEstimatorConfig) -> bool:
-    """Raises ``ValueError``; says whether values are missing."""
+def _check(series: NDArray[np.floating], settings: MotionEstimatorConfig) -> None:
+    """Raises ``ValueError``. Values are checked where they are read from files and arrays."""
     if series.ndim != 3:
         raise ValueError(
             f"series: found shape {series.shape}; expected (variables, coordinates, frames)"
         )
-    variables, d, frames = series.shape
+    _, d, frames = series.shape
     if not 1 <= d <= MAX_COORDINATES:
         raise ValueError(f"series: found {d} coordinates; expected 1 to {MAX_COORDINATES}")
     if settings.kind == "dihedral" and d != 1:
@@ -153,20 +156,14 @@ def _check(series: NDArray[np.floating], settings: MotionEstimatorConfig) -> boo
             f"series: found {frames} frames; expected at least {needed} for kind "
             f"{settings.kind}" + (f" with theiler {window}" if window else "")
         )
-    has_missing = False
-    for variable in range(variables):
-        values = np.asarray(series[variable])
-        if np.isfinite(values).all():
-            continue
-        wrong = np.isinf(values) if settings.allows_missing else ~np.isfinite(values)
-        has_missing = True
-        if wrong.any():
-            axis, frame = np.argwhere(wrong)[0]
-            raise ValueError(
-                f"series: variable {variable}, coordinate {axis}, frame {frame}: found "
-                f"{series[variable, axis, frame]}; expected a finite number"
-            )
-    return has_missing
+
+
+def _has_missing(series: NDArray[np.floating]) -> bool:
+    for values in series:
+        if np.isnan(values).any():
+            return True
+        release(series)
+    return False
 
 
 # --- nearest neighbours ---------------------------------------------------------------------------
@@ -200,7 +197,7 @@ class KsgPairs:
         self.d, self.frames = series.shape[1:]
         self.padded = -(-self.frames // LANES) * LANES
         self._series = series
-        self._prepared = PreparedBlocks(self._prepare, device)
+        self._prepared = PreparedBlocks(device)
         self._batch_bytes = BATCH_BYTES[device.backend]
         xp = device.xp
         # Variant 1 counts frames nearer than the bound and needs psi(n + 1), variant 2 psi(n).
@@ -230,8 +227,8 @@ class KsgPairs:
 
         upper : cells below the diagonal are not wanted.
         """
-        (x,) = self._prepared.get(rows)
-        (y,) = self._prepared.get(columns)
+        (x,) = self._prepared.get(rows, self._prepare)
+        (y,) = self._prepared.get(columns, self._prepare)
         symmetric = shift is None and rows == columns
         y = shifted(self.device.xp, y, shift)
         from_column = np.arange(len(x), dtype=np.int64) * (symmetric or upper)
@@ -362,7 +359,7 @@ class GaussianPairs:
         self.device = device
         self.d, self.frames = series.shape[1:]
         self._series = series
-        self._prepared = PreparedBlocks(self._prepare, device)
+        self._prepared = PreparedBlocks(device)
         self._bias = finite_sample_bias(self.d, self.frames)
         if device.backend == "cuda":
             from pairtile.gpu import compiling as cuda
@@ -372,8 +369,8 @@ class GaussianPairs:
 
     def block(self, rows: slice, columns: slice, shift: Shift | None) -> NDArray[np.float64]:
         """Nats, float64 (rows, columns); the column variables taken ``shift`` frames later."""
-        x, rank_x = self._prepared.get(rows)
-        y, rank_y = self._prepared.get(columns)
+        x, rank_x = self._prepared.get(rows, self._prepare)
+        y, rank_y = self._prepared.get(columns, self._prepare)
         y = shifted(self.device.xp, y, shift)
         correlation = x.reshape(-1, self.frames) @ y.reshape(-1, self.frames).T
         mi_nats = self.device.xp.empty((len(x), len(y)))
@@ -426,12 +423,12 @@ class DccPairs:
         self.settings = settings
         self.device = device
         self._series = series
-        self._prepared = PreparedBlocks(self._prepare, device)
+        self._prepared = PreparedBlocks(device)
 
     def block(self, rows: slice, columns: slice, shift: Shift | None) -> NDArray[np.float64]:
         """Correlations, float64 (rows, columns); columns taken ``shift`` frames later."""
-        (x,) = self._prepared.get(rows)
-        (y,) = self._prepared.get(columns)
+        (x,) = self._prepared.get(rows, self._prepare)
+        (y,) = self._prepared.get(columns, self._prepare)
         y = shifted(self.device.xp, y, shift)
         if self.has_missing:
             correlation = np.asarray(self.device.to_host(self._of_common_frames(x, y)))
@@ -577,22 +574,24 @@ MOST_PREPARED = 256 << 20
 class PreparedBlocks:
     """Blocks by their place in the series, least recently used ones dropped first."""
 
-    def __init__(self, make: Callable[[slice], tuple[Any, ...]], device: Device) -> None:
-        """``make`` turns a slice of the variables into arrays of the device."""
-        self._make = make
+    def __init__(self, device: Device) -> None:
         self._blocks: OrderedDict[tuple[int, int], tuple[Any, ...]] = OrderedDict()
         self._bytes = 0
         self._allowed = int(device.free_bytes() * SHARE)
         if device.backend == "cpu":
             self._allowed = min(self._allowed, MOST_PREPARED)
 
-    def get(self, block: slice) -> tuple[Any, ...]:
-        """The prepared block, made now if it is not at hand."""
+    def get(self, block: slice, make: Callable[[slice], tuple[Any, ...]]) -> tuple[Any, ...]:
+        """The prepared block, made now if it is not at hand.
+
+        ``make`` turns a slice of the variables into arrays of the device. It is not kept: blocks
+        that hold their maker, which holds them, would stay in memory after its last use.
+        """
         key = (block.start, block.stop)
         if key in self._blocks:
             self._blocks.move_to_end(key)
             return self._blocks[key]
-        made = self._make(block)
+        made = make(block)
         self._blocks[key] = made
         self._bytes += _bytes_of(made)
         while self._bytes > self._allowed and len(self._blocks) > 2:
