@@ -20,10 +20,6 @@ FAULTS = {
         MODES | {"conditions": ["treatmnet"]},
         "samples.tsv: header: found no column 'treatmnet'; expected one of 'treatment'",
     ),
-    "path to nobody": (
-        MOTION | {"paths": [["a", "nobody"]]},
-        "paths: found 'nobody'; expected a name of items.parquet",
-    ),
 }
 
 
@@ -54,6 +50,26 @@ def test_a_fault_of_a_later_step_ends_the_run_before_the_plan(tmp_path: Path, fa
     out = tmp_path / "results/net"
     assert (out / "items.parquet").exists()
     assert not (out / "plan.json").exists()
+
+
+@pytest.mark.complete  # runs of its own
+@pytest.mark.workflow
+def test_a_path_to_nobody_ends_preparation_and_another_path_prepares_nothing_again(
+    tmp_path: Path,
+) -> None:
+    write_inputs(tmp_path)
+    write_config(tmp_path, {"net": MOTION | {"paths": [["a", "nobody"]]}})
+    first = run(tmp_path, *STOP_AT_ONCE)
+    assert first.code != 0
+    assert "paths: found 'nobody'; expected a name of items.parquet" in first.text
+    assert not (tmp_path / "results/net/items.parquet").exists()
+    write_config(tmp_path, {"net": MOTION | {"paths": [["a", "b"]]}})
+    second = run(tmp_path, "--until", "prepare")
+    assert second.code == 0, second.text
+    write_config(tmp_path, {"net": MOTION | {"paths": [["a", "c"]]}})
+    third = run(tmp_path, "-n")
+    assert "plan" in third.rules
+    assert "prepare" not in third.rules
 
 
 @pytest.mark.complete  # a run of its own to the end
@@ -115,9 +131,8 @@ def test_lists_in_other_capitals_give_the_same_results_with_ignore_case(tmp_path
         (BASE | GOLD, True),
         (MODES, True),
         (MOTION, False),
-        (MOTION | {"paths": [["a", "b"]]}, True),
     ],
-    ids=["nothing", "gold standard", "annotations", "no paths", "paths"],
+    ids=["nothing", "gold standard", "annotations", "series"],
 )
 def test_only_what_later_steps_look_for_is_checked(section: Any, anything: bool) -> None:
     analysis = load_config({"analyses": {"net": dict(section)}}).analyses["net"]

@@ -131,6 +131,11 @@ def analysis_for(step):
     )
 
 
+def analysis_to_prepare(wildcards):
+    """The analysis, with the names that preparation looks for in the data."""
+    return Deferred(CONFIG.analyses[wildcards.analysis].to_prepare())
+
+
 def settings_for(step):
     """A params function: ``analysis_for`` as text. Snakemake notes only parameters of built-in
     types, and runs a job again when a noted one changed."""
@@ -143,7 +148,7 @@ def whole_analysis(wildcards):
 
 
 def inputs_to_check(wildcards):
-    """The analysis, where later steps read files or look for names."""
+    """The analysis, where later steps read files."""
     return Deferred(CONFIG.analyses[wildcards.analysis].inputs_to_check())
 
 

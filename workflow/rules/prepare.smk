@@ -14,7 +14,7 @@ rule prepare:
     resources:
         **asks(data_memory(8), data_seconds(10e6), least=60),
     params:
-        analysis=analysis_for("prepare"),
+        analysis=analysis_to_prepare,
         settings=settings_for("prepare"),
         seed=preparation_seed,
         version=VERSION,

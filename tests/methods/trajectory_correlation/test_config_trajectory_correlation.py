@@ -184,6 +184,8 @@ def test_what_is_drawn_or_kept_runs_no_scores_again() -> None:
         for key in ("keep", "communities", "paths", "compare", "export", "chunks"):
             assert key not in keys
         assert "contacts" not in keys
+    assert section.to_prepare().paths == section.paths
+    assert set(vars(section.to_prepare())) == set(vars(section.for_step("prepare"))) | {"paths"}
     assert section.for_step("network_data").contacts is section.contacts
     assert {"keep", "contacts"} <= set(vars(section.for_step("network")))
 

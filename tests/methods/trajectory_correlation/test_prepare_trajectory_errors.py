@@ -103,6 +103,18 @@ def test_positions_that_are_no_numbers_are_told(tmp_path: Path, value: float) ->
     assert len(prepare(**files, frames={"stop": 13}).items) == 12
 
 
+def test_a_path_to_nobody_is_told_before_the_frames_are_read(tmp_path: Path) -> None:
+    universe = molecule()
+    frames = np.repeat(universe.atoms.positions[None], 20, axis=0)
+    frames[1:] = np.nan
+    run = store(tmp_path, universe, frames, "bad.dcd")
+    keys = {"topology": str(tmp_path / "top.pdb"), "trajectories": [run], "reference": "average"}
+    with pytest.raises(ConfigError, match=r"paths: found 'A:ALA99'; .*, such as A:"):
+        prepare(**keys, paths=[["A:ALA2", "A:ALA99"]])
+    with pytest.raises(InputError, match="frame 1, atom"):
+        prepare(**keys, paths=[["A:ALA2", "B:ALA2"]])
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_positions_that_only_contacts_look_at_are_told(tmp_path: Path, value: float) -> None:
     """A side chain that is not selected, of a residue that is."""

@@ -318,10 +318,12 @@ def test_input_that_cannot_be_used_is_one_message_before_anything_is_written(
     assert not temporary_files(analysis.out)
 
 
-def test_ends_of_paths_that_do_not_exist_are_named(tmp_path: Path) -> None:
-    changes = adenylate_kinase(paths=[["4AKE:MET1", "4AKE:ALA999"]], frames={"stop": 30})
+def test_ends_of_paths_that_are_changed_after_preparation_are_named(tmp_path: Path) -> None:
+    changes = adenylate_kinase(frames={"stop": 30})
     changes["estimator"] = {"kind": "dcc", "surrogates": 0}
     analysis = Analysis(tmp_path, changes).pairs().network()
+    paths = (("4AKE:MET1", "4AKE:ALA999"),)
+    analysis.model = analysis.model.model_copy(update={"paths": paths})
     with pytest.raises(ConfigError, match="paths: found '4AKE:ALA999'; expected a name of items"):
         analysis.results()
 

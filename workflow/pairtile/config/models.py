@@ -58,7 +58,7 @@ class Analysis(ConfigModel):
     """Those of ``input_keys`` that are first needed to make the network of the scored pairs."""
 
     names_of_items: ClassVar[tuple[str, ...]] = ()
-    """Keys beside ``input_keys`` with names of things in the data that only a later step looks
+    """Keys with names of things in the data that only a later step uses, but preparation looks
     for."""
 
     report_needs_state: ClassVar[bool] = False
@@ -98,6 +98,12 @@ class Analysis(ConfigModel):
         AttributeError, and a change of them does not run the step again."""
         return self._without({k for k, steps in self.used_by.items() if step not in steps})
 
+    def to_prepare(self) -> Self:
+        """``for_step("prepare")``, with ``names_of_items``: a change of these does not run the step
+        again."""
+        unused = {k for k, steps in self.used_by.items() if "prepare" not in steps}
+        return self._without(unused.difference(self.names_of_items))
+
     def _without(self, keys: Collection[str]) -> Self:
         copy = self.model_copy()
         for key in keys:
@@ -118,7 +124,7 @@ class Analysis(ConfigModel):
     def inputs_to_check(self) -> Self | None:
         """This analysis for the check before the plan: without what only the plan or no step uses.
         None where later steps read nothing."""
-        if not (self.later_inputs() or any(getattr(self, key) for key in self.names_of_items)):
+        if not self.later_inputs():
             return None
         return self._without({key for key, steps in self.used_by.items() if steps <= {"plan"}})
 

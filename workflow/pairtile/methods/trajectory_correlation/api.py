@@ -635,7 +635,8 @@ def prepare_arrays(
             config,
             scratch,
             [(name_of(n), len(part)) for n, part in enumerate(arrays.replicas)],
-            (int(shape[0]), int(shape[1])),
+            table,
+            int(shape[1]),
             cyclic=config.table.angles != "none",
         )
         size = frames_in_block(2 * int(np.prod(shape)))
@@ -643,7 +644,7 @@ def prepare_arrays(
             for first in range(0, len(part), size):
                 block = part[first : first + size]
                 writer.write(wrapped(block) if writer.cyclic else block)
-        prepared = writer.finish(table)
+        prepared = writer.finish()
     prepared.state["mean_positions"] = np.full((shape[0], 3), np.nan)
     return prepared
 

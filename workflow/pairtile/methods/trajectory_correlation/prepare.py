@@ -68,7 +68,8 @@ def prepare_trajectory(
     Raises
     ------
     ConfigError
-        Without MDAnalysis; for a selection that is not in its language.
+        Without MDAnalysis; for a selection that is not in its language; for ``paths`` between what
+        is no variable.
     InputError
         Files that cannot be read; a trajectory of another number of atoms; selections that match
         nothing, or not the same in all trajectories; too few frames; positions that are no finite
@@ -93,18 +94,21 @@ class _Preparation:
         self.residues, self.variables = self._variables()
         self.fit = self._fit_atoms()
         self.needed = np.union1d(self.variables.atoms, self.fit)
-        self.reference = self._reference() if self.fit.size else None
+        self.reference: Floats | None = None
 
     def run(self, scratch: Scratch) -> PreparedInput:
-        """Read all frames once, and write the series."""
+        """Read all frames, and write the series."""
         variables, runs = self.variables, self.input.runs
         writer = SeriesWriter(
             self.config,
             scratch,
             [(run.name, len(run.frames)) for run in runs],
-            (len(variables), variables.dimensions),
+            variables.table,
+            variables.dimensions,
             cyclic=variables.cyclic,
         )
+        if self.fit.size:
+            self.reference = self._reference()
         own = np.searchsorted(self.needed, variables.atoms)
         progress = Progress(sum(len(run.frames) for run in runs), "frames")
         broken = 0
@@ -117,7 +121,7 @@ class _Preparation:
                     broken += _jumps(values, last, float(box[:3].min()) / 2)
                     last = values[-1:]
                 progress.advance(len(block))
-        prepared = writer.finish(variables.table, variables.dropped)
+        prepared = writer.finish(variables.dropped)
         self._describe(prepared, broken)
         return prepared
 

@@ -53,6 +53,7 @@ from numpy.typing import NDArray
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError, StoreError
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
+from pairtile.methods.trajectory_correlation.network import path_ends
 from pairtile.methods.trajectory_correlation.read_tables import SeriesTable, open_series_table
 
 _SHOWN = 5
@@ -64,13 +65,16 @@ LEAST_OBSERVED = 3
 class SeriesWriter:
     """Takes the frames of all replicas in order, writes the series and says what is in them.
 
-    ``replicas``: name and number of frames of each. ``shape``: variables, dimensions as they come;
-    ``variables: displacements`` makes distances from the mean of the replica of them.
+    ``replicas``: name and number of frames of each. ``table``: name, atom, residue of each
+    variable. ``dimensions``: as they come; ``variables: displacements`` makes distances from the
+    mean of the replica of them.
 
     Raises
     ------
     InputError
         If a replica has too few frames for the estimator.
+    ConfigError
+        If ``paths`` names what is no variable.
     """
 
     def __init__(
@@ -78,14 +82,18 @@ class SeriesWriter:
         config: TrajectoryCorrelationConfig,
         scratch: Scratch,
         replicas: Sequence[tuple[str, int]],
-        shape: tuple[int, int],
+        table: pd.DataFrame,
+        dimensions: int,
         cyclic: bool,
     ) -> None:
         self.displacements = config.variables == "displacements"
         self.scratch = scratch
         self.cyclic = cyclic
+        self.table = table
+        shape = (len(table), dimensions)
         if shape[0] < 2:
             raise InputError.at(replicas[0][0], "", "one variable", "two or more, to make pairs")
+        path_ends(table.assign(kept=True), config.paths)  # before all frames are read
         self.names = [name for name, _ in replicas]
         for name, n_frames in replicas:
             _check_frames(config, name, n_frames, shape[1])
@@ -105,12 +113,11 @@ class SeriesWriter:
         self.moments[replica].add(block)
         self.n_written += len(block)
 
-    def finish(
-        self, table: pd.DataFrame, dropped: Sequence[Mapping[str, Any]] = ()
-    ) -> PreparedInput:
-        """``table``: name, atom, residue of each variable; ``dropped``: the same and a reason."""
+    def finish(self, dropped: Sequence[Mapping[str, Any]] = ()) -> PreparedInput:
+        """``dropped``: name, atom, residue of what is no variable, and a reason."""
         assert self.n_written == self.offsets[-1]
-        self._check_observed(table["name"].tolist())
+        names = self.table["name"].tolist()
+        self._check_observed(names)
         constant = np.all([part.constant for part in self.moments], axis=0)
         frozen = np.any([part.constant for part in self.moments], axis=0) & ~constant
         mean, sd = pooled(self.moments, self.cyclic)
@@ -120,7 +127,7 @@ class SeriesWriter:
         if self.displacements:
             mean, sd, spreads = self._to_displacements()
             d = 1
-        items = _items(table, dropped)
+        items = _items(self.table, dropped)
         gap = len(items) - n_variables
         n_observed = sum(part.n.min(axis=1) for part in self.moments)
         items["n_observed"] = np.concatenate([n_observed, np.zeros(gap)]).astype(np.int32)
@@ -143,7 +150,7 @@ class SeriesWriter:
         )
         prepared.counts["variables_dropped"] = gap
         prepared.counts["variables_constant"] = int(constant.sum())
-        self._tell(prepared, table["name"].tolist(), constant, frozen)
+        self._tell(prepared, names, constant, frozen)
         return prepared
 
     def _check_observed(self, names: Sequence[str]) -> None:
@@ -220,6 +227,8 @@ def prepare_tables(
     ------
     InputError
         If a table cannot be read, has too few frames, or other columns than the first.
+    ConfigError
+        If ``paths`` names no column.
     """
     how, frames = config.table, config.frames
     tables = [
@@ -229,21 +238,18 @@ def prepare_tables(
     first = tables[0]
     for table in tables[1:]:
         _check_columns(first, table)
-    shape = (len(first.names), first.dimensions)
+    variables = pd.DataFrame({"name": first.names, "atom": "", "residue": np.int32(-1)})
     angles = how.angles != "none"
     with Scratch(scratch) as folder:
         replicas = [(table.path, len(table.used)) for table in tables]
-        writer = SeriesWriter(config, folder, replicas, shape, cyclic=angles)
+        writer = SeriesWriter(config, folder, replicas, variables, first.dimensions, cyclic=angles)
         for table in tables:
-            size = frames_in_block(2 * shape[0] * shape[1])
+            size = frames_in_block(2 * len(variables) * first.dimensions)
             for block in table.blocks(size, config.estimator.allows_missing):
                 values = np.radians(block) if how.angles == "degrees" else block
                 writer.write(wrapped(values) if angles else values)
-        names = pd.DataFrame(
-            {"name": first.names, "atom": "", "residue": np.full(shape[0], -1, dtype=np.int32)}
-        )
-        prepared = writer.finish(names)
-    prepared.state["mean_positions"] = np.full((shape[0], 3), np.nan)
+        prepared = writer.finish()
+    prepared.state["mean_positions"] = np.full((len(variables), 3), np.nan)
     return prepared
 
 
