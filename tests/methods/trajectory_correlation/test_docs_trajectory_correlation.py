@@ -154,7 +154,7 @@ def test_displacements_lose_most_of_what_positions_share() -> None:
         (moved, {"kind": "bspline"}, 0.4),
     ):
         found = trajectory_correlation(values, surrogates=0, **settings).mi_nats[0, 1]
-        assert found == pytest.approx(nats, abs=0.07)
+        assert round(found, 1) == nats
 
 
 def test_cyclic_splines_do_not_mind_where_angles_begin() -> None:
@@ -201,18 +201,16 @@ def test_repeated_frames_lift_what_nearest_neighbours_find() -> None:
         assert duplicate_frames(series).exact.size == 7 * int(300 * share)
         pairs = MotionPairs(series, estimator(), choose("cpu"))
         nats.append(pairs.block(slice(0, 2), slice(0, 2))[0, 1])
-    np.testing.assert_allclose(nats, [-0.02, 1.2, 4.3], atol=0.05)
+    assert [f"{value:.2g}" for value in nats] == ["-0.02", "1.2", "4.3"]
 
 
 @pytest.mark.complete
 def test_adenylate_kinase_is_what_the_page_says() -> None:
     data = pytest.importorskip("MDAnalysisTests.datafiles")
-    found = trajectory_correlation(
-        str(data.PSF), [str(data.DCD)], domains={"NMP": "resid 30-59"}, kind="ksg"
-    )
+    found = trajectory_correlation(str(data.PSF), [str(data.DCD)], domains={"NMP": "resid 30-59"})
     assert found.counts["frames"] == 98
     assert round(found.items["n_effective"].median()) == 5
     assert 98 / found.items["correlation_time"].median() == pytest.approx(9, abs=0.5)
     p = found.p_value.to_numpy()[np.triu_indices(len(found.items), 1)]
-    assert np.mean(p <= 0.05) == pytest.approx(0.6, abs=0.05)
+    assert np.mean(p <= 0.05) > 0.95
     assert {"4AKE:LYS13", "4AKE:ASP84"} < set(found.items["name"])

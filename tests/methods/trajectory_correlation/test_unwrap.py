@@ -68,6 +68,14 @@ def test_a_broken_trajectory_gives_what_its_source_gives(tmp_path: Path, box: li
     np.testing.assert_array_equal(contacts[0]["contact_i"], contacts[1]["contact_i"])
 
 
+def test_a_protein_in_water_lies_still_once_it_is_whole() -> None:
+    """The figures of the method's page."""
+    data = pytest.importorskip("MDAnalysisTests.datafiles")
+    files = {"topology": str(data.GRO), "trajectories": [str(data.XTC)]}
+    rmsf = [prepare(**files, unwrap=unwrap).items["sd"].mean() for unwrap in (False, True)]
+    assert [f"{value:.2g}" for value in rmsf] == ["5.9", "0.99"]
+
+
 def test_chains_that_touch_stay_together_in_any_order_of_frames(tmp_path: Path) -> None:
     universe = molecule()
     still = universe.atoms.positions.astype(float)

@@ -461,10 +461,10 @@ class DuplicateFrames:
 def duplicate_frames(series: NDArray[np.floating], near: float = NEAR) -> DuplicateFrames:
     """Frames that are equal, or nearly, to an earlier one in all variables at once.
 
-    They make nearest-neighbour distances vanish: a few of them lift the KSG mutual information from
-    0.03 to 10 nats. ``near`` is a part of the root mean square distance between two frames. A frame
-    counts as exact or as near, not as both. Of a series in which nothing moves, all frames after
-    the first are exact duplicates.
+    They make nearest-neighbour distances vanish, and the KSG mutual information grow without bound.
+    ``near`` is a part of the root mean square distance between two frames. A frame counts as exact
+    or as near, not as both. Of a series in which nothing moves, all frames after the first are
+    exact duplicates.
 
     Frames are sorted by their place on a random line: nearly equal frames lie nearly side by side
     there, so that only neighbours need to be compared. series : (variables, d, frames).
