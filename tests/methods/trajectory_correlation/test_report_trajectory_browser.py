@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import lxml.html
@@ -82,6 +83,13 @@ def test_the_structure_turns_in_the_colours_of_what_is_chosen(demo: Path, tmp_pa
         tables = "[...document.querySelectorAll('.table-scroll, .dt-layout-table')]"
         assert page.ask(f"{tables}.some((e) => e.checkVisibility())")
         assert page.ask(f"{tables}.filter((e) => {cut}).map((e) => e.innerText)") == []
+        # Headings of the widest stand apart.
+        titles = "[...document.querySelectorAll('#residues-table .dt-column-title')]"
+        edges = page.ask(
+            f"{titles}.map((e) => e.getBoundingClientRect()).map((r) => [r.left, r.right])"
+        )
+        assert len(edges) == 13
+        assert all(left - right > 6 for (_, right), (left, _) in pairwise(edges))
 
 
 def test_the_view_holds_values_of_the_residues_that_it_draws(demo: Path) -> None:
