@@ -131,8 +131,9 @@ def test_lists_in_other_capitals_give_the_same_results_with_ignore_case(tmp_path
         (BASE | GOLD, True),
         (MODES, True),
         (MOTION, False),
+        (MOTION | {"paths": [["a", "b"]]}, True),
     ],
-    ids=["nothing", "gold standard", "annotations", "series"],
+    ids=["nothing", "gold standard", "annotations", "no paths", "paths"],
 )
 def test_only_what_later_steps_look_for_is_checked(section: Any, anything: bool) -> None:
     analysis = load_config({"analyses": {"net": dict(section)}}).analyses["net"]

@@ -148,7 +148,7 @@ def whole_analysis(wildcards):
 
 
 def inputs_to_check(wildcards):
-    """The analysis, where later steps read files."""
+    """The analysis, where later steps read files or look for names."""
     return Deferred(CONFIG.analyses[wildcards.analysis].inputs_to_check())
 
 

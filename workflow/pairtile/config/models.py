@@ -124,7 +124,7 @@ class Analysis(ConfigModel):
     def inputs_to_check(self) -> Self | None:
         """This analysis for the check before the plan: without what only the plan or no step uses.
         None where later steps read nothing."""
-        if not self.later_inputs():
+        if not (self.later_inputs() or any(getattr(self, key) for key in self.names_of_items)):
             return None
         return self._without({key for key, steps in self.used_by.items() if steps <= {"plan"}})
 

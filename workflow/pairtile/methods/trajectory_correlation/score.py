@@ -27,6 +27,7 @@ from pairtile.methods.trajectory_correlation.network import (
     COLUMNS,
     dense_warnings,
     motion_network,
+    path_ends,
 )
 from pairtile.methods.trajectory_correlation.pair_scores import (
     HALVES,
@@ -91,6 +92,13 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
     ) -> TrajectoryCorrelationConfig:
         estimator = config.estimator.model_copy(update={"kind": str(state["kind"])})
         return config.model_copy(update={"estimator": estimator})
+
+    @classmethod
+    def check_later_inputs(
+        cls, config: TrajectoryCorrelationConfig, state: State, items: pd.DataFrame
+    ) -> None:
+        super().check_later_inputs(config, state, items)
+        path_ends(items, config.paths)  # they may be others than when it was prepared
 
     @classmethod
     def network_data(
