@@ -45,12 +45,13 @@ def main() -> None:
         "workflow_predictor_pairs": lambda: bench_workflow.run_predictor_pairs(backend),
         "workflow_mirna_targets": lambda: bench_workflow.run_mirna_targets(backend),
         "trajectory_correlation": lambda: bench_trajectory_correlation.run(backend),
+        "workflow_mirna_genome": lambda: bench_workflow.run_mirna_genome(backend),
         "workflow_trajectory_correlation": lambda: bench_workflow.run_trajectory_correlation(
             backend
         ),
         "plain_correlation": lambda: bench_plain_correlation.run(backend),
         "scaling": bench_scaling.run,
-        "small_runs": lambda: bench_small_runs.run(backend),
+        "small_runs": bench_small_runs.run,
         "eigenvalues": lambda: bench_eigenvalues.run(backend),
         "workflow": lambda: {
             f"{genes} genes x {samples} samples": bench_workflow.run(genes, samples, backend, draws)

@@ -190,7 +190,7 @@ def genome(
     begin = time.perf_counter()
     device = choose(backend)
     config = analysis_config(MirnaTargetsConfig, backend=backend, null={"shuffles": shuffles})
-    files = _simulated(size)
+    files = simulated(size)
     prepared = MirnaTargets.with_null(config, lay_out(config, *files, None, None), seed=1)
     opened = MirnaTargets(config, prepared.state, device, "integer")
     ready, ready_cpu = time.perf_counter(), time.process_time()
@@ -273,7 +273,7 @@ def large(backend: str, seconds: float) -> dict[str, Any]:
     return found
 
 
-def _simulated(size: tuple[int, int, int]) -> tuple[Fasta, Fasta]:
+def simulated(size: tuple[int, int, int]) -> tuple[Fasta, Fasta]:
     """miRNAs, and 3' UTRs with lengths as human ones and three of five letters A or U."""
     n_mirnas, letters, n_transcripts = size
     random = np.random.default_rng(1)

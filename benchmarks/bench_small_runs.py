@@ -1,6 +1,7 @@
 """What runs cost that compute next to nothing: the demo, a few small tables, many small searches.
 
-Each is timed twice by ``pairtile run``, from the command to its end: the first run has to compile.
+Each is timed twice by ``pairtile run``, from the command to its end, with ``backend: auto``: the
+first run has to compile.
 """
 
 from __future__ import annotations
@@ -70,13 +71,13 @@ def seconds(folder: Path) -> float:
     return time.perf_counter() - start
 
 
-def run(backend: str) -> dict[str, Any]:
+def run() -> dict[str, Any]:
     """Seconds of the first and of the second run of each."""
     found: dict[str, Any] = {}
     for make in (demo, three_tables, many_searches):
         with tempfile.TemporaryDirectory(prefix="pairtile-bench-") as name:
             folder = Path(name)
-            config = {**make(folder), "backend": backend, "results": "results"}
+            config = {**make(folder), "results": "results"}
             (folder / "config.json").write_text(json.dumps(config))
             found[make.__name__] = {
                 "seconds_first": seconds(folder),
