@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 from motion_reports import analysis, of_tables
 from pairtile.errors import StoreError
-from pairtile.methods.trajectory_correlation.report import FIGURES
+from pairtile.methods.trajectory_correlation.report import FIGURES, TEXT
+from pairtile.methods.trajectory_correlation.report_states import _shown
 from pairtile.methods.trajectory_correlation.report_text import (
     MotionResults,
     motion_results,
@@ -160,6 +161,18 @@ def test_differences_of_two_states_are_named(demo: Path) -> None:
     value = f"({most['correlation_difference']:+.2f})".replace("-", "−")
     assert f"Stronger here than in other: {most['source']} and {most['target']} {value}" in text
     assert "Difference from other." in part(read_page(demo), "figures")
+
+
+def test_tables_of_differences_have_headings_in_words() -> None:
+    values = {"mi_nats_difference": [0.1], "correlation_difference": [-0.25]}
+    table = pd.DataFrame(
+        {"source": ["a"], "target": ["b"], **values, "mi_z": 4.0, "mi_q_value": 0.01}
+    )
+    shown = _shown(TEXT, table, "difference_network.tsv", "pairs", "mi_z")
+    assert dict(zip(shown["columns"], shown["rows"][0], strict=True)) == {
+        "source": "a", "target": "b", "difference of MI (nats)": "0.100",
+        "difference of correlation": "-0.250", "z": "4.00", "q-value": "0.0100",
+    }  # fmt: skip
 
 
 def test_stretches_of_numbers() -> None:

@@ -18,7 +18,7 @@ from pairtile.methods.trajectory_correlation.report_text import (
     motion_results,
 )
 from pairtile.report.formats import count, counted, listed, number
-from pairtile.report.method_report import CaptionedFigure, FigureWithText, PageSection
+from pairtile.report.method_report import CaptionedFigure, FigureWithText, MethodText, PageSection
 from pairtile.report.results import Results
 
 MAX_ROWS = 100
@@ -85,7 +85,8 @@ def states_section(results: Results, pictures: list[CaptionedFigure]) -> PageSec
     for file, (what, z) in COLUMNS.items():
         table = _table(results, file)
         if table is not None:
-            tables.append(_shown(table, file, what, z.replace("VALUE", _value(results))))
+            z = z.replace("VALUE", _value(results))
+            tables.append(_shown(results.text, table, file, what, z))
     agreement = _table(results, "difference_agreement.tsv")
     rows = [] if agreement is None else agreement.to_dict("records")
     return PageSection(
@@ -104,7 +105,7 @@ def states_section(results: Results, pictures: list[CaptionedFigure]) -> PageSec
     )
 
 
-def _shown(table: pd.DataFrame, file: str, what: str, z: str) -> dict[str, Any]:
+def _shown(text: MethodText, table: pd.DataFrame, file: str, what: str, z: str) -> dict[str, Any]:
     q = z.removesuffix("z") + "q_value"
     tested = q in table and table[q].notna().any()
     chosen = table[table[q] <= LEVEL] if tested else table.iloc[:0]
@@ -112,8 +113,9 @@ def _shown(table: pd.DataFrame, file: str, what: str, z: str) -> dict[str, Any]:
         chosen.iloc[np.argsort(-chosen[z].abs().to_numpy(), kind="stable")] if tested else chosen
     )
     names = ["name"] if "name" in table else ["source", "target"]
-    values = [c for c in table if str(c).endswith("_difference")]
+    values = [c for c in map(str, table) if c.endswith("_difference")]
     columns = [*names, *values, *([z, q] if tested else [])]
+    headings = [f"difference of {text.column(c.removesuffix('_difference'))}" for c in values]
     rows = chosen.head(MAX_ROWS)
     return {
         "what": what,
@@ -121,7 +123,7 @@ def _shown(table: pd.DataFrame, file: str, what: str, z: str) -> dict[str, Any]:
         "tested": bool(tested),
         "total": len(chosen),
         "of": len(table),
-        "columns": [str(c).replace("_", " ") for c in columns],
+        "columns": [*map(text.column, names), *headings, "z", text.column("q_value")],
         "names": len(names),
         "rows": [
             [str(v) if k < len(names) else number(v) for k, v in enumerate(row)]
