@@ -88,6 +88,15 @@ def test_edges_are_those_of_the_rule_strongest_first(
     assert not found.warnings
 
 
+@pytest.mark.parametrize("most", range(1, 17))
+def test_the_strongest_are_cut_among_equals_and_before_missing_scores(most: int) -> None:
+    scores = np.random.default_rng(6).permutation(np.repeat([0.5, -0.2, np.nan], 5))
+    pairs = table(6).assign(correlation=scores, size=np.abs(scores))
+    found = motion_network(pairs, rule_of({"top_edges": most})).edges
+    expected = pairs.sort_values(["size", "i", "j"], ascending=[False, True, True]).head(most)
+    assert found[["source", "target"]].values.tolist() == expected[["i", "j"]].values.tolist()
+
+
 def test_without_p_values_strength_alone_keeps() -> None:
     pairs = table().assign(p_value=np.nan)
     found = motion_network(pairs, rule_of({"correlation": 0.5}))

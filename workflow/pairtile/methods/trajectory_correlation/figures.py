@@ -146,9 +146,11 @@ def reduced(matrix: NDArray[np.float64], pixels: int = MAX_PIXELS) -> NDArray[np
         return matrix
     starts = np.arange(0, len(matrix), block)
     known = np.isfinite(matrix)
-    sums, counts = np.where(known, matrix, 0.0), known.astype(np.float64)
-    for axis in (0, 1):
-        sums, counts = (np.add.reduceat(part, starts, axis=axis) for part in (sums, counts))
+    sums, counts = np.where(known, matrix, 0.0), known
+    for axis in (1, 0):  # the longest way through memory first
+        sums, counts = (
+            np.add.reduceat(part, starts, axis=axis, dtype=np.float64) for part in (sums, counts)
+        )
     with np.errstate(invalid="ignore"):
         return sums / np.where(counts > 0, counts, np.nan)
 

@@ -79,14 +79,20 @@ def motion_network(
     p = pairs["p_value"].to_numpy(dtype=np.float64)
     q = candidate_q_values(p, candidate)
     may = np.ones(size.size, dtype=bool) if candidate is None else candidate
-    order = np.lexsort((pairs["j"], pairs["i"], -size))
-    chosen = order[may[order]]
     rule, limit = (keep.rule, keep.bound) if isinstance(keep, KeepMotionConfig) else ("all", None)
+    most = int(limit or 0) if rule == "top_edges" else size.size
     if rule == "top_edges":
-        chosen = chosen[: int(limit or 0)]
+        # Sorted is only what may be among the first; missing scores are last.
+        last = np.partition(-size[may], most - 1)[most - 1] if most < may.sum() else np.inf
+        passed = may & ~(-size > last)
     elif limit is not None:
         passed = {"p_value": p <= limit, "fdr": q <= limit, "correlation": size >= limit}[rule]
-        chosen = chosen[passed[chosen]]
+        passed &= may
+    else:
+        passed = may
+    chosen = np.flatnonzero(passed)
+    i, j = (pairs[name].to_numpy()[chosen] for name in ("i", "j"))
+    chosen = chosen[np.lexsort((j, i, -size[chosen]))[:most]]
     centred = [name for name in CENTRED if name in pairs]
     edges = pairs.iloc[chosen][[*COLUMNS, *centred]]
     edges = edges.rename(columns={"i": "source", "j": "target"}).assign(q_value=q[chosen])

@@ -293,7 +293,9 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
         return in_contact(i, j, self.state, contacts.fraction) if contacts else None
 
     def _stored(self, merged: Merged, names: tuple[str, ...]) -> pd.DataFrame:
-        return pa.concat_tables(merged.batches(names)).to_pandas()
+        # Column by column, each let go once it is copied: there may be tens of millions of rows.
+        table = pa.concat_tables(merged.batches(names))
+        return table.to_pandas(split_blocks=True, self_destruct=True)
 
     def network(self, merged: Merged) -> Network:
         there = self.schema().names
