@@ -47,7 +47,7 @@ from pairtile.methods.mirna_targets.kernels.shuffled_mirnas import (
 )
 from pairtile.methods.mirna_targets.scoring import CODES, OTHER
 from pairtile.methods.mirna_targets.search import SequenceBatch, Sites, TargetSearch, TracedBlock
-from pairtile.runtime.threads import one_ahead
+from pairtile.runtime.threads import in_threads, one_ahead
 
 DRAWS_PER_SHUFFLE = 10
 """So many shuffles are drawn for each that is kept."""
@@ -418,8 +418,8 @@ class NullCounts:
                 places["null_correlation_counts"] = i // k, step
                 places["null_correlation_pairs"] = i // k, i % k
                 _count(total["null_correlation_sums"], (i // k, i % k), step)
-            for name, place in places.items():
-                _count(total[name], place)
+            counted = [(total[name], place) for name, place in places.items()]
+            list(in_threads(lambda one: _count(*one), counted))
         return total
 
     @staticmethod
