@@ -126,11 +126,14 @@ def wait_for(folder: Path, pattern: str, process: subprocess.Popen[str]) -> None
         time.sleep(0.02)
 
 
+LONG = {"chunks": 10, "keep": {"p_value": 1e-4}}
+
+
 @pytest.fixture
 def long_run(tmp_path: Path) -> Iterator[tuple[Path, subprocess.Popen[str]]]:
     """A run that is computing its chunks."""
-    write_data(tmp_path, genes=1100, samples=24)
-    write_config(tmp_path, {"net": {"chunks": 3, "keep": {"p_value": 1e-4}}})
+    write_data(tmp_path, genes=3100, samples=24)
+    write_config(tmp_path, {"net": LONG})
     process = started(tmp_path, TARGET)
     wait_for(tmp_path, "results/net/logs/chunks/*.log", process)
     yield tmp_path, process
@@ -150,12 +153,15 @@ def test_an_interrupted_run_leaves_nothing_half_made_and_goes_on(
     long_run: tuple[Path, subprocess.Popen[str]], number: signal.Signals
 ) -> None:
     folder, process = long_run
-    # Python passes over an interrupt that falls into the start of a process: Snakemake should wait
-    # for its jobs by now.
-    time.sleep(0.5)
     jobs = psutil.Process(process.pid).children(recursive=True)
     os.killpg(process.pid, number)
-    text = process.communicate(timeout=240)[0]
+    try:
+        text = process.communicate(timeout=2)[0]
+    except subprocess.TimeoutExpired:
+        # Python passes over an interrupt that falls into the start of a process: once more, then.
+        jobs += psutil.Process(process.pid).children(recursive=True)
+        os.killpg(process.pid, number)
+        text = process.communicate(timeout=240)[0]
     assert process.returncode != 0
     assert "a defect of pairtile" not in text
     _, alive = psutil.wait_procs(jobs, timeout=60)
@@ -166,8 +172,7 @@ def test_an_interrupted_run_leaves_nothing_half_made_and_goes_on(
     assert "prepare" not in again.rules
     assert "plan" not in again.rules
     assert temporary_files(folder / "results") == []
-    changes = {"chunks": 3, "keep": {"p_value": 1e-4}}
-    expected = Analysis(folder, changes, name="expected").pairs().network()
+    expected = Analysis(folder, LONG, name="expected").pairs().network()
     assert (folder / TARGET).read_bytes() == (expected.out / "network.parquet").read_bytes()
 
 
