@@ -3,11 +3,12 @@
     python -m benchmarks.bench_gpus [CASE ...]
 
 Each case is one analysis. Its chunks (of ``mutual_information`` its bootstraps) are computed by
-Snakemake with ``--resources gpu=N``, N all GPUs of the host first, then half of them, down to one.
-Before that, all chunks and two bootstraps are computed once, so that kernels are compiled and
-files are in memory.
-``seconds`` are those from the start of the first of these jobs to the end of the last, with
-Snakemake and the start of every job; ``efficiency`` is the time on one GPU over N times that on N.
+Snakemake with ``--resources gpu=N``, N all GPUs of the host first, then half of them, down to one;
+each GPU brings its part of the host's cores. Before that, a chunk for each GPU (where bootstraps
+are timed: all chunks and two bootstraps) is computed once, so that kernels are compiled and files
+are in memory. ``seconds`` are those from the start of the first of these jobs to the end of the
+last, with Snakemake and the start of every job; ``efficiency`` is the time on one GPU over N times
+that on N.
 On a machine without GPUs a small size runs on the CPU, to try the script.
 """
 
@@ -24,10 +25,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pairtile.gpu.device import _physical_gpus
+from pairtile.gpu.device import _physical_gpus, threads
 
 from benchmarks.bench_trajectory_correlation import moving
-from benchmarks.bench_workflow import ROOT, expression, write_table
+from benchmarks.bench_workflow import ROOT, expression, write_genome, write_table
 from benchmarks.machine import MEASURED_MI, write
 
 Inputs = Callable[[Path, bool], dict[str, Any]]
@@ -77,6 +78,13 @@ def predictor_pairs(folder: Path, large: bool) -> dict[str, Any]:
     }
 
 
+def mirna_targets(folder: Path, large: bool) -> dict[str, Any]:
+    """2,600 miRNAs and 100 shuffles of each on a tenth of all human 3' UTRs (simulated)."""
+    section = write_genome(folder, 10 if large else 2_000)
+    shuffles = 100 if large else 20
+    return section | {"null": {"shuffles": shuffles}, "chunks": 8, "export": ["tsv"]}
+
+
 def coordinates(folder: Path, large: bool) -> dict[str, Any]:
     """B-spline mutual information of all coordinates of 3,413 atoms."""
     estimator = {"kind": "bspline", "bins": 20, "surrogates": 0}
@@ -106,6 +114,7 @@ CASES: dict[str, tuple[Inputs, str]] = {
     "multimodal_correlation": (multimodal_correlation, "chunks"),
     "predictor_pairs": (predictor_pairs, "chunks"),
     "mutual_information": (mutual_information, "bootstraps"),
+    "mirna_targets": (mirna_targets, "chunks"),
     "coordinates": (coordinates, "chunks"),
     "ksg": (ksg, "chunks"),
 }
@@ -134,9 +143,12 @@ def run(cases: list[str] | None = None) -> dict[str, Any]:
 
 
 def _scaling(folder: Path, timed: str, gpus: int) -> dict[str, Any]:
+    chunks = _files(folder, "bench", "chunks", gpus)
     if timed == "bootstraps":
         _snakemake(folder, _files(folder, "warm", timed, gpus), gpus)
-    _snakemake(folder, _files(folder, "bench", "chunks", gpus), gpus)
+        _snakemake(folder, chunks, gpus)
+    else:
+        _snakemake(folder, chunks[:gpus], gpus)
     targets = _files(folder, "bench", timed, gpus)
     results = folder / "results/bench"
     entry: dict[str, Any] = {"jobs": len(targets)}
@@ -170,7 +182,9 @@ def _files(folder: Path, analysis: str, kind: str, gpus: int) -> list[str]:
 
 def _snakemake(folder: Path, targets: list[str], gpus: int) -> None:
     command = [sys.executable, "-m", "snakemake", "-s", str(ROOT / "Snakefile"), *targets]
-    command += ["--cores", str(max(2, gpus)), "--resources", f"gpu={gpus}"]
+    # The cores of one GPU go with it.
+    command += ["--cores", str(max(2, gpus * (threads() // max(1, len(_physical_gpus())))))]
+    command += ["--resources", f"gpu={gpus}"]
     command += ["--directory", str(folder), "--configfile", str(folder / "config.yaml")]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:

@@ -4,13 +4,11 @@
 
 prints JSON. Positions are slow noise (correlation time 5 frames) with neighbours along the chain
 driving each other. ``ksg_*`` is the nearest-neighbour mutual information, k = 6, Euclidean norm,
-of all pairs, in the tiles of the workflow. ``gaussian`` and ``dcc`` are whole matrices. A case that
-would take more than 150 seconds runs the first so many of its tiles; ``share_of_tiles`` says so,
-and the seconds are those of all, by the pairs in them. ``coordinates`` times the B-spline mutual
-information of scalars (x, y, z of atoms, each by itself) for the sizes, bins and orders that
-MULTI-CUDA-MI was published with. ``others`` times a pair of the same kind
-with mdigest, dynetan and NorMI, each only where it is installed, and says how many times faster a
-pair is here.
+of all pairs, in the tiles of the workflow. ``gaussian`` and ``dcc`` are whole matrices.
+``coordinates``, on the CPU, times the B-spline mutual information of scalars (x, y, z of atoms,
+each by itself) for the bins and orders that MULTI-CUDA-MI was published with; ``bench_sweeps`` does
+so on a GPU. ``others`` times a pair of the same kind with mdigest, dynetan and NorMI, each only
+where it is installed, and says how many times faster a pair is here.
 """
 
 from __future__ import annotations
@@ -43,24 +41,14 @@ CASES: dict[str, tuple[str, int, int, int]] = {
     "ksg_801_frames": ("ksg", 801, 128, 1_000),
     "ksg_1000_frames": ("ksg", 1_000, 128, 1_000),
     "ksg_10000_frames": ("ksg", 10_000, 16, 256),
-    "ksg_seed_paper": ("ksg", 1_000, 0, 10_240),
     "gaussian": ("gaussian", 10_000, 1_000, 10_000),
     "dcc": ("dcc", 10_000, 1_000, 10_000),
     "dihedral": ("dihedral", 1_000, 256, 2_048),
 }
-"""Kind, frames, variables on the CPU (0: left out) and on the GPU."""
+"""Kind, frames, variables on the CPU and on the GPU."""
 
-LONGEST_SECONDS = 150.0
-PART_SECONDS = 100.0
-"""A case that would take longer than the one runs as many tiles as take about the other."""
-
-
-COORDINATES = {
-    "variables": {"cpu": (2_048,), "cuda": (2_048, 4_096, 6_144, 8_192, 10_240)},
-    "bins": (10, 12, 14, 16, 18, 20),
-    "orders": (3, 4, 5),
-}
-COORDINATE_FRAMES = 1_000
+BINS, ORDERS = (10, 12, 14, 16, 18, 20), (3, 4, 5)
+COORDINATES, COORDINATE_FRAMES = 2_048, 1_000
 
 
 def run(backend: str, cases: list[str] | None = None) -> dict[str, Any]:
@@ -71,50 +59,47 @@ def run(backend: str, cases: list[str] | None = None) -> dict[str, Any]:
             continue
         kind, frames, on_cpu, on_gpu = CASES[name]
         variables = on_gpu if backend == "cuda" else on_cpu
-        if variables:
-            result["cases"][name] = _case(kind, variables, frames, backend)
-    if not cases or "coordinates" in cases:
-        result["coordinates"] = _coordinates(backend)
+        result["cases"][name] = _case(kind, variables, frames, backend)
+    if backend == "cpu" and (not cases or "coordinates" in cases):
+        result["coordinates"] = _coordinates()
     if not cases or "others" in cases:
         result["others"] = {name: _compare(name, backend) for name in OTHERS}
     result["peak_host_memory_bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return result
 
 
-def _coordinates(backend: str) -> list[dict[str, Any]]:
+def _coordinates() -> list[dict[str, Any]]:
     """All pairs of scalars, in the tiles of the workflow, in double precision: seconds of the pairs
     alone, after one tile that compiles and warms."""
-    device, rows = choose(backend), []
-    sizes: Any = COORDINATES["variables"]
-    for variables in sizes[backend]:
-        series = moving(variables, 1, COORDINATE_FRAMES)
-        space = PairSpace("triangle", variables, variables)
-        tiles = space.tiles(tile_edge("bspline", 1, COORDINATE_FRAMES))
-        for bins, order in product(COORDINATES["bins"], COORDINATES["orders"]):
-            settings = MotionEstimatorConfig(kind="bspline", bins=bins, order=order)
-            pairs = MotionPairs(series, settings, device)
+    device, rows = choose("cpu"), []
+    series = moving(COORDINATES, 1, COORDINATE_FRAMES)
+    space = PairSpace("triangle", COORDINATES, COORDINATES)
+    tiles = space.tiles(tile_edge("bspline", 1, COORDINATE_FRAMES))
+    for bins, order in product(BINS, ORDERS):
+        settings = MotionEstimatorConfig(kind="bspline", bins=bins, order=order)
+        pairs = MotionPairs(series, settings, device)
 
-            def all_tiles(pairs: MotionPairs = pairs, tiles: list[Tile] = tiles) -> None:
-                for tile in tiles:
-                    pairs.block(
-                        slice(tile.row_begin, tile.row_end),
-                        slice(tile.column_begin, tile.column_end),
-                    )
+        def all_tiles(pairs: MotionPairs = pairs) -> None:
+            for tile in tiles:
+                pairs.block(
+                    slice(tile.row_begin, tile.row_end),
+                    slice(tile.column_begin, tile.column_end),
+                )
 
-            timed(lambda pairs=pairs: pairs.block(slice(0, 64), slice(0, 64)), repeats=1, warm=0)
-            seconds = timed(all_tiles, repeats=1, warm=0)["seconds"]
-            n_pairs = variables * (variables - 1) // 2
-            rows.append(
-                {
-                    "variables": variables,
-                    "frames": COORDINATE_FRAMES,
-                    "bins": bins,
-                    "order": order,
-                    "pairs": n_pairs,
-                    "seconds": seconds,
-                    "pairs_a_second": n_pairs / seconds,
-                }
-            )
+        timed(lambda pairs=pairs: pairs.block(slice(0, 64), slice(0, 64)), repeats=1, warm=0)
+        seconds = timed(all_tiles, repeats=1, warm=0)["seconds"]
+        n_pairs = COORDINATES * (COORDINATES - 1) // 2
+        rows.append(
+            {
+                "variables": COORDINATES,
+                "frames": COORDINATE_FRAMES,
+                "bins": bins,
+                "order": order,
+                "pairs": n_pairs,
+                "seconds": seconds,
+                "pairs_a_second": n_pairs / seconds,
+            }
+        )
     return rows
 
 
@@ -146,23 +131,16 @@ def _case(kind: str, variables: int, frames: int, backend: str) -> dict[str, Any
         pairs.block(slice(*rows), slice(*columns))
 
     first_call = timed(lambda: one(tiles[0]), repeats=1, warm=0)["seconds"]  # compiles
-    a_tile = timed(lambda: one(tiles[0]), repeats=1, warm=0)["seconds"]
+    measured = timed(lambda: [one(tile) for tile in tiles], repeats=2, warm=0)
     n_pairs = space.pairs_in(Tile(0, 0, variables, 0, variables))
-    expected = a_tile / space.pairs_in(tiles[0]) * n_pairs
-    if expected > LONGEST_SECONDS:
-        tiles = tiles[: max(1, int(len(tiles) * PART_SECONDS / expected))]
-    done = sum(map(space.pairs_in, tiles))
-    repeats = 2 if expected < PART_SECONDS / 10 else 1
-    measured = timed(lambda: [one(tile) for tile in tiles], repeats=repeats, warm=0)
     return {
         "kind": kind,
         "variables": variables,
         "frames": frames,
         "pairs": n_pairs,
-        "share_of_tiles": done / n_pairs,
         "first_call_seconds": first_call,
-        **{key: value * n_pairs / done for key, value in measured.items()},
-        "microseconds_a_pair": measured["seconds"] / done * 1e6,
+        **measured,
+        "microseconds_a_pair": measured["seconds"] / n_pairs * 1e6,
         "peak_gpu_memory_bytes": device.peak_bytes(),
     }
 

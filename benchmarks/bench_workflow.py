@@ -112,26 +112,25 @@ def run_mirna_targets(backend: str) -> dict[str, Any]:
 def run_mirna_genome(backend: str) -> dict[str, Any]:
     """2,600 miRNAs on 60 million letters of simulated 3' UTRs (on the CPU on a hundredth), energy
     below -15 kcal/mol."""
-    mirnas, letters, transcripts = GENOME
     share = 1 if backend == "cuda" else 100
 
     def inputs(folder: Path) -> dict[str, Any]:
-        files = simulated((mirnas, letters // share, transcripts // share))
-        for kind, sequences in zip(("mirnas", "transcripts"), files, strict=True):
-            with (folder / f"{kind}.fa").open("wb") as out:
-                for name, (a, b) in zip(
-                    sequences.names, itertools.pairwise(sequences.offsets.tolist()), strict=True
-                ):
-                    out.write(b">%b\n%b\n" % (name.encode(), sequences.text[a:b].tobytes()))
-        return {
-            "method": "mirna_targets",
-            "mirnas": "mirnas.fa",
-            "transcripts": "transcripts.fa",
-            "estimator": {"energy": -15.0},
-            "export": ["tsv"],
-        }
+        return write_genome(folder, share) | {"estimator": {"energy": -15.0}, "export": ["tsv"]}
 
-    return {"letters": letters // share} | run_section(inputs, backend, runs=1)
+    return {"letters": GENOME[1] // share} | run_section(inputs, backend, runs=1)
+
+
+def write_genome(folder: Path, share: int) -> dict[str, Any]:
+    """All miRNAs and one part in ``share`` of the 3' UTRs; the section that searches them."""
+    mirnas, letters, transcripts = GENOME
+    files = simulated((mirnas, letters // share, transcripts // share))
+    for kind, sequences in zip(("mirnas", "transcripts"), files, strict=True):
+        with (folder / f"{kind}.fa").open("wb") as out:
+            for name, (a, b) in zip(
+                sequences.names, itertools.pairwise(sequences.offsets.tolist()), strict=True
+            ):
+                out.write(b">%b\n%b\n" % (name.encode(), sequences.text[a:b].tobytes()))
+    return {"method": "mirna_targets", "mirnas": "mirnas.fa", "transcripts": "transcripts.fa"}
 
 
 def run_trajectory_correlation(backend: str) -> dict[str, Any]:

@@ -58,9 +58,9 @@ VARIANTS = {
     ],
     "mean_conditional_entropy_best": [{}],
     "ksg": [
-        {"DIM": 3, "MAX_NORM": 0, "VARIANT": 1, "COLUMNS": 4},
-        {"DIM": 1, "MAX_NORM": 1, "VARIANT": 2, "COLUMNS": 4},
-        {"DIM": 16, "MAX_NORM": 0, "VARIANT": 2, "COLUMNS": 4},
+        {"DIM": 3, "MAX_NORM": 0, "VARIANT": 1, "COLUMNS": 4, "STRETCH": 16},
+        {"DIM": 1, "MAX_NORM": 1, "VARIANT": 2, "COLUMNS": 4, "STRETCH": 16},
+        {"DIM": 16, "MAX_NORM": 0, "VARIANT": 2, "COLUMNS": 4, "STRETCH": 16},
     ],
     "gaussian": [{"DIM": 1}, {"DIM": 3}, {"DIM": 16}],
     "plain_correlation": [

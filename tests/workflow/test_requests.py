@@ -173,13 +173,17 @@ MEASURED = sorted((ROOT / "benchmarks/results").glob("workflow*.json"))
 @pytest.mark.parametrize("path", MEASURED, ids=lambda path: path.stem)
 def test_least_requests_cover_what_small_steps_were_measured_to_take(path: Path) -> None:
     """Every step but ``prepare`` of the benchmarks, whose inputs are small: within 2 GiB, and ten
-    times what hits take, 100 bytes each at least, that the tables of hits ask for."""
+    times what hits take, 100 bytes each at least, that the tables of hits ask for; the network asks
+    for 12 times the stored pairs or more, of 16 bytes each at least."""
     results = json.loads(path.read_text())["results"]
     for one in [results] if "steps" in results else results.values():
         steps = {name: step for name, step in one["steps"].items() if name != "prepare"}
         assert len(steps) >= 4
-        room = 2 * GIB + 10 * 100 * one["counts"].get("hits", 0)
-        assert max(step["peak_memory_bytes"] for step in steps.values()) < room
+        room = dict.fromkeys(steps, 2 * GIB + 10 * 100 * one["counts"].get("hits", 0))
+        room["network"] += 12 * 16 * one["counts"]["pairs_stored"]
+        assert {
+            n: s["peak_memory_bytes"] for n, s in steps.items() if room[n] < s["peak_memory_bytes"]
+        } == {}
 
 
 # --- in the rules ---------------------------------------------------------------------------------
@@ -271,6 +275,20 @@ def test_a_network_made_on_the_cpu_asks_for_all_cores_and_no_gpu(tmp_path: Path)
     assert jobs["chunk"]["1"]["gpu"] == 1
     assert "gpu" not in jobs["network"]["1"]
     assert jobs["network"]["1"]["_cores"] > 1
+
+
+@pytest.mark.complete  # one more run up to a plan
+@pytest.mark.workflow
+def test_a_chunk_with_much_to_do_beside_the_gpu_asks_for_all_cores(tmp_path: Path) -> None:
+    letters = np.random.default_rng(1).choice(list("ACGU"), (300, 4_000))
+    text = "".join(f">t{n}\n{''.join(row)}\n" for n, row in enumerate(letters))
+    (tmp_path / "transcripts.fa").write_text(text)
+    (tmp_path / "mirnas.fa").write_text(">m\nUGAGGUAGUAGGUUGUAUAGUU\n")
+    section = {"method": "mirna_targets", "mirnas": "mirnas.fa", "transcripts": "transcripts.fa"}
+    write_config(tmp_path, {"targets": section}, backend="cuda")
+    assert run(tmp_path, "results/targets/plan.json").code == 0
+    asked = resources(tmp_path)["chunk"]["1"]
+    assert (asked["gpu"], asked["_cores"]) == (1, 4)
 
 
 @pytest.mark.workflow

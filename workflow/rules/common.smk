@@ -168,16 +168,20 @@ def plan_threads(wildcards):
     return 1 if jobs_run_in_this_environment() else workflow.cores
 
 
-def gpus_at_once(wildcards):
+def number_of_gpus():
     """GPUs that jobs may use side by side: what --resources says, else (0) all of this host. For
-    jobs of a cluster, which take long to start, work is not cut by them. Not noted by Snakemake:
-    a run on fewer GPUs goes on with the same plan."""
+    jobs of a cluster, which take long to start, work is not cut by them."""
     if not submits_through("local"):
-        return Deferred(1)
+        return 1
     if "gpu" not in workflow.global_resources:
-        return Deferred(0)
+        return 0
     given = workflow.global_resources["gpu"]
-    return Deferred(int(getattr(given, "value", given)))  # older Snakemake: a number
+    return int(getattr(given, "value", given))  # older Snakemake: a number
+
+
+def gpus_at_once(wildcards):
+    """``number_of_gpus``, not noted by Snakemake: a run on fewer goes on with the same plan."""
+    return Deferred(number_of_gpus())
 
 
 def gpus(wildcards, input):
@@ -187,8 +191,16 @@ def gpus(wildcards, input):
 
 
 def compute_threads(wildcards, input):
-    """All cores for a job that computes on the CPU; a job on a GPU needs one to feed it."""
-    return 1 if gpus(wildcards, input) else data_threads(wildcards, input)
+    """All cores for a job that computes on the CPU. A job on a GPU needs one to feed it, or, where
+    the method works on the CPU meanwhile, those that fall to each GPU."""
+    if not gpus(wildcards, input):
+        return data_threads(wildcards, input)
+    if not CONFIG.analyses[wildcards.analysis].works_beside_gpu:
+        return 1
+    from pairtile.gpu.device import visible_gpus
+
+    share = workflow.cores // max(1, number_of_gpus() or len(visible_gpus()))
+    return max(1, min(share, data_threads(wildcards, input)))
 
 
 def data_threads(wildcards, input):

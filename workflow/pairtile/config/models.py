@@ -74,6 +74,10 @@ class Analysis(ConfigModel):
     """Whether the network is made on the CPU whatever the backend of the tiles: then its job asks
     for all cores and no GPU."""
 
+    works_beside_gpu: ClassVar[bool] = False
+    """Whether much of a chunk is done on the CPU where the rest is done on a GPU: then its job asks
+    for the cores that fall to each GPU, else for one."""
+
     used_by: ClassVar[Mapping[str, frozenset[str]]] = {
         "chunks": frozenset({"plan"}),
         "export": frozenset(),

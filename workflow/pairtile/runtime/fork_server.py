@@ -21,6 +21,7 @@ import sys
 import threading
 import time
 import traceback
+import warnings
 from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
@@ -200,6 +201,8 @@ def _end_with(asking: socket.socket) -> None:
 
 def main(number: str, first: str, *later: str) -> None:
     """Import the first modules and serve; ``number`` is the file descriptor of the socket."""
+    # From Python 3.12 on. The threads are those of BLAS, which ends them before a fork.
+    warnings.filterwarnings("ignore", ".* is multi-threaded", DeprecationWarning)
     listening = socket.socket(fileno=int(number))
     for module in first.split():
         _import(module)

@@ -181,6 +181,9 @@ WARPS = 8
 COLUMNS = 4
 """Row variables of a block of threads; column variables that each of its warps does together."""
 
+STRETCH = 16
+"""Frames that a warp goes through: few enough that a tile of 64 x 64 variables fills a GPU."""
+
 
 class KsgPairs:
     """I = psi(k) [- 1/k] + <psi(frames in reach)> - <psi(n_x) + psi(n_y)>, as blocks of pairs.
@@ -215,10 +218,12 @@ class KsgPairs:
                     "MAX_NORM": int(settings.norm == "max"),
                     "VARIANT": settings.variant,
                     "COLUMNS": COLUMNS,
+                    "STRETCH": STRETCH,
                 },
             )
             self._distances_kernel = module.get_function("frame_distances")
             self._counts_kernel = module.get_function("neighbour_counts")
+            self._add_kernel = module.get_function("add_frames")
 
     def block(
         self, rows: slice, columns: slice, shift: Shift | None, upper: bool = False
@@ -264,6 +269,8 @@ class KsgPairs:
             try:
                 of_x = self._distances(x, first, size, of_x)
                 of_y = of_x if symmetric else self._distances(y, first, size, of_y)
+                on_gpu = self.device.backend == "cuda"
+                of_pairs = self.device.xp.empty((size, *total.shape)) if on_gpu else None
             except MemoryError as error:  # CuPy's is one, too
                 if size == 1:
                     raise DeviceError(
@@ -273,7 +280,7 @@ class KsgPairs:
                 self._batch_bytes = max(1, size // 2) * variables * self.padded * 4
                 of_x = of_y = None
                 continue
-            self._count(of_x, of_y, x, y, first, columns, total)
+            self._count(of_x, of_y, x, y, first, columns, of_pairs, total)
             first += size
         return total
 
@@ -301,7 +308,15 @@ class KsgPairs:
         return out
 
     def _count(
-        self, of_x: Any, of_y: Any, x: Any, y: Any, first: int, from_column: Any, total: Any
+        self,
+        of_x: Any,
+        of_y: Any,
+        x: Any,
+        y: Any,
+        first: int,
+        from_column: Any,
+        of_pairs: Any,
+        total: Any,
     ) -> None:
         s = self.settings
         if self.device.backend == "cpu":
@@ -316,7 +331,7 @@ class KsgPairs:
             )
             return
         self._counts_kernel(
-            (-(-len(y) // COLUMNS), -(-len(x) // WARPS)),
+            (-(-len(y) // COLUMNS), -(-len(x) // WARPS), -(-len(of_x) // STRETCH)),
             (32 * WARPS,),
             (
                 of_x,
@@ -333,6 +348,18 @@ class KsgPairs:
                 np.int32(s.neighbours),
                 from_column,
                 self._psi,
+                of_pairs,
+            ),
+        )
+        self._add_kernel(
+            (-(-total.size // 256),),
+            (256,),
+            (
+                of_pairs,
+                np.int32(len(x)),
+                np.int32(len(y)),
+                np.int32(len(of_x)),
+                from_column,
                 total,
             ),
         )

@@ -70,8 +70,18 @@ def correlation_matrix(pairs: Pairs, items: pd.DataFrame, column: str) -> Matrix
             i, j = row[_array(part, "i")], row[_array(part, "j")]
             if (i < 0).any() or (j < 0).any():
                 raise ValueError("the pairs table has an item that is not kept")
-            result[i, j] = result[j, i] = _array(part, column)
+            result[i, j] = _array(part, column)
+        _mirror(result)
     return result
+
+
+def _mirror(upper: Matrix) -> None:
+    """Fill the lower triangle, a few rows at a time: cell by cell takes twice as long."""
+    for first in range(0, len(upper), _ROWS):
+        rows, below = slice(first, first + _ROWS), slice(first + _ROWS, None)
+        square = upper[rows, rows]
+        square[:] = np.fmax(square, square.T)
+        upper[below, rows] = upper[rows, below].T
 
 
 def coordinate_sums(matrix: Matrix) -> dict[str, Matrix]:

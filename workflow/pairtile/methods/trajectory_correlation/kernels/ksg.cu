@@ -1,17 +1,20 @@
 // Nearest-neighbour (KSG) statistics of pairs of trajectories on the GPU: twin of ksg.py.
 //
 //   frame_distances    positions -> distances of some frames to all frames, rounded to float32
-//   neighbour_counts   distances of row and column variables -> sums of psi over those frames
+//   neighbour_counts   distances of row and column variables -> psi of each pair at those frames
+//   add_frames         these -> added to sums over all frames
 //
 // Compile-time: DIM (coordinates of a variable), MAX_NORM (0 | 1), VARIANT (1 | 2), COLUMNS (pairs of
-// one row variable that a warp does together). Plain CUDA C++: no headers.
+// one row variable that a warp does together), STRETCH (frames that it goes through). Plain CUDA C++:
+// no headers.
 //
 // For each pair and frame: how many frames lie nearer than the k-th joint neighbour, in either
 // variable. Distances are taken in float64 and kept as the bits of their float32: rounding turns no
 // order round, and bits of numbers >= 0 sort as the numbers do. A frame in which rounding made equal
 // what it should not is done again in float64, so that counts are those of float64. Distances lie as
 // (frames, variables, padded frames): a warp reads two rows side by side, one row variable against
-// COLUMNS columns at a time, and adds up its pairs' sums frame by frame.
+// COLUMNS columns at a time. A tile has too few pairs to fill a GPU, so that its frames are shared
+// out, too; what they give is then added up frame by frame, as on the CPU.
 
 #define FAR 0x7f800000 // bits of infinity: what is no neighbour, and padding
 
@@ -191,36 +194,32 @@ __device__ __noinline__ Neighbours careful_counts(const int *x, const int *y, in
     return {c.n_x, c.n_y};
 }
 
-// Add psi[n_x] + psi[n_y] of some frames to the totals of all pairs of a tile.
+// psi[n_x] + psi[n_y] of all pairs of a tile at some frames.
 //
 // distances_x  (frames here, rows, padded): bits of frame_distances
 // distances_y  (frames here, columns, padded)
 // points_x     (rows, DIM, frames), points_y (columns, DIM, frames): to decide ties of rounding
 // from_column  (rows): pairs before this column are left out
 // psi          (frames + 1): what a count adds
-// total        (rows, columns): added to, frame by frame
+// out          (frames here, rows, columns)
 //
-// A warp takes one row variable and COLUMNS column variables through all these frames, its lanes
-// side by side over the frames that distances lead to. The warps of a block share the columns, and
-// so their first-level cache. Nothing is shared but what is read: no barriers.
+// A warp takes one row variable and COLUMNS column variables through STRETCH frames, its lanes side
+// by side over the frames that distances lead to. The warps of a block share the columns, and so
+// their first-level cache. Nothing is shared but what is read: no barriers.
 extern "C" __global__ void __launch_bounds__(256) neighbour_counts(
     const int *__restrict__ distances_x, const int *__restrict__ distances_y,
     const double *__restrict__ points_x, const double *__restrict__ points_y, int rows, int columns,
     int frames, int padded, int first_frame, int frames_here, int window, int k,
     const long long *__restrict__ from_column, const double *__restrict__ psi,
-    double *__restrict__ total)
+    double *__restrict__ out)
 {
     const int lane = threadIdx.x % 32;
     const int row = blockIdx.y * (blockDim.x / 32) + threadIdx.x / 32;
     const int column0 = blockIdx.x * COLUMNS;
     if (row >= rows || column0 + COLUMNS <= from_column[row]) return; // a whole warp leaves
+    const int begin = blockIdx.z * STRETCH, end = min(begin + STRETCH, frames_here);
 
-    double sums[COLUMNS]; // goes on where the frames before these left it
-#pragma unroll
-    for (int q = 0; q < COLUMNS; ++q)
-        sums[q] = total[(size_t)row * columns + min(column0 + q, columns - 1)];
-
-    for (int t = 0; t < frames_here; ++t) {
+    for (int t = begin; t < end; ++t) {
         const int *x = distances_x + ((size_t)t * rows + row) * padded;
         const int *y[COLUMNS];
 #pragma unroll
@@ -280,12 +279,20 @@ extern "C" __global__ void __launch_bounds__(256) neighbour_counts(
                 n_x = n.n_x;
                 n_y = n.n_y;
             }
-            sums[q] += psi[n_x] + psi[n_y];
+            if (lane == 0 && column0 + q < columns)
+                out[((size_t)t * rows + row) * columns + column0 + q] = psi[n_x] + psi[n_y];
         }
     }
-    if (lane == 0) {
-#pragma unroll
-        for (int q = 0; q < COLUMNS; ++q)
-            if (column0 + q < columns) total[(size_t)row * columns + column0 + q] = sums[q];
-    }
+}
+
+// Add what neighbour_counts gave, frame by frame, to total (rows, columns). A thread for each pair.
+extern "C" __global__ void add_frames(const double *__restrict__ of_frames, int rows, int columns,
+                                      int frames_here, const long long *__restrict__ from_column,
+                                      double *__restrict__ total)
+{
+    const int pair = blockIdx.x * blockDim.x + threadIdx.x;
+    if (pair >= rows * columns || pair % columns < from_column[pair / columns]) return;
+    double sum = total[pair]; // goes on where the frames before these left it
+    for (int t = 0; t < frames_here; ++t) sum += of_frames[(size_t)t * rows * columns + pair];
+    total[pair] = sum;
 }
