@@ -417,7 +417,7 @@ class GaussianPairs:
             )
         nats = np.asarray(self.device.to_host(mi_nats))
         if self.settings.corrected:
-            nats = nats - self._bias[np.ix_(rank_x, rank_y)]
+            nats -= self._bias[rank_x].take(rank_y, axis=1)
         return mirrored(nats) if shift is None and rows == columns else nats
 
     def _prepare(self, block: slice) -> tuple[Any, NDArray[np.int64]]:
