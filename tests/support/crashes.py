@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from pairtile.engine.chunk_file import ChunkFile
-from pairtile.engine.state import MANIFEST
-from pairtile.runtime.files import file_digest, read_json
+from pairtile.engine.state import MANIFEST, parts_digest
+from pairtile.runtime.files import read_json
 from pairtile.steps.plan import read_plan
 from paths import ROOT
 
@@ -131,7 +131,7 @@ def check_whole(folder: Path, expected: dict[str, bytes]) -> None:
         assert content == expected[name], f"{name} is there and is not what it should be"
     if whole_state:
         for array, digest in read_json(state / MANIFEST)["arrays"].items():
-            assert file_digest(state / f"{array}.npy") == digest
+            assert parts_digest(state / f"{array}.npy") == digest
 
 
 def main() -> None:

@@ -22,8 +22,16 @@ Described = dict[str, dict[str, Any]]
 def local_inputs(
     config: A, local: Mapping[str, str], checksums: Mapping[str, str] | None = None
 ) -> tuple[A, Described]:
-    """The configuration with the local path of each input in place of what was configured, and a
-    description of each input for the summary.
+    """The configuration with the local path of each input in place of what was configured, and
+    ``describe_inputs``."""
+    described = describe_inputs(config, local, checksums)
+    return config.with_inputs(local), described
+
+
+def describe_inputs(
+    config: Analysis, local: Mapping[str, str], checksums: Mapping[str, str] | None = None
+) -> Described:
+    """A description of each input for the summary.
 
     Parameters
     ----------
@@ -36,7 +44,7 @@ def local_inputs(
 
     Returns
     -------
-    The analysis, and key -> ``{path, sha256, bytes}`` with the path as configured.
+    Key -> ``{path, sha256, bytes}`` with the path as configured.
 
     Raises
     ------
@@ -52,7 +60,7 @@ def local_inputs(
             continue  # whoever reads it says what is wrong
         verify_checksum(configured, path, (checksums or {}).get(configured), digest)
         described[key] = {"path": configured, "sha256": digest, "bytes": _bytes(Path(path))}
-    return config.with_inputs(local), described
+    return described
 
 
 def later_inputs(config: Analysis, kind: str, local: Sequence[str] | None) -> dict[str, str]:
