@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -55,6 +55,7 @@ def motion_network(
     keep: KeepMotionConfig | str,
     candidate: NDArray[np.bool_] | None = None,
     score: str = "correlation",
+    take: Callable[[NDArray[np.int64]], pd.DataFrame] | None = None,
 ) -> Network:
     """The network of the pairs that are kept, strongest first.
 
@@ -68,6 +69,9 @@ def motion_network(
         Pairs that may become edges: those in contact. All without it.
     score : str
         The column that ranks pairs: ``correlation`` or ``correlation_centred``.
+    take : callable, optional
+        Gives rows of the table by their numbers: ``pairs`` then needs only ``i``, ``j``,
+        ``p_value`` and the score.
 
     Returns
     -------
@@ -83,8 +87,13 @@ def motion_network(
     most = int(limit or 0) if rule == "top_edges" else size.size
     if rule == "top_edges":
         # Sorted is only what may be among the first; missing scores are last.
-        last = np.partition(-size[may], most - 1)[most - 1] if most < may.sum() else np.inf
-        passed = may & ~(-size > last)
+        last = np.inf
+        if most < may.sum():
+            ordered = -size if candidate is None else -size[may]
+            ordered.partition(most - 1)
+            last = ordered[most - 1]
+            del ordered
+        passed = may & ~(size < -last)
     elif limit is not None:
         passed = {"p_value": p <= limit, "fdr": q <= limit, "correlation": size >= limit}[rule]
         passed &= may
@@ -93,8 +102,8 @@ def motion_network(
     chosen = np.flatnonzero(passed)
     i, j = (pairs[name].to_numpy()[chosen] for name in ("i", "j"))
     chosen = chosen[np.lexsort((j, i, -size[chosen]))[:most]]
-    centred = [name for name in CENTRED if name in pairs]
-    edges = pairs.iloc[chosen][[*COLUMNS, *centred]]
+    edges = pairs.iloc[chosen] if take is None else take(chosen)
+    centred = [name for name in CENTRED if name in edges]
     edges = edges.rename(columns={"i": "source", "j": "target"}).assign(q_value=q[chosen])
     edges = edges[[*EDGE_COLUMNS, *centred]].reset_index(drop=True)
     least = float(size[chosen].min()) if chosen.size else None

@@ -7,6 +7,8 @@ pair space are the variables, in the order of the items.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -294,14 +296,22 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
 
     def _stored(self, merged: Merged, names: tuple[str, ...]) -> pd.DataFrame:
         # Column by column, each let go once it is copied: there may be tens of millions of rows.
-        table = pa.concat_tables(merged.batches(names))
-        return table.to_pandas(split_blocks=True, self_destruct=True)
+        parts: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
+        for part in merged.batches(names):
+            for name in names:
+                parts[name].append(part[name].to_numpy())
+        columns = {name: np.concatenate(parts.pop(name)) for name in names}
+        pa.default_memory_pool().release_unused()
+        return pd.DataFrame(columns, copy=False)
 
     def network(self, merged: Merged) -> Network:
-        there = self.schema().names
-        pairs = self._stored(merged, tuple(c for c in (*COLUMNS, *CENTRED) if c in there))
+        # Of all pairs only what decides; the rest of those that are kept.
+        score, there = self.config.score, self.schema().names
+        pairs = self._stored(merged, ("i", "j", score, "p_value"))
         candidate = self.in_contact(pairs["i"].to_numpy(), pairs["j"].to_numpy())
-        result = motion_network(pairs, self.config.keep, candidate, self.config.score)
+        columns = [name for name in (*COLUMNS, *CENTRED) if name in there]
+        take = partial(rows_of, merged, columns)
+        result = motion_network(pairs, self.config.keep, candidate, score, take)
         result.warnings += dense_warnings(len(result.edges), self.config.communities)
         if self.has_halves and self.config.communities and len(result.edges):
             del pairs
@@ -382,6 +392,20 @@ SMALLEST_TILE, LARGEST_TILE = 32, 1024
 LARGEST_TILE_KSG = 64
 """A tile of 801 frames with 20 surrogates takes a core a minute or two; one of four times the side
 would save a tenth of that, and show no progress meanwhile."""
+
+
+def rows_of(merged: Merged, columns: Sequence[str], numbers: NDArray[np.int64]) -> pd.DataFrame:
+    """Rows of the merged table by their numbers, in this order, read a part at a time."""
+    order = np.argsort(numbers, kind="stable")
+    wanted = numbers[order]
+    parts, begin = [], 0
+    for part in merged.batches(columns):
+        first, last = np.searchsorted(wanted, [begin, begin + part.num_rows])
+        parts.append(part.take(pa.array(wanted[first:last] - begin)))
+        begin += part.num_rows
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+    return pa.concat_tables(parts).to_pandas().iloc[place]
 
 
 def tile_edge(kind: str, d: int, frames: int) -> int:
