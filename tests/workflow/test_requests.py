@@ -287,8 +287,9 @@ def test_a_chunk_with_much_to_do_beside_the_gpu_asks_for_all_cores(tmp_path: Pat
     section = {"method": "mirna_targets", "mirnas": "mirnas.fa", "transcripts": "transcripts.fa"}
     write_config(tmp_path, {"targets": section}, backend="cuda")
     assert run(tmp_path, "results/targets/plan.json").code == 0
-    asked = resources(tmp_path)["chunk"]["1"]
-    assert (asked["gpu"], asked["_cores"]) == (1, 4)
+    jobs = resources(tmp_path)
+    assert (jobs["chunk"]["1"]["gpu"], jobs["chunk"]["1"]["_cores"]) == (1, 4)
+    assert "gpu" not in jobs["network"]["1"]
 
 
 @pytest.mark.workflow

@@ -310,6 +310,7 @@ class MirnaTargetsConfig(Analysis):
 
     draws_in_prepare: ClassVar[bool] = True
     works_beside_gpu: ClassVar[bool] = True
+    network_on_cpu: ClassVar[bool] = True
     in_memory_paths: ClassVar[tuple[str, ...]] = ("mirnas", "transcripts")
     input_keys: ClassVar[tuple[str, ...]] = (
         "mirnas",

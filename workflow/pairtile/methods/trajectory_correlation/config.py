@@ -263,6 +263,7 @@ class TrajectoryCorrelationConfig(Analysis):
         "difference_agreement.tsv",
     )
     report_needs_state: ClassVar[bool] = True
+    network_on_cpu: ClassVar[bool] = True
     used_by: ClassVar[Mapping[str, frozenset[str]]] = {
         "contacts": frozenset({"network_data", "network", "tables"}),
         "keep": frozenset({"network", "tables"}),
