@@ -131,8 +131,8 @@ LONG = {"chunks": 10, "keep": {"p_value": 1e-4}}
 
 @pytest.fixture
 def long_run(tmp_path: Path) -> Iterator[tuple[Path, subprocess.Popen[str]]]:
-    """A run that is computing its chunks."""
-    write_data(tmp_path, genes=3100, samples=24)
+    """A run that is computing its chunks, for ten seconds or more."""
+    write_data(tmp_path, genes=3100, samples=600)
     write_config(tmp_path, {"net": LONG})
     process = started(tmp_path, TARGET)
     wait_for(tmp_path, "results/net/logs/chunks/*.log", process)
