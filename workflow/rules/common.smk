@@ -192,7 +192,7 @@ def gpus(wildcards, input):
 
 def compute_threads(wildcards, input):
     """All cores for a job that computes on the CPU. A job on a GPU needs one to feed it, or, where
-    the method works on the CPU meanwhile, those that fall to each GPU."""
+    the method works on the CPU meanwhile, its share of them."""
     if not gpus(wildcards, input):
         return data_threads(wildcards, input)
     if not CONFIG.analyses[wildcards.analysis].works_beside_gpu:

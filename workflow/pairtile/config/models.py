@@ -76,7 +76,7 @@ class Analysis(ConfigModel):
 
     works_beside_gpu: ClassVar[bool] = False
     """Whether much of a chunk is done on the CPU where the rest is done on a GPU: then its job asks
-    for the cores that fall to each GPU, else for one."""
+    for its share of the cores (all, divided by the GPUs), else for one."""
 
     used_by: ClassVar[Mapping[str, frozenset[str]]] = {
         "chunks": frozenset({"plan"}),

@@ -201,7 +201,8 @@ def _end_with(asking: socket.socket) -> None:
 
 def main(number: str, first: str, *later: str) -> None:
     """Import the first modules and serve; ``number`` is the file descriptor of the socket."""
-    # From Python 3.12 on. The threads are those of BLAS, which ends them before a fork.
+    # From Python 3.12 on. The threads are those of BLAS and of Arrow's allocator (jemalloc), which
+    # have handlers of their own for forks.
     warnings.filterwarnings("ignore", ".* is multi-threaded", DeprecationWarning)
     listening = socket.socket(fileno=int(number))
     for module in first.split():

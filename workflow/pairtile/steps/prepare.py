@@ -49,7 +49,7 @@ def prepare(
         scratch_beside(state) as scratch,
         ThreadPoolExecutor(1) as pool,
     ):
-        # A file's checksum takes a tenth of the time that reading it as a table takes.
+        # Checksums are taken while the files are read as tables.
         described = pool.submit(describe_inputs, config, inputs, checksums)
         if checksums:
             described.result()  # nothing is used of a file that is not the one that is meant
