@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pairtile.declare.messages import Message
 from pairtile.runtime.files import write_json
 from pairtile.runtime.host_memory import peak_host_bytes
 
@@ -31,6 +32,7 @@ class StepRecord:
     counts: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    messages: list[dict[str, Any]] = field(default_factory=list)
     details: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
     peak_memory_bytes: int = 0
@@ -44,13 +46,19 @@ class StepRecord:
 
     def note(self, text: str) -> None:
         """A decision, as a sentence."""
-        self.notes.append(text)
+        self.notes.append(str(text))
+        self._declared(text)
         log.info(text)
 
     def warn(self, text: str) -> None:
         """Something the user should look at."""
-        self.warnings.append(text)
+        self.warnings.append(str(text))
+        self._declared(text)
         log.warning(text)
+
+    def _declared(self, text: str) -> None:
+        if isinstance(text, Message):
+            self.messages.append(text.as_json())
 
     def count(self, **numbers: int) -> None:
         """Numbers of things read, kept, dropped."""

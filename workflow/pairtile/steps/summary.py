@@ -15,6 +15,7 @@ from typing import Any
 from pairtile import __version__
 from pairtile.config.models import Analysis
 from pairtile.config.network import exported_formats
+from pairtile.declare.messages import Message
 from pairtile.report.results import Results, read_results
 from pairtile.runtime.files import read_json, write_json
 from pairtile.runtime.record import COMMAND, recorded
@@ -49,6 +50,7 @@ def summary(
         for text in new:
             log.warning(text)
         content["warnings"] += new
+        content["messages"] += [text.as_json() for text in new if isinstance(text, Message)]
         write_json(out, content)
 
 
@@ -99,6 +101,7 @@ def _joined(
         "warnings": [],
         "notes": [],
         "notes_by_step": {},
+        "messages": [],
     }
     for step in steps:
         content["counts"] |= step["counts"]
@@ -109,6 +112,7 @@ def _joined(
         }
         content["warnings"] += step["warnings"]
         content["notes"] += step["notes"]
+        content["messages"] += step.get("messages", [])
         if step["notes"]:
             content["notes_by_step"][step["step"]] = step["notes"]
         details = step["details"]

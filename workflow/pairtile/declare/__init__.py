@@ -1,0 +1,1 @@
+"""What a method declares once, and how it is rendered wherever it is shown."""

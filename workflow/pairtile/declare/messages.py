@@ -1,0 +1,95 @@
+"""Notes and warnings, declared once in ``messages.toml`` of the room whose code measures them.
+
+A room makes its function with ``message = messages_of(__package__)`` and calls
+``message(code, n=3)``. The result is a ``str``, so that log, screen,
+record, page, ``pairtile check`` and ``warnings.warn`` of the library all show the same sentence; it
+also carries what tests and programs look at: its code, severity and numbers.
+"""
+
+from __future__ import annotations
+
+import string
+import tomllib
+from collections.abc import Callable
+from functools import cache
+from importlib import resources
+from typing import Any, Self
+
+SEVERITIES = ("note", "warning", "severe")
+"""What was decided; what a user should look at; what makes the result doubtful."""
+
+_FIELDS = {"severity", "text", "effect", "cure", "key"}
+
+
+class Message(str):
+    """A sentence for people, with the code, severity and numbers that it was made from.
+
+    key : the configuration key that cures it; empty where none does.
+    """
+
+    code: str
+    severity: str
+    numbers: dict[str, Any]
+    key: str
+
+    def __new__(
+        cls,
+        text: str,
+        code: str = "",
+        severity: str = "warning",
+        numbers: dict[str, Any] | None = None,
+        key: str = "",
+    ) -> Self:
+        """Text as it is shown."""
+        made = super().__new__(cls, text)
+        made.code, made.severity, made.numbers, made.key = code, severity, numbers or {}, key
+        return made
+
+    def as_json(self) -> dict[str, Any]:
+        """For records and ``summary.json``."""
+        found = {"code": self.code, "severity": self.severity, "text": str(self)}
+        return {**found, "numbers": self.numbers, **({"key": self.key} if self.key else {})}
+
+
+class _Formatter(string.Formatter):
+    """``str.format``, and ``{n:gene|genes}`` for "1 gene" or "1,200 genes"."""
+
+    def format_field(self, value: Any, format_spec: str) -> Any:
+        one, bar, many = format_spec.partition("|")
+        if bar:
+            return f"{value:,} {one if value == 1 else many}"
+        return super().format_field(value, format_spec)
+
+
+@cache
+def declared_messages(package: str) -> dict[str, dict[str, str]]:
+    """The content of a room's ``messages.toml``: code -> its fields.
+
+    ``text``: what was found. ``effect``: what it does to the result. ``cure``: what to do, with
+    ``key``, the configuration key that does it. ``severity``: one of ``SEVERITIES``.
+
+    Raises
+    ------
+    ValueError
+        A field that does not exist, a missing text, or another severity.
+    """
+    text = resources.files(package).joinpath("messages.toml").read_text(encoding="utf-8")
+    declared: dict[str, dict[str, str]] = tomllib.loads(text)
+    for code, fields in declared.items():
+        if not {"severity", "text"} <= set(fields) <= _FIELDS:
+            raise ValueError(f"{package}: message {code} has the fields {sorted(fields)}")
+        if fields["severity"] not in SEVERITIES:
+            raise ValueError(f"{package}: message {code} has severity {fields['severity']}")
+    return declared
+
+
+def messages_of(package: str) -> Callable[..., Message]:
+    """The function that makes the messages of a room: ``message(code, **numbers)``."""
+
+    def message(code: str, **numbers: Any) -> Message:
+        fields = declared_messages(package)[code]
+        sentences = (fields.get(part, "") for part in ("text", "effect", "cure"))
+        text = _Formatter().vformat(" ".join(filter(None, sentences)), (), numbers)
+        return Message(text, code, fields["severity"], numbers, fields.get("key", ""))
+
+    return message
