@@ -90,8 +90,8 @@ def test_spellings_of_missing_are_read_as_missing_on_either_way(
     layout = find_layout(path, Kinds("gene", "sample"))
     fast, careful = read_fast(path, layout), read_careful(path, layout)
     assert fast is not None
-    for _, values in (fast, careful):
-        np.testing.assert_array_equal(values, [[1, np.nan, 3]])
+    for found in (fast, careful):
+        np.testing.assert_array_equal(found.values, [[1, np.nan, 3]])
 
 
 @pytest.mark.parametrize("name", ["NA", "nan", "null", "1", "5'-nucleotidase", "α-actin", "a b"])
@@ -149,9 +149,10 @@ def test_a_table_reads_the_same_in_any_pieces(
     values = np.random.default_rng(piece).normal(size=(200, 3)).round(3)
     lines = [f"g{k}\t" + "\t".join(map(str, row)) for k, row in enumerate(values)]
     path = write(tmp_path / "t.tsv.gz", end.join(["gene\ta\tb\tc", *lines]) + last)
-    names, found = read_fast(path, find_layout(path, Kinds.of("genes_in_rows"))) or ([], None)
-    assert names == [f"g{k}" for k in range(200)]
-    np.testing.assert_array_equal(found, values)
+    found = read_fast(path, find_layout(path, Kinds.of("genes_in_rows")))
+    assert found is not None
+    assert found.names == [f"g{k}" for k in range(200)]
+    np.testing.assert_array_equal(found.values, values)
 
 
 @pytest.mark.parametrize(

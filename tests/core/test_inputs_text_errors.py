@@ -30,14 +30,17 @@ BAD_TABLES: dict[str, tuple[str | bytes, str]] = {
         HEADER[5:] + "a\t1\tlow\t3\n",
         "line 2 (gene 'a'), field 3 (sample 's2'): found 'low'",
     ),
-    "second_text_column": (
-        "gene\tsymbol\ts1\ts2\ts3\na\tTP53\t1\t2\t3\n",
-        "line 2 (gene 'a'), field 2 (sample 'symbol'): found 'TP53'",
+    "text_among_numbers": (
+        "gene\ts1\tgroup\ts2\ts3\na\t1\tlow\t2\t3\n",
+        "line 2 (gene 'a'), field 3 (sample 'group'): found 'low'",
     ),
     "true": (HEADER + "a\t1\tTRUE\t3\n", "found 'TRUE'"),
     "underscore": (HEADER + "a\t1\t1_000\t3\n", "found '1_000'"),
     "thai_digits": (HEADER + "a\t1\t๓\t3\n", "found '๓'"),
-    "decimal_comma": (HEADER + "a\t1\t2,5\t3\n", "found '2,5' (a decimal comma: write a point)"),
+    "decimal_comma_and_point": (
+        HEADER + "a\t1.5\t2,5\t3\n",
+        "found '2,5' (a decimal comma or a mark between thousands: write plain numbers)",
+    ),
     "infinite": (
         HEADER + "a\t1\t2\t3\nb\t1\t2\t-inf\n",
         "line 3 (gene 'b'), field 4 (sample 's3'): found the infinite value '-inf'",
@@ -62,11 +65,10 @@ BAD_TABLES: dict[str, tuple[str | bytes, str]] = {
     "no_header": ("0.5\t1\t2\t3\n1.5\t1\t2\t3\n", "line 1: found numbers only"),
     "no_names": (HEADER + "0.5\t1\t2\t3\n0.7\t1\t2\t3\n", "first column: found numbers only"),
     "latin1": (HEADER.encode() + b"a\t1\t2\t3\ncaf\xe9\t1\t2\t3\n", "line 3: found bytes that"),
-    "latin1_header": (b"g\ts1\ts\xe9\ts3\na\t1\t2\t3\n", "are not UTF-8 (0xE9)"),
+    "latin1_header": (b"g\ts1\ts\xe9\ts3\na\t1\t2\t3\n", "are not UTF-8 (0xE9, in Latin-1 'é')"),
     "latin1_cell": (HEADER.encode() + b"a\t1\t\xb5\t3\n", "line 2: found bytes that are not UTF-8"),
-    "utf16": ((HEADER + ROWS).encode("utf-16"), "line 1: found UTF-16; expected text saved as UTF"),
-    "open_quote": (HEADER + 'a\t1\t2\t3\n"b\t1\t2\t3\nc\t1\t2\t3\n', "line 3: found 1 fields"),
-    "nul": (HEADER + "a\t1\t\0\t3\n", "found '\\x00'"),
+    "utf16_cut": ((HEADER + ROWS).encode("utf-16")[:-1], "found damaged UTF-16"),
+    "nul": (HEADER + "a\t1\t\0\t3\n", "line 2: found the character '\\x00', which no text holds"),
 }
 
 

@@ -19,6 +19,8 @@ MISSING = {"", "NA", "na", "N/A", "n/a", "#N/A", "NaN", "nan", "NAN", "-nan", "-
 
 def plain_lines(data: bytes) -> list[str] | str | None:
     """Lines that are not blank."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return None  # UTF-16
     try:
         text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8")
     except UnicodeDecodeError:
@@ -52,6 +54,8 @@ def table(data: bytes, delimiter: str) -> Any:
         return REFUSED
     if width == len(header) and all(_any_number(name) for name in header):
         return REFUSED
+    if any(re.search(r"\d[,' ]\d", field) for row in body for field in row[1:]):
+        return None  # decimal commas, or marks between thousands
     names = [row[0] for row in body]
     values = [[number(field) for field in row[1:]] for row in body]
     faulty = any(value is None for row in values for value in row)

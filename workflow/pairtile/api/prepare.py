@@ -112,6 +112,7 @@ def as_expression(table: ExpressionTable, given: Expression | None = None) -> Ex
         samples=[str(label) for label in samples],
         source="expression" if given is None else given.source,
         notes=[] if given is None else list(given.notes),
+        symbols={} if given is None else given.symbols,
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -24,6 +26,16 @@ def scheme(path: str) -> str:
     """``https`` of ``https://...``; "" of a path on a file system."""
     found = _SCHEME.match(path)
     return found[1].lower() if found else ""
+
+
+def no_file(path: str | os.PathLike[str]) -> str:
+    """What stands at a path in place of a file, in words; nothing where it is a file.
+
+    A pipe can be read only once, and a device may have no end.
+    """
+    mode = os.stat(path).st_mode
+    kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+    return "" if stat.S_ISREG(mode) else kinds.get(stat.S_IFMT(mode), "a device")
 
 
 def is_download(path: str) -> bool:

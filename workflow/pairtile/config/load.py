@@ -10,10 +10,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from pairtile.config.addresses import scheme
+from pairtile.config.addresses import no_file, scheme
 from pairtile.config.problems import line, problems, shown
 from pairtile.config.root import Config
 from pairtile.errors import ConfigError
+
+_MAX_BYTES = 1 << 26
+"""Of a configuration file: 64 MiB."""
 
 _MAX_MERGED = 10_000
 """Keys of one mapping: a few lines of merge keys may double them again and again."""
@@ -28,6 +31,8 @@ def read_mapping_file(path: str | os.PathLike[str]) -> Any:
     import yaml  # here: most callers hand over a mapping, and need no parser
 
     try:
+        if found := no_file(path) or (os.stat(path).st_size > _MAX_BYTES and "a huge file"):
+            raise ConfigError.at(path, "", found, "a YAML or JSON file")
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "no UTF-8 text"
@@ -167,8 +172,12 @@ def _path_fault(path: Path, folder_allowed: bool) -> tuple[str, str] | None:
         where = "" if path.is_absolute() else f" in the working directory {Path.cwd()}"
         hint = " ('~' is not expanded: write the whole path)" if str(path).startswith("~") else ""
         return f"which does not exist{where}", f"an existing file{hint}"
-    if path.is_dir() and not folder_allowed:
-        return "which is a folder", "a file"
+    if found := no_file(path):
+        if not (path.is_dir() and folder_allowed):
+            return f"which is {found}", "a file"
+        for part in path.rglob("*"):
+            if part.exists() and not part.is_dir() and (found := no_file(part)):
+                return f"in which {part.name} is {found}", "a folder of files"
     if not os.access(path, os.R_OK):
         return "which may not be read", "a readable file (see its permissions)"
     return None

@@ -156,6 +156,14 @@ class TableAnalysis(Analysis):
             "of the table also where capitals differ (LexA and lexA)."
         ),
     )
+    ignore_versions: Annotated[bool, Boolean()] = Field(
+        default=False,
+        description=(
+            "Whether names are read without the version after their last point, in the table and "
+            "in every list (ENSG00000141510.18 is ENSG00000141510). Two versions of one gene in "
+            "the table are then genes of the same name: see `duplicates`."
+        ),
+    )
     names: OptionalPath = Field(
         default=None,
         description=(

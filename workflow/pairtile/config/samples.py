@@ -25,6 +25,13 @@ class SamplesConfig(ConfigModel):
             "where a column is named here."
         ),
     )
+    unannotated: Annotated[Literal["error", "leave_out"], Choice()] = Field(
+        default="error",
+        description=(
+            "What becomes of samples of the expression table that have no row in a table of "
+            "annotations: `error`: refuse them; `leave_out`: go on without them."
+        ),
+    )
     series: OptionalColumn = Field(
         default=None,
         description=(

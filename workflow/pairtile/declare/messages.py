@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import string
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import resources
 from typing import Any, Self
@@ -93,3 +93,12 @@ def messages_of(package: str) -> Callable[..., Message]:
         return Message(text, code, fields["severity"], numbers, fields.get("key", ""))
 
     return message
+
+
+def by_severity(messages: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Notes, and warnings among them."""
+    notes: list[str] = []
+    warnings: list[str] = []
+    for text in messages:
+        (notes if getattr(text, "severity", "note") == "note" else warnings).append(text)
+    return notes, warnings

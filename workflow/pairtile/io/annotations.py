@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.errors import InputError
+from pairtile.io.names import match_samples, r_name
 from pairtile.io.table import check_names, listed
 from pairtile.io.text_file import Row, open_rows
 from pairtile.io.text_table import MISSING, check_wide, find_delimiter
@@ -19,6 +21,7 @@ from pairtile.io.text_table import MISSING, check_wide, find_delimiter
 EMPTY = MISSING - {"None", "none"}
 """Spellings of an empty cell. "none" is a label here: a treatment is often called so."""
 
+_DECIMAL_COMMA = re.compile(r"^([-+]?\d+),(\d+)$")
 _SHOWN = 5
 _LINES = ("line", "lines")
 
@@ -26,28 +29,35 @@ _LINES = ("line", "lines")
 @dataclass(frozen=True)
 class AnnotationTable:
     """Columns of text, one cell for each sample asked for, ``""`` where it is empty; ``places``:
-    where in the file each sample stands, for messages."""
+    where in the file each sample stands, for messages; ``unannotated``: samples without a row,
+    whose cells are empty."""
 
     path: str
     samples: list[str]
     columns: dict[str, list[str]]
     places: list[str]
     notes: list[str]
+    unannotated: list[str] = field(default_factory=list)
 
 
-def read_annotation_table(path: str | PathLike[str], samples: Sequence[str]) -> AnnotationTable:
+def read_annotation_table(
+    path: str | PathLike[str], samples: Sequence[str], unannotated: str = "error"
+) -> AnnotationTable:
     """Read the rows of ``samples`` from a table with a header: tabs or commas, plain or gzip.
 
     Sample names stand in the first column, or, where that holds none of them, in the column that
     names the most. The header may lack a field for them (as R writes tables). Lines that start
     with ``#`` before the header are passed over. Rows of other samples are counted in a note.
+    Names may be those that R makes of the others (``io.names.match_samples``). With ``unannotated``
+    "leave_out" samples may lack a row.
 
     Raises
     ------
     InputError
         File missing or damaged; a row with another number of fields than the header; columns
         without a name or of the same name; no annotation beside the sample names; no column that
-        names a sample; samples that the table lacks or names twice (which ones, and where).
+        names a sample; samples that the table lacks (unless they may) or names twice (which ones,
+        and where); as ``match_samples``.
     """
     header, rows = _read(path)
     key = _key_field(path, header, rows, samples)
@@ -55,28 +65,29 @@ def read_annotation_table(path: str | PathLike[str], samples: Sequence[str]) -> 
     columns = {k + shift: name for k, name in enumerate(header) if k + shift != key}
     if not columns:
         raise InputError.at(path, "", "sample names only", "annotations beside them")
-    wanted = set(samples)
     of_file = [fields[key] for _, fields in rows]
     check_names(path, "sample", of_file, lambda at: listed([rows[k][0] for k in at], *_LINES))
     position = {name: k for k, name in enumerate(of_file)}
-    lacking = [name for name in samples if name not in position]
-    if lacking:
+    matched, notes = match_samples(samples, of_file, path)
+    lacking = [name for name in samples if name not in matched]
+    if lacking and unannotated == "error":
         found = f"no row for {len(lacking)} of {len(samples)} samples: {quoted(lacking)}"
-        raise InputError.at(path, "", found, "a row for every sample (cells may be empty)")
-    notes = []
+        cure = "a row for every sample (cells may be empty), or samples: {unannotated: leave_out}"
+        raise InputError.at(path, "", found, cure)
     if key > 0:
         notes.append(f"Sample names are read from column {header[key - shift]!r}.")
-    extra = [name for name in of_file if name not in wanted]
+    extra = [name for name in of_file if name not in set(matched.values())]
     if extra:
         found = quoted(extra)
         notes.append(f"{len(extra)} annotated samples are not in the expression table: {found}.")
-    chosen = [rows[position[name]] for name in samples]
+    no_row: Row = (0, [""] * len(rows[0][1]))
+    chosen = [rows[position[matched[name]]] if name in matched else no_row for name in samples]
     cells = {
         name: ["" if (text := fields[k]) in EMPTY else text for _, fields in chosen]
         for k, name in columns.items()
     }
     return AnnotationTable(
-        str(path), list(samples), cells, [f"line {line}" for line, _ in chosen], notes
+        str(path), list(samples), cells, [f"line {line}" for line, _ in chosen], notes, lacking
     )
 
 
@@ -103,6 +114,8 @@ def _read(path: str | PathLike[str]) -> tuple[list[str], list[Row]]:
             if not fits:
                 found = f"{len(fields)} field{'s' if len(fields) > 1 else ''}"
                 raise InputError.at(path, f"line {line}", found, f"{width}, as above")
+            if delimiter == ";":  # which goes with decimal commas
+                fields = [_DECIMAL_COMMA.sub(r"\1.\2", text) for text in fields]
             rows.append((line, fields))
     if not rows:
         found = "a header only" if header else "no line of text"
@@ -117,9 +130,15 @@ def _key_field(
     path: str | PathLike[str], header: Sequence[str], rows: Sequence[Row], samples: Sequence[str]
 ) -> int:
     """Which field names the samples: the first, unless another names them and the first none."""
-    wanted = set(samples)
     width = len(rows[0][1])
-    n_named = [len(wanted.intersection(fields[k] for _, fields in rows)) for k in range(width)]
+    for spelling in (str, r_name):
+        wanted = set(map(spelling, samples))
+        n_named = [
+            len(wanted.intersection(spelling(fields[k]) for _, fields in rows))
+            for k in range(width)
+        ]
+        if any(n_named):
+            break
     if n_named[0]:
         return 0
     if not any(n_named):
@@ -185,6 +204,7 @@ def read_annotations(
     path: str | PathLike[str],
     samples: Sequence[str],
     entries: Sequence[ConditionEntry] = (),
+    unannotated: str = "error",
 ) -> Annotations:
     """Read a table of samples in rows and annotations in columns, for the ``samples`` given.
 
@@ -201,7 +221,7 @@ def read_annotations(
         ones); a condition that is no column; a cell that is no number or not among the levels;
         a condition that is asked for and has one value only.
     """
-    return annotations_of_table(read_annotation_table(path, samples), entries)
+    return annotations_of_table(read_annotation_table(path, samples, unannotated), entries)
 
 
 def annotations_of_table(

@@ -12,14 +12,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import messages_of
 from pairtile.engine.large_table import in_row_order, take_rows
 from pairtile.errors import ConfigError, InputError
 from pairtile.io.binary_table import read_h5ad, read_parquet
+from pairtile.io.by_products import by_product_rows, converted_names
 from pairtile.io.gct import read_gct
 from pairtile.io.matrix_market import read_mtx_folder
+from pairtile.io.names import some, without_version
 from pairtile.io.sparse_rows import SparseRows, Values
 from pairtile.io.table import Kinds, Table, check_finite, check_names, check_samples
 from pairtile.io.text_table import read_text_table
+
+message = messages_of(__package__)
 
 ORIENTATIONS = ("genes_in_rows", "samples_in_rows")
 DUPLICATES = ("error", "mean", "max", "first")
@@ -34,6 +39,7 @@ class Expression:
     ``values``: float64, shape (genes, samples), C order, NaN where a value is missing; of a sparse
     file that is read for preparation, ``SparseRows`` (``read_sparsely``).
     ``source``: the path as it was given. ``notes``: plain sentences on what reading decided.
+    ``symbols``: what people call the genes, by name, where the file says it.
     """
 
     values: Any
@@ -41,6 +47,7 @@ class Expression:
     samples: list[str]
     source: str = ""
     notes: list[str] = field(default_factory=list)
+    symbols: dict[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         of = f" of {self.source}" if self.source else ""
@@ -52,17 +59,21 @@ def read_expression(
     orientation: str = "genes_in_rows",
     layer: str | None = None,
     duplicates: str = "error",
+    ignore_versions: bool = False,
 ) -> Expression:
     """Read an expression table; the format goes by the suffix.
 
     - ``.tsv``, ``.tab``, ``.csv``, ``.txt``, plain or ``.gz``: a header, with or without a field
       above the row names, then a name and numbers in each row. Missing values are empty, NA, N/A,
-      NaN, null or None. ``.txt`` is split at tabs or commas, whichever its first line has more of.
+      NaN, null or None. ``.csv`` is split at commas or semicolons, ``.txt`` also at tabs: at what
+      its first line has most of. Numbers may have decimal commas, or marks between thousands.
     - ``.gct`` (1.2, 1.3), ``.parquet``, ``.h5ad`` (cells x genes by itself; ``layer`` names one of
       its layers), and folders with ``matrix.mtx``, ``features.tsv`` or ``genes.tsv``, and
       ``barcodes.tsv``, plain or gzip.
 
-    Units are those of the file: nothing is transformed here.
+    Units are those of the file: nothing is transformed here. Annotation columns and rows that
+    other programs write beside the genes (``io.by_products``) are left out with a note; gene names
+    that a spreadsheet has changed are warned of.
 
     Parameters
     ----------
@@ -75,6 +86,9 @@ def read_expression(
     duplicates : {"error", "mean", "max", "first"}
         What to do with genes of the same name: refuse the table; take their mean in each sample
         (of the observed values), the one with the largest mean, or the first.
+    ignore_versions : bool
+        Whether names are read without the version after their last point: ENSG00000141510.18 is
+        ENSG00000141510.
 
     Raises
     ------
@@ -84,7 +98,7 @@ def read_expression(
     ConfigError
         An unknown orientation or treatment of duplicates; a layer for a format that has none.
     """
-    found = read_sparsely(path, orientation, layer, duplicates)
+    found = read_sparsely(path, orientation, layer, duplicates, ignore_versions)
     return replace(found, values=found.values[:])
 
 
@@ -93,6 +107,7 @@ def read_sparsely(
     orientation: str = "genes_in_rows",
     layer: str | None = None,
     duplicates: str = "error",
+    ignore_versions: bool = False,
     scratch: Path | None = None,
 ) -> Expression:
     """``read_expression`` without making a sparse matrix dense: its values are ``SparseRows``.
@@ -120,6 +135,14 @@ def read_sparsely(
     check_names(path, "sample", samples)
     check_finite(path, values, genes, samples)
     notes = list(table.notes)
+    symbols = table.symbols
+    values, genes = _without_by_products(path, values, genes, notes, scratch)
+    if ignore_versions:
+        versioned, genes = genes, [without_version(gene) for gene in genes]
+        n = sum(a != b for a, b in zip(versioned, genes, strict=True))
+        notes += [message("versions_left_out", n=n)] if n else []
+        symbols = {without_version(gene): symbol for gene, symbol in symbols.items()}
+        check_names(path, "gene", genes, repeated=repeated)
     if len(set(genes)) < len(genes):
         merged = _merged(values, genes, duplicates, scratch)
         notes.append(
@@ -128,7 +151,31 @@ def read_sparsely(
             f"(duplicates: {duplicates})."
         )
         values, genes = merged
-    return Expression(values, list(genes), list(samples), str(path), notes)
+    return Expression(values, list(genes), list(samples), str(path), notes, symbols)
+
+
+def _without_by_products(
+    path: str | PathLike[str],
+    values: Values,
+    genes: list[str],
+    notes: list[str],
+    scratch: Path | None,
+) -> tuple[Values, list[str]]:
+    """Without rows that count reads of no gene; with a warning of names that were changed."""
+    rows = by_product_rows(genes)
+    if rows:
+        kept = np.setdiff1d(np.arange(len(genes)), rows)
+        if not kept.size:
+            raise InputError.at(path, "", f"no genes, but {some(genes)}", "genes")
+        notes.append(message("by_product_rows", n=len(rows), names=some([genes[k] for k in rows])))
+        if isinstance(values, SparseRows):
+            values = values.take(kept)
+        else:
+            values = take_rows(values, kept, scratch)
+        genes = [genes[k] for k in kept]
+    if changed := converted_names(genes):
+        notes.append(message("converted_names", n=len(changed), names=some(changed)))
+    return values, genes
 
 
 def _merged(

@@ -10,6 +10,7 @@ import pandas as pd
 
 from pairtile.errors import InputError
 from pairtile.io.adj import is_adj, read_adj
+from pairtile.io.names import without_version
 from pairtile.io.regulators import as_spelled
 from pairtile.io.text_file import Row, open_rows
 from pairtile.io.text_table import find_delimiter
@@ -61,19 +62,28 @@ def read_gold_standard(path: str | PathLike[str]) -> pd.DataFrame:
 
 
 def with_spelling_of(
-    edges: pd.DataFrame, genes: Sequence[str], path: str | PathLike[str]
+    edges: pd.DataFrame,
+    genes: Sequence[str],
+    path: str | PathLike[str],
+    ignore_case: bool = True,
+    ignore_versions: bool = False,
 ) -> pd.DataFrame:
     """The edges of the gold standard ``path`` with names as the genes are spelled, where they
-    differ in capitals only.
+    differ only in capitals (``ignore_case``) or versions (``ignore_versions``); each edge once.
 
     Raises InputError where a name so stands for several genes.
     """
-    return edges.assign(
-        **{
-            column: as_spelled(edges[column].tolist(), genes, path)
-            for column in ("source", "target")
-        }
-    )
+    spelled = edges.copy()
+    for column in ("source", "target"):
+        if ignore_versions:
+            spelled[column] = spelled[column].map(without_version)
+        if ignore_case:
+            names = spelled[column].unique().tolist()
+            spelled[column] = spelled[column].map(
+                dict(zip(names, as_spelled(names, genes, path), strict=True))
+            )
+    regulating = spelled[spelled["source"] != spelled["target"]]
+    return regulating.drop_duplicates(["source", "target"], ignore_index=True)
 
 
 def _rows(path: str | PathLike[str]) -> list[Row]:

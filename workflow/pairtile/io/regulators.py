@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from os import PathLike
 from typing import NamedTuple
@@ -9,9 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from pairtile.errors import InputError
+from pairtile.io.names import some, spelled_alike, without_version
 from pairtile.io.text_file import open_lines
 
-_SHOWN = 5
+_HEADERS = {"gene", "genes", "gene_id", "gene_name", "symbol", "name", "names", "id", "x"} | {
+    *("regulator", "regulators", "tf", "tfs", "target", "targets", "gene_symbol", "hugo_symbol"),
+}
 
 
 def read_regulators(path: str | PathLike[str], kind: str = "regulator") -> list[str]:
@@ -36,9 +40,8 @@ def read_regulators(path: str | PathLike[str], kind: str = "regulator") -> list[
             if not name or name.startswith("#"):
                 continue
             if "\t" in name:
-                raise InputError.at(
-                    path, f"line {number}", f"{len(name.split(chr(9)))} fields", "one name a line"
-                )
+                found = f"{name.count(chr(9)) + 1} fields"
+                raise InputError.at(path, f"line {number}", found, "one name a line")
             names[_unquoted(name)] = None
     if not names:
         raise InputError.at(path, "", "no names", f"one {kind} a line")
@@ -55,22 +58,46 @@ class FoundRegulators(NamedTuple):
 
 
 def find_regulators(
-    path: str | PathLike[str] | None, genes: Sequence[str], ignore_case: bool = False
+    path: str | PathLike[str] | None,
+    genes: Sequence[str],
+    ignore_case: bool = False,
+    ignore_versions: bool = False,
 ) -> FoundRegulators:
     """The regulators that a file lists, among the genes; none without a file.
 
-    Raises InputError as ``read_regulators``, ``match_regulators`` and, with ``ignore_case``,
-    ``as_spelled``.
+    Raises InputError as ``read_regulators``, ``listed_names`` and ``match_regulators``.
     """
     if path is None:
         return FoundRegulators(np.empty(0, dtype=np.int32), {}, [])
-    names = read_regulators(path)
-    if ignore_case:
-        names = as_spelled(names, genes, path)
+    names = listed_names(read_regulators(path), genes, path, ignore_case, ignore_versions)
     rows, absent = match_regulators(names, genes, path)
     counts = {"regulators_listed": len(names), "regulators_used": int(rows.size)}
     warnings = [warning_of_absent(absent, len(names), genes)] if absent else []
     return FoundRegulators(rows, counts, warnings)
+
+
+def listed_names(
+    names: Sequence[str],
+    genes: Sequence[str],
+    source: str | PathLike[str],
+    ignore_case: bool = False,
+    ignore_versions: bool = False,
+) -> list[str]:
+    """The names of a list as the genes are spelled, without the list's header if it has one.
+
+    Raises:
+        InputError: several names in a line; as ``as_spelled``.
+    """
+    known = set(genes)
+    if names and names[0] not in known and names[0].lower() in _HEADERS:
+        names = names[1:]
+    for name in names:
+        parts = re.split(r"[,;\s]+", name)
+        if name not in known and len(parts) > 1 and known.intersection(parts):
+            raise InputError.at(source, "", f"several names in a line, {name!r}", "one name a line")
+    if ignore_versions:
+        names = list(dict.fromkeys(without_version(name) for name in names))
+    return as_spelled(names, genes, source) if ignore_case else list(names)
 
 
 def match_regulators(
@@ -96,8 +123,8 @@ def match_regulators(
         raise InputError.at(
             source,
             "",
-            f"none of its {len(missing)} names ({_some(missing)}) among the {len(genes)} genes "
-            f"({_some(genes)}){_hint(missing, genes)}",
+            f"none of its {len(missing)} names ({some(missing)}) among the {len(genes)} genes "
+            f"({some(genes)}){_hint(missing, genes)}",
             f"{kind}s named as in the table (does its orientation fit?{cure})",
         )
     return np.array(sorted(rows), dtype=np.int32), missing
@@ -111,13 +138,8 @@ def as_spelled(
     Raises:
         InputError: a name that so stands for several genes.
     """
-    exact = set(genes)
-    spellings: dict[str, list[str]] = {}
-    for gene in genes:
-        spellings.setdefault(gene.casefold(), []).append(gene)
     result = []
-    for name in names:
-        found = [name] if name in exact else spellings.get(name.casefold(), [name])
+    for name, found in spelled_alike(names, genes, str.casefold).items():
         if len(found) > 1:
             raise InputError.at(
                 source,
@@ -125,7 +147,7 @@ def as_spelled(
                 f"{name!r}, which without regard to capitals is {found[0]!r} and {found[1]!r}",
                 "names that stand for one gene under ignore_case: true",
             )
-        result += found
+        result += found or [name]
     return result
 
 
@@ -135,21 +157,17 @@ def warning_of_absent(
     """What to say where some of the listed names are not among the kept genes."""
     return (
         f"{len(absent)} of {n_listed} {kind} are not among the kept genes: "
-        f"{_some(absent)}{_hint(absent, genes)}."
+        f"{some(absent)}{_hint(absent, genes)}."
     )
 
 
 def _hint(regulators: Sequence[str], genes: Sequence[str]) -> str:
     if {name.casefold() for name in regulators} & {gene.casefold() for gene in genes}:
         return "; some differ in capitals only"
-    bare = {gene.rsplit(".", 1)[0] for gene in genes}
-    if {name.rsplit(".", 1)[0] for name in regulators} & bare:
-        return "; some differ only in the version after the last point"
+    bare = set(map(without_version, genes))
+    if bare.intersection(map(without_version, regulators)):
+        return "; some differ only in the version after the last point (see ignore_versions)"
     return ""
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
 
 
 def _unquoted(name: str) -> str:

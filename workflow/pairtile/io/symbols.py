@@ -8,6 +8,7 @@ from os import PathLike
 import pandas as pd
 
 from pairtile.errors import InputError
+from pairtile.io.names import without_version
 from pairtile.io.regulators import match_regulators
 from pairtile.io.text_file import open_rows
 from pairtile.io.text_table import find_delimiter
@@ -54,7 +55,8 @@ def with_symbols(
 ) -> tuple[pd.DataFrame, list[str]]:
     """The items with a column ``symbol`` after ``name``, and a note of those that have none.
 
-    An item that the file does not name keeps its identifier. ``path`` None: as they are.
+    An item that the file does not name keeps its identifier. Where no item has a version after its
+    last point, versions in the file are passed over. ``path`` None: as they are.
 
     Raises
     ------
@@ -65,8 +67,10 @@ def with_symbols(
         return items, []
     symbols = read_symbols(path)
     kept = items.loc[items["kept"].astype(bool), "name"].astype(str).tolist()
+    if all(name == without_version(name) for name in kept):
+        symbols = {without_version(name): symbols[name] for name in reversed(symbols)} | symbols
     known, _ = match_regulators(list(symbols), kept, path, "identifier")
-    named = items.copy()
+    named = items.drop(columns="symbol", errors="ignore")
     names = items["name"].astype(str)
     named.insert(
         items.columns.tolist().index("name") + 1, "symbol", names.map(symbols).fillna(names)

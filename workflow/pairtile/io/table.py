@@ -18,13 +18,15 @@ class Table:
     """Named rows and columns of numbers.
 
     ``values`` has shape (rows, columns), NaN where a value is missing: float64, or sparse where the
-    file is. ``notes`` are plain sentences on what reading decided.
+    file is. ``notes`` are plain sentences on what reading decided. ``symbols``: what people call
+    the rows, by name, where the file says it.
     """
 
     values: Values
     rows: list[str]
     columns: list[str]
     notes: list[str] = field(default_factory=list)
+    symbols: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,13 @@
 
 Compressed input is read up to a limit: a small file must not fill the memory or never end. DEFLATE
 packs at most 1,032 to 1. Tables of counts with one entry in a thousand above zero reach about 400
-to 1; what goes beyond the limits here was made to do harm, or is damaged.
+to 1; what goes beyond the limits here was made to do harm, or is damaged. So are lines without an
+end, and lines that are the same a million times.
 """
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
@@ -17,6 +19,7 @@ from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 
+from pairtile.config.addresses import no_file
 from pairtile.errors import InputError
 
 FREE_BYTES = 1 << 27
@@ -27,6 +30,12 @@ MAX_RATIO = 500
 
 MAX_BYTES = 1 << 40
 """What a file may unpack to at all: 1 TiB."""
+
+MAX_LINE = 1 << 28
+"""Characters of a line: a table of a million columns has lines of some ten million."""
+
+MAX_EQUAL_LINES = 1_000_000
+"""Lines in a row that may be the same, blank ones above all."""
 
 _BLOCK = 1 << 20
 
@@ -86,12 +95,12 @@ Row = tuple[int, list[str]]
 
 
 def check_file(path: str | PathLike[str]) -> None:
-    """Refuse what is not there, is a folder, or holds no byte."""
+    """Refuse what is not there, is no file (a folder, a pipe, a device), or holds no byte."""
     file = Path(path)
     if not file.exists():
         raise InputError.at(path, "", "no such file", "an existing file")
-    if file.is_dir():
-        raise InputError.at(path, "", "a folder", "a file")
+    if found := no_file(path):
+        raise InputError.at(path, "", found, "a file")
     try:
         with file.open("rb") as handle:
             first = handle.read(1)
@@ -114,48 +123,79 @@ def is_gzip(path: str | PathLike[str]) -> bool:
 def open_rows(path: str | PathLike[str], delimiter: str) -> Iterator[Iterator[Row]]:
     """Iterate over (line number, fields) of a delimited file, blank lines left out.
 
-    Lines are numbered from 1; a row whose quoted fields span lines has the number of its first.
-    Raises InputError for gzip that is damaged or cut short, bytes that are not UTF-8, and a
-    quote that is never closed.
+    Between tabs a quote is a letter, unless two enclose the whole field: a row is a line. Between
+    commas or semicolons quoted fields may hold them, and ends of lines; a row then has the number
+    of its first line. Lines are numbered from 1. Raises InputError as ``open_lines``, and for a
+    quote in a file of commas or semicolons that is never closed.
     """
-    check_file(path)
-    with _text(path) as handle:
-        yield _rows(path, handle, delimiter)
+    with open_lines(path) as lines:
+        yield _rows_of_tabs(lines) if delimiter == "\t" else _rows(path, lines, delimiter)
 
 
 @contextmanager
 def open_lines(path: str | PathLike[str]) -> Iterator[Iterator[tuple[int, str]]]:
-    """Iterate over (line number, line without its end); raises as ``open_rows`` does."""
+    """Iterate over (line number, line without its end), UTF-8, or UTF-16 where the file begins with
+    its mark.
+
+    Raises InputError for what ``check_file`` refuses, gzip that is damaged or cut short, other
+    encodings, a line beyond ``MAX_LINE``, and more than ``MAX_EQUAL_LINES`` that are the same.
+    """
     check_file(path)
     with _text(path) as handle:
-
-        def lines() -> Iterator[tuple[int, str]]:
-            for number, line in enumerate(handle, start=1):
-                _check_encoding(path, number, line)
-                yield number, line.rstrip("\r\n")
-
-        yield lines()
+        yield _lines(path, handle)
 
 
 @contextmanager
 def _text(path: str | PathLike[str]) -> Iterator[io.TextIOWrapper]:
     # Surrogates stand for bytes that are not UTF-8, so that the line that holds them can be named.
     try:
-        with (
-            open_unpacked(path) if is_gzip(path) else Path(path).open("rb") as binary,
-            io.TextIOWrapper(binary, "utf-8-sig", errors="surrogateescape", newline="") as handle,
-        ):
-            yield handle
+        with open_unpacked(path) if is_gzip(path) else Path(path).open("rb") as binary:
+            utf16 = binary.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+            encoding, errors = ("utf-16", "strict") if utf16 else ("utf-8-sig", "surrogateescape")
+            with io.TextIOWrapper(binary, encoding, errors=errors, newline="") as handle:
+                yield handle
     except EOFError as error:
         raise InputError.at(
             path, "", "a gzip file that is cut short", "a whole file (copy it again)"
         ) from error
     except (gzip.BadGzipFile, zlib.error) as error:
         raise InputError.at(path, "", f"damaged gzip ({error})", "a sound gzip file") from error
+    except UnicodeDecodeError as error:
+        raise InputError.at(path, "", f"damaged UTF-16 ({error})", "text saved as UTF-8") from error
 
 
-def _rows(path: str | PathLike[str], handle: io.TextIOWrapper, delimiter: str) -> Iterator[Row]:
-    reader = csv.reader(handle, delimiter=delimiter)
+def _lines(path: str | PathLike[str], handle: io.TextIOWrapper) -> Iterator[tuple[int, str]]:
+    number, before, equal = 0, "", 0
+    while line := handle.readline(MAX_LINE):
+        number += 1
+        line = line.rstrip("\r\n")
+        equal = equal + 1 if line == before else 0
+        if len(line) >= MAX_LINE - 2 or equal >= MAX_EQUAL_LINES:
+            long = equal < MAX_EQUAL_LINES
+            found = f"{MAX_LINE:,} characters" if long else f"the same line {equal + 1:,} times"
+            raise InputError.at(path, f"line {number}", found, "lines of text, as in a table")
+        _check_encoding(path, number, line)
+        before = line
+        yield number, line
+
+
+def _rows_of_tabs(lines: Iterator[tuple[int, str]]) -> Iterator[Row]:
+    for number, line in lines:
+        if '"' in line:
+            yield number, [_unquoted(field) for field in line.split("\t")]
+        elif line:
+            yield number, line.split("\t")
+
+
+def _unquoted(field: str) -> str:
+    quoted = len(field) > 1 and field[0] == field[-1] == '"'
+    return field[1:-1].replace('""', '"') if quoted else field
+
+
+def _rows(
+    path: str | PathLike[str], lines: Iterator[tuple[int, str]], delimiter: str
+) -> Iterator[Row]:
+    reader = csv.reader((text + "\n" for _, text in lines), delimiter=delimiter, strict=True)
     while True:
         line = reader.line_num + 1
         try:
@@ -167,16 +207,19 @@ def _rows(path: str | PathLike[str], handle: io.TextIOWrapper, delimiter: str) -
                 path, f"line {line}", f"text that cannot be split ({error})", "closed quotes"
             ) from error
         if fields:
-            _check_encoding(path, line, *fields)
             yield line, fields
 
 
-def _check_encoding(path: str | PathLike[str], line: int, *texts: str) -> None:
-    for text in texts:
-        if text.isascii():
-            continue
-        stray = [ord(c) - 0xDC00 for c in text if 0xDC80 <= ord(c) <= 0xDCFF]
-        if stray:
-            utf16 = line == 1 and set(stray[:2]) == {0xFE, 0xFF}
-            found = "UTF-16" if utf16 else f"bytes that are not UTF-8 (0x{stray[0]:02X})"
-            raise InputError.at(path, f"line {line}", found, "text saved as UTF-8")
+def _check_encoding(path: str | PathLike[str], line: int, text: str) -> None:
+    if "\0" in text:
+        found = f"the character {chr(0)!r}, which no text holds"
+        raise InputError.at(path, f"line {line}", found, "text saved as UTF-8")
+    if text.isascii():
+        return
+    stray = next((ord(c) - 0xDC00 for c in text if 0xDC80 <= ord(c) <= 0xDCFF), None)
+    if stray is not None:
+        latin = bytes([stray]).decode("latin-1")
+        found = f"bytes that are not UTF-8 (0x{stray:02X}"
+        found += f", in Latin-1 {latin!r})" if latin.isprintable() else ")"
+        cure = f"text saved as UTF-8 (iconv -f LATIN1 -t UTF-8 {path} makes it so of Latin-1)"
+        raise InputError.at(path, f"line {line}", found, cure)

@@ -11,18 +11,30 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain, islice
 from os import PathLike
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pairtile.declare.messages import messages_of
 from pairtile.engine.large_table import GrowingTable, count
 from pairtile.errors import InputError
+from pairtile.io.by_products import annotation_columns
+from pairtile.io.number_marks import Marks, find_marks, is_marked, without_marks
 from pairtile.io.table import Kinds, Table, check_names, has_name_fault, listed
-from pairtile.io.text_file import check_file, is_gzip, open_lines, open_rows, open_unpacked
+from pairtile.io.text_file import (
+    MAX_LINE,
+    Row,
+    check_file,
+    is_gzip,
+    open_lines,
+    open_rows,
+    open_unpacked,
+)
 from pairtile.runtime.threads import in_threads
 
 # Spellings of a missing value; anything else that is no number is an error.
@@ -33,15 +45,20 @@ MISSING = frozenset(["", "NA", "na", "N/A", "n/a", "#N/A", "NaN", "nan", "NAN", 
     "None",
     "none",
 }
-_DELIMITERS = {".tsv": "\t", ".tab": "\t", ".csv": ","}
+_NAMES = {"\t": ("tab", "tabs"), ",": ("comma", "commas"), ";": ("semicolon", "semicolons")}
+_SHOWN = 6
+
+message = messages_of(__package__)
 
 
 @dataclass(frozen=True)
 class Layout:
     """How to read the rows of a text table.
 
-    ``labels`` leading text fields (the first is the row's name, further ones are passed over),
-    then one number for each of ``columns``. Data begins after ``skip_lines`` lines.
+    ``labels`` leading fields that are no values, then one number for each of ``columns``, without
+    the fields ``omitted`` (counted behind the labels). Names stand in the field ``name_field``,
+    symbols in ``symbol_field``. Data begins after ``skip_lines`` lines; lines that begin with one
+    of ``comments`` are no data. ``marks``: what commas in the first numbers are.
     """
 
     delimiter: str
@@ -51,42 +68,122 @@ class Layout:
     row_bytes: int
     kinds: Kinds
     notes: list[str] = field(default_factory=list)
+    omitted: tuple[int, ...] = ()
+    name_field: int = 0
+    symbol_field: int | None = None
+    comments: tuple[str, ...] = ()
+    marks: Marks = "point"
 
     @property
     def width(self) -> int:
         """Fields in a row."""
-        return self.labels + len(self.columns)
+        return self.labels + len(self.columns) + len(self.omitted)
+
+    @property
+    def fields(self) -> list[int]:
+        """The field of each column, counted behind the labels."""
+        left_out = set(self.omitted)
+        return [k for k in range(self.width - self.labels) if k not in left_out]
 
 
 def find_layout(path: str | PathLike[str], kinds: Kinds) -> Layout:
     """Layout of a TSV or CSV table, whose header has a field for the row names or has not.
+
+    Lines that begin with ``#`` before the header, and those of GEO's files that begin with ``!`` or
+    ``^``, are passed over; columns of annotations (``io.by_products``) are left out.
 
     Raises InputError for a table that is empty, has a header only or no header, or whose header
     fits its first row neither way; for empty and repeated column names.
     """
     delimiter = find_delimiter(path)
     with open_rows(path, delimiter) as rows:
-        header_line, header = next(rows, (0, []))
-        row_line, row = next(rows, (0, []))
+        head = _read_head(rows)
+    notes: list[str] = [message("semicolons")] if delimiter == ";" else []
+    if head.n_above:
+        notes.append(message("lines_above_the_header", n=head.n_above))
+    names, first = _column_names(path, kinds, head, delimiter)
+    if first == 1:
+        notes.append("The header has no field for the row names.")
+    row = head.body[0][1]
+    alike = [fields for _, fields in head.body if len(fields) == len(row)]
+    left_out, symbols = annotation_columns(
+        names, [fields[1:] for fields in alike], MISSING, kinds.column == "sample"
+    )
+    unnamed = first == 1 or head.header[0].strip() in _NO_NAME
+    numbered = symbols == 0 and unnamed and _are_row_numbers(alike)
+    if numbered:
+        notes.append(message("row_numbers", column=names[0]))
+        symbols = None
+    if shown := [repr(names[k]) for k in left_out if not (numbered and k == 0)]:
+        text = ", ".join(shown[:_SHOWN]) + ", ..." * (len(shown) > _SHOWN)
+        notes.append(message("annotation_columns", n=len(shown), names=text, rows=kinds.row))
+    if symbols is not None and kinds.row == "gene":
+        notes.append(message("symbols_in_table", column=names[symbols]))
+    labels = 1 + next((k for k, name in enumerate(left_out) if name != k), len(left_out))
+    columns = [name for k, name in enumerate(names) if k not in set(left_out)]
+    check_columns(path, kinds, columns, head.line, first + labels - 1)
+    return Layout(
+        delimiter=delimiter,
+        labels=labels,
+        columns=columns,
+        skip_lines=head.line,
+        row_bytes=sum(map(len, row)) + len(row),
+        kinds=kinds,
+        notes=notes,
+        omitted=tuple(1 + k - labels for k in left_out if 1 + k >= labels),
+        name_field=int(numbered),
+        symbol_field=None if symbols is None or kinds.row != "gene" else 1 + symbols,
+        comments=head.comments,
+        marks=find_marks((text for fields in alike for text in fields[labels:]), delimiter),
+    )
+
+
+_FIRST_ROWS, _FIRST_CELLS = 50, 500_000
+"""What is looked at to find the layout."""
+
+
+class _Head(NamedTuple):
+    """Line and fields of the header, the first rows below it, how many lines were passed over
+    above it, and what such lines begin with where they may also stand below."""
+
+    line: int
+    header: list[str]
+    body: list[Row]
+    n_above: int
+    comments: tuple[str, ...] = ()
+
+
+def _read_head(rows: Iterator[Row]) -> _Head:
+    none: Row = (0, [])
+    above = [none]
+    line, fields = next(rows, none)
+    geo = bool(fields) and fields[0].startswith(("!", "^"))
+    while fields and fields[0].startswith(("!", "^", "#") if geo else "#"):
+        above.append((line, fields))
+        line, fields = next(rows, none)
+    last_line, last = above[-1]
+    numbers_below = any(_is_number(text) for text in fields[1:])
+    if last and not geo and (not fields or (numbers_below and len(fields) - len(last) in (0, 1))):
+        above.pop()  # the header itself begins with #
+        rows = chain([(line, fields)] if fields else [], rows)
+        line, fields = last_line, last
+    n_rows = min(_FIRST_ROWS, max(3, _FIRST_CELLS // max(1, len(fields))))
+    body = [row for row in islice(rows, n_rows) if not (geo and row[1][0].startswith("!"))]
+    return _Head(line, fields, body, len(above) - 1, ("!",) if geo else ())
+
+
+def _column_names(
+    path: str | PathLike[str], kinds: Kinds, head: _Head, delimiter: str
+) -> tuple[list[str], int]:
+    """Names of all columns but the first, and the number of the field of their first."""
+    header = head.header
     if not header:
         raise InputError.at(path, "", "no line of text", f"a header and {kinds.row}s in rows")
-    if not row:
+    if not head.body:
         raise InputError.at(path, "", "a header only", f"{kinds.row}s in rows below it")
-    check_wide(path, header_line, header, delimiter)
-    notes = []
-    if len(row) == len(header) + 1:
-        names, first = header, 1
-        notes.append("The header has no field for the row names.")
-    elif len(row) == len(header):
-        if all(_is_number(text) for text in header):
-            raise InputError.at(
-                path,
-                f"line {header_line}",
-                "numbers only",
-                f"a header that names the {kinds.column}s",
-            )
-        names, first = header[1:], 2
-    else:
+    check_wide(path, head.line, header, delimiter)
+    row_line, row = head.body[0]
+    if len(row) not in (len(header), len(header) + 1):
         raise InputError.at(
             path,
             f"line {row_line}",
@@ -94,28 +191,41 @@ def find_layout(path: str | PathLike[str], kinds: Kinds) -> Layout:
             f"{len(header)}, as in the header (or {len(header) + 1}, if the header has no field "
             "for the row names)",
         )
-    columns = [name.strip() for name in names]
-    check_columns(path, kinds, columns, header_line, first)
-    return Layout(
-        delimiter=delimiter,
-        labels=1,
-        columns=columns,
-        skip_lines=header_line,
-        row_bytes=sum(map(len, row)) + len(row),
-        kinds=kinds,
-        notes=notes,
-    )
+    first = 2 if len(row) == len(header) else 1
+    if first == 2 and all(_is_number(text) for text in header):
+        raise InputError.at(
+            path,
+            f"line {head.line}",
+            "numbers only",
+            f"a header that names the {kinds.column}s",
+        )
+    return [name.strip() for name in header[first - 1 :]], first
+
+
+_NO_NAME = ("", "Unnamed: 0", "index")
+"""Headers of the first column where programs write the numbers of the rows there."""
+
+
+def _are_row_numbers(rows: Sequence[Sequence[str]]) -> bool:
+    begin = 1 - (rows[0][0].strip() == "0")
+    return [fields[0].strip() for fields in rows] == [str(begin + k) for k in range(len(rows))]
 
 
 def find_delimiter(path: str | PathLike[str]) -> str:
-    """Tab or comma, by the file's suffix; for others by what its first line holds more of."""
-    check_file(path)
+    """Tab of ``.tsv`` and ``.tab``, comma or semicolon of ``.csv``, any of these of others: the one
+    that the first line that is no comment holds most of."""
     suffixes = [s.lower() for s in Path(path).suffixes if s.lower() != ".gz"]
-    if suffixes and suffixes[-1] in _DELIMITERS:
-        return _DELIMITERS[suffixes[-1]]
+    suffix = suffixes[-1] if suffixes else ""
+    if suffix in (".tsv", ".tab"):
+        check_file(path)
+        return "\t"
+    marks = ("#", "!", "^")
     with open_lines(path) as lines:
-        first = next((line for _, line in lines if line), "")
-    return "," if first.count(",") > first.count("\t") else "\t"
+        some = (line for _, line in lines if line)
+        first = next(some, "")
+        if first.startswith(marks):
+            first = next((line for line in some if not line.startswith(marks)), first)
+    return max(",;" if suffix == ".csv" else "\t,;", key=first.count)
 
 
 def check_columns(
@@ -134,11 +244,12 @@ def check_wide(path: str | PathLike[str], line: int, header: list[str], delimite
     """Refuse a header that the delimiter does not split."""
     if len(header) > 1:
         return
-    name, other = {"\t": ("tab", ","), ",": ("comma", "\t")}[delimiter]
+    name = _NAMES[delimiter][0]
+    other = next((mark for mark in "\t,;" if mark in header[0]), "")
     hint = ""
-    if other in header[0]:
-        wrong = {",": "commas", "\t": "tabs"}[other]
-        hint = f" (it holds {wrong}: name the file {'.csv' if other == ',' else '.tsv'})"
+    if other:
+        suffix = ".tsv" if other == "\t" else ".csv"
+        hint = f" (it holds {_NAMES[other][1]}: name the file {suffix})"
     raise InputError.at(
         path, f"line {line}", f"no {name}{hint}", f"a header of {name}-separated names"
     )
@@ -161,34 +272,43 @@ _NOT_BLANK = re.compile(rb"[^\r\n]")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _MISSING = pa.array(sorted(MISSING))
 _IN_QUOTES = {"pattern": '^"([^"]*)"$', "replacement": r"\1"}
-_Rows = tuple[list[str], np.ndarray]
+
+
+class Rows(NamedTuple):
+    """Row names; values (rows, columns), float64, NaN where missing; symbols of the rows, where
+    the table has such a column."""
+
+    names: list[str]
+    values: np.ndarray
+    symbols: list[str]
 
 
 def read_fast(
     path: str | PathLike[str], layout: Layout, scratch: Path | None = None
-) -> _Rows | None:
-    """Row names and values (rows, columns), float64, NaN where missing; a large table is mapped
-    from a file in ``scratch``.
+) -> Rows | None:
+    """The rows; a large table is mapped from a file in ``scratch``.
 
     None when anything is odd (ragged rows, text, infinite values, empty or repeated names, damaged
     gzip): ``read_careful`` then finds the place, or reads what is only unusual.
     """
     names: list[str] = []
+    symbols: list[str] = []
     table = GrowingTable(len(layout.columns), scratch)
     try:
         with open_unpacked(path) if is_gzip(path) else Path(path).open("rb") as stream:
             for found in in_threads(partial(_parse, layout), _pieces(stream, layout)):
                 if found is None:
                     return None
-                names += found[0]
-                table.append(found[1])
+                names += found.names
+                symbols += found.symbols
+                table.append(found.values)
     except (pa.ArrowException, OSError, EOFError, zlib.error, UnicodeDecodeError, OverflowError):
         return None
     finally:
         pa.default_memory_pool().release_unused()
     if not names or has_name_fault(names, layout.kinds.row == layout.kinds.repeated):
         return None
-    return names, table.values()
+    return Rows(names, table.values(), symbols)
 
 
 def _pieces(stream: BinaryIO, layout: Layout) -> Iterator[bytes]:
@@ -205,16 +325,20 @@ def _pieces(stream: BinaryIO, layout: Layout) -> Iterator[bytes]:
         if _NOT_BLANK.search(text, begin, end):
             yield text[begin:end]
         rest = text[max(begin, end) :]
+        if len(rest) > MAX_LINE:
+            raise OverflowError("a line that the careful way refuses")
     if _NOT_BLANK.search(rest):
         yield rest
 
 
-def _parse(layout: Layout, text: bytes) -> _Rows | None:
+def _parse(layout: Layout, text: bytes) -> Rows | None:
     """Row names and values of whole lines; None where there is anything odd.
 
     Cells are split and turned to numbers as one long column, row after row: a column of Arrow for
     each of the table's would cost more than its cells where rows are few and wide.
     """
+    if b"\0" in text:
+        return None
     if b"\r" in text:
         text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     whole = pa.StringArray.from_buffers(
@@ -223,21 +347,37 @@ def _parse(layout: Layout, text: bytes) -> _Rows | None:
     whole.validate(full=True)  # UTF-8
     lines = pc.split_pattern(whole, "\n").flatten()
     lines = lines.filter(pc.not_equal(lines, ""))
+    for mark in layout.comments:
+        lines = lines.filter(pc.invert(pc.starts_with(lines, mark)))
     parts = pc.split_pattern(lines, layout.delimiter, max_splits=layout.labels)
-    names, rest = pc.list_element(parts, 0), pc.list_element(parts, layout.labels)
+    names, rest = pc.list_element(parts, layout.name_field), pc.list_element(parts, layout.labels)
+    symbols = (
+        names[:0] if layout.symbol_field is None else pc.list_element(parts, layout.symbol_field)
+    )
     split = pc.split_pattern(rest, layout.delimiter)
     cells = split.flatten()
     if b'"' in text:
-        names, cells = (pc.replace_substring_regex(found, **_IN_QUOTES) for found in (names, cells))
+        names, cells, symbols = (
+            pc.replace_substring_regex(found, **_IN_QUOTES) for found in (names, cells, symbols)
+        )
         if pc.any(pc.match_substring(names, '"')).as_py():
             return None
     offsets = split.offsets.to_numpy()
-    if (np.diff(offsets) != len(layout.columns)).any():
+    n_cells = layout.width - layout.labels
+    if (np.diff(offsets) != n_cells).any():
         return None
+    if layout.omitted:
+        begins = n_cells * np.arange(len(lines))
+        cells = cells.take(pa.array(np.add.outer(begins, layout.fields).ravel()))
+    if layout.marks == "decimal comma":
+        if pc.any(pc.match_substring(cells, ".")).as_py():
+            return None
+        cells = pc.replace_substring(cells, ",", ".")
     values = _numbers_of(cells)
     if values is None:
         return None
-    return [name.strip() for name in names.to_pylist()], values.reshape(len(lines), -1)
+    stripped = ([text.strip() for text in found.to_pylist()] for found in (names, symbols))
+    return Rows(next(stripped), values.reshape(len(lines), -1), next(stripped))
 
 
 def _numbers_of(cells: pa.StringArray) -> np.ndarray | None:
@@ -260,53 +400,95 @@ def _numbers_of(cells: pa.StringArray) -> np.ndarray | None:
 _SHOWN_TEXT = 40
 
 
-def read_careful(path: str | PathLike[str], layout: Layout) -> tuple[list[str], np.ndarray]:
-    """Row names and values (rows, columns), float64, NaN where missing.
+def read_careful(path: str | PathLike[str], layout: Layout) -> Rows:
+    """The rows, read line by line.
 
     Reads all that ``read_fast`` reads, to the same values, and what only looks unusual (spaces
-    around a field, a leading plus). Raises InputError with line, column and text for ragged rows,
-    non-numbers and infinite values; with lines for empty and repeated row names.
+    around a field, a leading plus, marks between thousands). Raises InputError with line, column
+    and text for ragged rows, non-numbers and infinite values; with lines for empty and repeated row
+    names.
     """
     names: list[str] = []
+    symbols: list[str] = []
     numbers_of_lines: list[int] = []
     rows: list[np.ndarray] = []
-    with open_rows(path, layout.delimiter) as lines:
-        for line, fields in lines:
-            if line <= layout.skip_lines:
-                continue
-            if len(fields) != layout.width:
-                raise InputError.at(
-                    path, f"line {line}", f"{len(fields)} fields", f"{layout.width}"
-                )
-            names.append(fields[0].strip())
-            numbers_of_lines.append(line)
-            rows.append(_numbers(path, layout, line, fields))
+    numbers = _Numbers(path, layout)
+    for line, fields in _data_rows(path, layout):
+        if len(fields) != layout.width:
+            raise InputError.at(path, f"line {line}", f"{len(fields)} fields", f"{layout.width}")
+        names.append(fields[layout.name_field].strip())
+        if layout.symbol_field is not None:
+            symbols.append(fields[layout.symbol_field].strip())
+        numbers_of_lines.append(line)
+        rows.append(numbers.of_row(line, fields))
     if not rows:
         raise InputError.at(path, "", "a header only", f"{layout.kinds.row}s in rows below it")
+    layout.notes.extend(numbers.notes())
 
     def place(positions: Sequence[int]) -> str:
         return listed([numbers_of_lines[k] for k in positions], "line", "lines")
 
     kinds = layout.kinds
     check_names(path, kinds.row, names, place, kinds.row == kinds.repeated)
-    return names, np.stack(rows)
+    return Rows(names, np.stack(rows), symbols)
 
 
-def _numbers(path: str | PathLike[str], layout: Layout, line: int, fields: list[str]) -> np.ndarray:
-    cells = fields[layout.labels :]
-    values = np.empty(len(cells))
-    for k, text in enumerate(cells):
-        value = number(text)
-        if value is None or math.isinf(value):
-            raise InputError.at(
-                path,
-                f"line {line} ({layout.kinds.row} {fields[0].strip()!r}), "
-                f"field {layout.labels + k + 1} ({layout.kinds.column} {layout.columns[k]!r})",
-                _found(text, value),
-                "a finite number, or one of NA, NaN, N/A, null, None or nothing if it is missing",
-            )
-        values[k] = value
-    return values
+def _data_rows(path: str | PathLike[str], layout: Layout) -> Iterator[Row]:
+    with open_rows(path, layout.delimiter) as lines:
+        for line, fields in lines:
+            comment = bool(layout.comments) and fields[0].startswith(layout.comments)
+            if line > layout.skip_lines and not comment:
+                yield line, fields
+
+
+class _Numbers:
+    """The numbers of rows; what commas in them are is found out when the first one is met."""
+
+    def __init__(self, path: str | PathLike[str], layout: Layout) -> None:
+        self._path, self._layout = path, layout
+        self._fields = [layout.labels + k for k in layout.fields]
+        self._marks: Marks | None = None
+        self._n_marked = 0
+        self._example = ("", 0.0)
+
+    def of_row(self, line: int, fields: list[str]) -> np.ndarray:
+        """The values of a row; raises InputError as ``read_careful``."""
+        layout = self._layout
+        values = np.empty(len(layout.columns))
+        for k, at in enumerate(self._fields):
+            text = fields[at]
+            value = self._marked(text) if is_marked(text) else number(text)
+            if value is None or math.isinf(value):
+                raise InputError.at(
+                    self._path,
+                    f"line {line} ({layout.kinds.row} {fields[layout.name_field].strip()!r}), "
+                    f"field {at + 1} ({layout.kinds.column} {layout.columns[k]!r})",
+                    _found(text, value),
+                    "a finite number, or one of NA, NaN, N/A, null, None or nothing if it is "
+                    "missing",
+                )
+            values[k] = value
+        return values
+
+    def _marked(self, text: str) -> float | None:
+        if self._marks is None:
+            rows = _data_rows(self._path, self._layout)
+            cells = (row[at] for _, row in rows for at in self._fields if at < len(row))
+            self._marks = find_marks(cells, self._layout.delimiter)
+        value = number(without_marks(text, self._marks))
+        if value is not None:
+            self._n_marked += 1
+            self._example = self._example if self._n_marked > 1 else (text.strip(), value)
+        return value
+
+    def notes(self) -> list[str]:
+        """What commas and blanks in numbers were taken for."""
+        text, value = self._example
+        if not self._n_marked:
+            return []
+        if self._marks == "decimal comma":
+            return [message("decimal_commas")]
+        return [message("thousands_separators", n=self._n_marked, example=text, value=value)]
 
 
 def number(text: str) -> float | None:
@@ -328,8 +510,8 @@ def _found(text: str, value: float | None) -> str:
     shown = repr(text if len(text) <= _SHOWN_TEXT else text[:_SHOWN_TEXT] + "...")
     if value is not None:
         return f"the infinite value {shown}"
-    if re.fullmatch(r"\s*[-+]?\d+,\d+\s*", text):
-        return f"{shown} (a decimal comma: write a point)"
+    if is_marked(text):
+        return f"{shown} (a decimal comma or a mark between thousands: write plain numbers)"
     return shown
 
 
@@ -355,12 +537,20 @@ def read_text_table(path: str | PathLike[str], kinds: Kinds, scratch: Path | Non
 
 def read_rows(path: str | PathLike[str], layout: Layout, scratch: Path | None = None) -> Table:
     """Read the rows that ``layout`` describes: the fast way, or carefully where that fails."""
-    names, values = read_fast(path, layout, scratch) or read_careful(path, layout)
+    found = read_fast(path, layout, scratch)
+    if found and layout.marks == "decimal comma":
+        layout.notes.append(message("decimal_commas"))
+    names, values, symbols = found or read_careful(path, layout)
     notes = list(layout.notes)
     n_missing = count(np.isnan, values)
     if n_missing:
         notes.append(f"{n_missing} of {values.size} cells were read as missing.")
-    return Table(values=values, rows=names, columns=layout.columns, notes=notes)
+    named = {
+        name: symbol
+        for name, symbol in zip(names, symbols, strict=bool(symbols))
+        if symbol not in MISSING
+    }
+    return Table(values, names, layout.columns, notes, named)
 
 
 def _is_fraction(text: str) -> bool:

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.config.preprocess import Preprocess
+from pairtile.declare.messages import by_severity
 from pairtile.engine.large_table import empty_table
 from pairtile.engine.state import release
 from pairtile.errors import InputError
@@ -197,14 +198,15 @@ def prepare_expression(
     if design is not None:
         counts |= design.counts
         account.notes[:0] = design.notes
+    notes, warnings = by_severity([*expression.notes, *account.notes])
     return Prepared(
         values=out,
         genes=genes,
         samples=list(expression.samples),
-        items=items_table(expression.genes, account),
+        items=items_table(expression.genes, account, expression.symbols),
         counts=counts,
-        warnings=account.warnings,
-        notes=[*expression.notes, *account.notes],
+        warnings=[*warnings, *account.warnings],
+        notes=notes,
         parameters={**chosen.model_dump(mode="json"), "log2": log2, "log2_requested": asked.log2},
         quality=quality,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -56,13 +56,16 @@ class Account:
         return {reason: n for reason, n in found.items() if n or reason in (TOO_FEW, CONSTANT)}
 
 
-def items_table(genes: Sequence[str], account: Account) -> pd.DataFrame:
+def items_table(
+    genes: Sequence[str], account: Account, symbols: Mapping[str, str] | None = None
+) -> pd.DataFrame:
     """One row per input gene: the kept ones in input order, then the dropped ones.
 
     | column | meaning |
     |---|---|
     | item | row number, int32; ``i`` and ``j`` of a pairs table are these |
     | name | as in the input |
+    | symbol | what people call it, or its name; only where ``symbols`` (by name) are given |
     | kept, reason | whether it is scored; if not, why, such as ``too few samples`` |
     | n_observed | samples with a value after preparation, int32 |
     | n_missing_input | missing values in the input, int32 |
@@ -73,10 +76,13 @@ def items_table(genes: Sequence[str], account: Account) -> pd.DataFrame:
     """
     kept = account.reason == ""
     order = np.concatenate([np.flatnonzero(kept), np.flatnonzero(~kept)])
+    names = [genes[k] for k in order]
+    symbol = {"symbol": [symbols.get(name, name) for name in names]} if symbols else {}
     return pd.DataFrame(
         {
             "item": np.arange(order.size, dtype=np.int32),
-            "name": pd.Series([genes[k] for k in order], dtype=object),
+            "name": pd.Series(names, dtype=object),
+            **symbol,
             "kept": kept[order],
             "reason": pd.Series(account.reason[order], dtype=object),
             "n_observed": account.n_observed[order],

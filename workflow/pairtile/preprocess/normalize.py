@@ -47,7 +47,8 @@ def factors_to_total(
             expression.source,
             f"{empty.size} sample(s): {names}",
             "a sum of zero",
-            "a positive sum in every sample under preprocess.normalize: cpm, cp10k or tmm",
+            "a positive sum in every sample, to which it can be scaled: leave these out of the "
+            "table, or set preprocess.normalize: none",
         )
     return np.asarray(total / totals)
 

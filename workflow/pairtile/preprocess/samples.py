@@ -12,16 +12,21 @@ from numpy.typing import NDArray
 
 from pairtile.config.preprocess import TableAnalysis
 from pairtile.config.samples import SamplesConfig
+from pairtile.declare.messages import messages_of
 from pairtile.engine.large_table import empty_table, take_columns
 from pairtile.engine.state import release
 from pairtile.errors import InputError
 from pairtile.io.annotations import AnnotationTable, quoted, read_annotation_table
 from pairtile.io.binary_table import read_obs
 from pairtile.io.expression import Expression, read_sparsely
+from pairtile.io.names import some
 from pairtile.io.sparse_rows import SparseRows, Values, stored_values
+from pairtile.io.table import check_samples
 from pairtile.preprocess.logarithm import measure_scale
 from pairtile.preprocess.statistics import row_blocks
 from pairtile.statistics.dependence import Dependence
+
+message = messages_of(__package__)
 
 NEAR_COPIES_SHARE = 0.2
 """Of all samples; fewer change p-values little."""
@@ -91,7 +96,15 @@ def arrange_samples(
     """
     n_samples = len(expression.samples)
     if config.annotations is not None:
-        table = read_annotation_table(config.annotations, expression.samples)
+        table = read_annotation_table(config.annotations, expression.samples, config.unannotated)
+        if table.unannotated:
+            annotated = np.flatnonzero(~np.isin(expression.samples, table.unannotated))
+            expression = _take_samples(expression, annotated, scratch)
+            n_samples = annotated.size
+            names = some(table.unannotated)
+            warning = message("samples_without_annotations", n=len(table.unannotated), names=names)
+            table = read_annotation_table(config.annotations, expression.samples)
+            table.notes.append(warning)
     elif config.columns or regress_out:
         table = read_obs(expression.source)
     else:
@@ -120,13 +133,7 @@ def arrange_samples(
         order = np.lexsort((time, series))
         first = first[order]
         series, batch = series[order], batch[order] if batch.size else batch
-        names = [expression.samples[k] for k in order]
-        values = expression.values
-        if isinstance(values, SparseRows):
-            ordered: Values = values.take_columns(order)
-        else:
-            ordered = take_columns(values, order, scratch)
-        expression = replace(expression, values=ordered, samples=names)
+        expression = _take_samples(expression, order, scratch)
     for key, codes in (("series", series), ("batch", batch)):
         if codes.size:
             design.counts[f"sample_{key}"] = int(codes.max()) + 1
@@ -147,9 +154,43 @@ def read_arranged(
     """The expression table of an analysis, its samples arranged as its configuration states; a
     large one is mapped from a file in ``scratch``."""
     expression = read_sparsely(
-        config.table_path() or "", config.orientation, config.layer, config.duplicates, scratch
+        config.table_path() or "",
+        config.orientation,
+        config.layer,
+        config.duplicates,
+        config.ignore_versions,
+        scratch,
     )
+    expression = _without_empty_samples(expression, scratch)
     return arrange_samples(expression, config.samples, config.preprocess.regress_out, scratch)
+
+
+def _take_samples(
+    expression: Expression, columns: NDArray[np.int64], scratch: Path | None
+) -> Expression:
+    values = expression.values
+    if isinstance(values, SparseRows):
+        taken: Values = values.take_columns(columns)
+    else:
+        taken = take_columns(values, columns, scratch)
+    return replace(expression, values=taken, samples=[expression.samples[k] for k in columns])
+
+
+def _without_empty_samples(expression: Expression, scratch: Path | None) -> Expression:
+    """Without the samples of a table of counts that have none: they failed, or are no cells."""
+    empty = np.ones(len(expression.samples), dtype=bool)
+    for rows in row_blocks(expression.values.shape):
+        empty &= ~(np.nan_to_num(expression.values[rows]) != 0.0).any(axis=0)
+        release(expression.values)
+        if not empty.any():
+            return expression
+    if empty.all() or not measure_scale(stored_values(expression.values)).counted:
+        return expression
+    names = some([expression.samples[k] for k in np.flatnonzero(empty)])
+    kept = _take_samples(expression, np.flatnonzero(~empty), scratch)
+    check_samples(expression.source, kept.samples)
+    warning = message("empty_samples", n=int(empty.sum()), names=names)
+    return replace(kept, notes=[*kept.notes, warning])
 
 
 def dependence_warnings(found: Dependence, config: TableAnalysis) -> list[str]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from pairtile.config.models import Analysis
+from pairtile.config.preprocess import TableAnalysis
 from pairtile.engine.estimator import Merged
 from pairtile.engine.state import open_state
 from pairtile.errors import InputError
@@ -72,8 +73,8 @@ def evaluate(
         names = table["name"].tolist()
         regulators = table.loc[table["is_regulator"], "name"].tolist() or None
         gold = read_gold_standard(local)
-        if getattr(config, "ignore_case", False):
-            gold = with_spelling_of(gold, names, local)
+        if isinstance(config, TableAnalysis):
+            gold = with_spelling_of(gold, names, local, config.ignore_case, config.ignore_versions)
         try:
             result = evaluate_ranking(
                 ranking.edges,

@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from pairtile.config.models import Analysis
+from pairtile.config.preprocess import TableAnalysis
 from pairtile.engine.state import open_state
 from pairtile.errors import InputError
 from pairtile.io.gold_standard import read_gold_standard, with_spelling_of
@@ -44,16 +45,17 @@ def check_later_inputs(config: Analysis, state: Path, items: Path) -> None:
     with_symbols(table, getattr(config, "names", None))
     gold_standard = getattr(config, "gold_standard", None)
     if gold_standard is not None:
-        _check_gold_standard(gold_standard, table, getattr(config, "ignore_case", False))
+        _check_gold_standard(gold_standard, table, config)
     estimator = get_method(config.method).estimator_class
     estimator.check_later_inputs(config, open_state(state), table)
 
 
-def _check_gold_standard(path: str, items: pd.DataFrame, ignore_case: bool) -> None:
+def _check_gold_standard(path: str, items: pd.DataFrame, config: Analysis) -> None:
     gold = read_gold_standard(path)
     kept = items[items["kept"]]
-    if ignore_case:
-        gold = with_spelling_of(gold, kept["name"].tolist(), path)
+    if isinstance(config, TableAnalysis):
+        names = kept["name"].tolist()
+        gold = with_spelling_of(gold, names, path, config.ignore_case, config.ignore_versions)
     regulators = kept.loc[kept["is_regulator"], "name"].tolist() or None
     unranked = pd.DataFrame({"source": [], "target": [], "score": []})
     try:

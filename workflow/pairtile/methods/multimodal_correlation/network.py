@@ -144,7 +144,9 @@ def annotations_of(config: MultimodalCorrelationConfig, state: State) -> Annotat
     if config.annotations is None:
         return None
     samples = state["samples"].tolist()
-    return read_annotations(config.annotations, samples, _asked(config.conditions))
+    return read_annotations(
+        config.annotations, samples, _asked(config.conditions), config.samples.unannotated
+    )
 
 
 def annotations_in_memory(

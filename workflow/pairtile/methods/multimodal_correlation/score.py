@@ -95,7 +95,7 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
         expression, design = read_arranged(config, scratch)
         prepared = prepare_expression(expression, config.preprocess, True, design, scratch)
         regulators, counts, absent = find_regulators(
-            config.regulators, prepared.genes, config.ignore_case
+            config.regulators, prepared.genes, config.ignore_case, config.ignore_versions
         )
         state, warnings = state_of(prepared, design, config, regulators)
         prepared.items.loc[regulators, "is_regulator"] = True

@@ -48,7 +48,7 @@ def spline_state(config: MutualInformationConfig, scratch: Path | None = None) -
     notes = list(prepared.notes)
     items = prepared.items
     regulators, counts, warnings = find_regulators(
-        config.regulators, prepared.genes, config.ignore_case
+        config.regulators, prepared.genes, config.ignore_case, config.ignore_versions
     )
     counts = {**prepared.counts, **counts}
     warnings = [*prepared.warnings, *warnings]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pairtile.config.preprocess import Preprocess
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
-from pairtile.io.regulators import as_spelled, match_regulators, warning_of_absent
+from pairtile.io.regulators import listed_names, match_regulators, warning_of_absent
 from pairtile.methods.predictor_pairs.config import PredictorPairsConfig
 from pairtile.methods.predictor_pairs.quantize import quantize
 from pairtile.methods.predictor_pairs.read_input import (
@@ -284,8 +284,9 @@ class _Account:
             rows = np.arange(len(self._genes), dtype=np.int32)
         else:
             source = getattr(config, key) or key
-            if config.ignore_case:
-                names = as_spelled(names, self._genes, source)
+            names = listed_names(
+                names, self._genes, source, config.ignore_case, config.ignore_versions
+            )
             rows, absent = match_regulators(names, self._genes, source, key.removesuffix("s"))
             self.counts[f"{key}_listed"] = len(names)
             if absent:

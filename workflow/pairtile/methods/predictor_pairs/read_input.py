@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression, read_expression
+from pairtile.io.names import match_samples
 from pairtile.io.regulators import read_regulators
 from pairtile.io.text_file import open_rows
 from pairtile.io.text_table import find_delimiter
@@ -44,6 +45,7 @@ def read_levels(
     orientation: str = "genes_in_rows",
     layer: str | None = None,
     n_levels: int | None = None,
+    ignore_versions: bool = False,
 ) -> Levels:
     """Read a table of levels, in the formats of ``read_expression``.
 
@@ -55,7 +57,8 @@ def read_levels(
             ``n_levels`` - 1, with its line where the file is text, its gene and its sample.
         ConfigError: as ``read_expression``.
     """
-    return levels_of(read_expression(path, orientation, layer), orientation, n_levels)
+    table = read_expression(path, orientation, layer, ignore_versions=ignore_versions)
+    return levels_of(table, orientation, n_levels)
 
 
 def levels_of(
@@ -161,13 +164,16 @@ def read_series(path: str | PathLike[str], samples: Sequence[str]) -> Series:
                     f"{before[1]}",
                     "each sample in one series",
                 )
-    absent = [name for name in samples if name not in series_of]
+    matched, _ = match_samples(samples, list(series_of), path)
+    absent = [name for name in samples if name not in matched]
     if absent:
         raise _absent(path, absent, samples, series_of)
-    names = list(dict.fromkeys(series_of[sample][0] for sample in samples))
+    names = list(dict.fromkeys(series_of[matched[sample]][0] for sample in samples))
     position = {name: k for k, name in enumerate(names)}
-    numbers = np.array([position[series_of[sample][0]] for sample in samples], dtype=np.int32)
-    return Series(numbers, names, len(set(series_of) - set(samples)))
+    numbers = np.array(
+        [position[series_of[matched[sample]][0]] for sample in samples], dtype=np.int32
+    )
+    return Series(numbers, names, len(set(series_of) - set(matched.values())))
 
 
 def _absent(
@@ -217,7 +223,7 @@ def read_predictor_input(
         table, design = read_arranged(config, scratch)
     else:
         n_levels = None if config.quantize.levels == "auto" else config.quantize.levels
-        table = read_levels(config.levels, orientation, layer, n_levels)
+        table = read_levels(config.levels, orientation, layer, n_levels, config.ignore_versions)
     return PredictorInput(
         table,
         None if config.series is None else read_series(config.series, table.samples),

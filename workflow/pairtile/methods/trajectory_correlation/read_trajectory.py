@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.config.addresses import no_file
 from pairtile.errors import ConfigError, InputError
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import FramesConfig
@@ -287,7 +288,9 @@ def _check_there(file: str, what: str) -> None:
     path = Path(file)
     if not path.exists():
         raise InputError.at(file, "", "no such file", "an existing file")
-    if path.is_file() and not path.stat().st_size:
+    if found := no_file(path):
+        raise InputError.at(file, "", found, what)
+    if not path.stat().st_size:
         raise InputError.at(file, "", "an empty file", what)
 
 
