@@ -188,9 +188,9 @@ def test_the_fast_way_through_a_table_gives_what_the_careful_one_gives(folder: P
             return
         fast = read_fast(path, layout)
         if fast is not None:
-            names, values = read_careful(path, layout)
-            assert fast[0] == names
-            np.testing.assert_array_equal(fast[1], values)
+            careful = read_careful(path, layout)
+            assert fast.names == careful.names
+            np.testing.assert_array_equal(fast.values, careful.values)
             agreed += 1
 
     check()

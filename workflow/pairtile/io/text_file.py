@@ -31,7 +31,7 @@ MAX_RATIO = 500
 MAX_BYTES = 1 << 40
 """What a file may unpack to at all: 1 TiB."""
 
-MAX_LINE = 1 << 28
+MAX_LINE = 1 << 27
 """Characters of a line: a table of a million columns has lines of some ten million."""
 
 MAX_EQUAL_LINES = 1_000_000

@@ -1,0 +1,563 @@
+"""Tables and lists as other programs and spreadsheets write them: what is read, left out and said.
+
+Each kind has several inputs, and a look-alike that must be read as it stands.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import socket
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pairtile.config.load import check_inputs_exist, load_config, read_mapping_file
+from pairtile.declare.messages import Message
+from pairtile.errors import ConfigError, InputError
+from pairtile.io.annotations import read_annotation_table, read_annotations
+from pairtile.io.by_products import by_product_rows, converted_names
+from pairtile.io.expression import Expression, read_expression
+from pairtile.io.gold_standard import read_gold_standard, with_spelling_of
+from pairtile.io.names import match_samples, r_name, without_version
+from pairtile.io.regulators import find_regulators, read_regulators
+from pairtile.io.symbols import read_symbols, with_symbols
+from pairtile.io.table import Kinds
+from pairtile.io.text_table import find_layout, read_fast
+from pairtile.methods.mirna_targets.fasta import read_fasta
+from pairtile.methods.mirna_targets.transcript_model import read_transcript_models
+from pairtile.methods.predictor_pairs.read_input import read_series
+from pairtile.methods.trajectory_correlation.read_tables import open_series_table
+from pairtile.preprocess.items import Account, items_table
+
+GENES = ["g1", "g2", "g3", "g4"]
+VALUES = np.arange(1.0, 17.0).reshape(4, 4)
+
+
+def write(path: Path, text: str | bytes) -> Path:
+    raw = text if isinstance(text, bytes) else text.encode()
+    path.write_bytes(gzip.compress(raw) if path.suffix == ".gz" else raw)
+    return path
+
+
+def table(header: str, rows: list[str], mark: str = "\t") -> str:
+    """Rows that begin as given, with ``VALUES`` behind."""
+    lines = [
+        mark.join([row, *(f"{v:g}" for v in values)])
+        for row, values in zip(rows, VALUES, strict=False)
+    ]
+    return "\n".join([header, *lines]) + "\n"
+
+
+def said(expression: Expression) -> dict[str, Message]:
+    return {note.code: note for note in expression.notes if isinstance(note, Message)}
+
+
+ANNOTATED = {
+    "featurecounts": (
+        '# Program:featureCounts v2.0.3; Command:"featureCounts" "-a" "x.gtf"\n'
+        "Geneid\tChr\tStart\tEnd\tStrand\tLength\ta.bam\tb.bam\tc.bam\td.bam",
+        ["\tchr1;chr1\t1;50\t20;70\t+;+\t40", "\tchr1\t5\t9\t-\t5"] + ["\tchrX\t5\t9\t-\t5"] * 2,
+        5,
+    ),
+    "length": ("gene\tLength\ts1\ts2\ts3\ts4", ["\t200", "\t31", "\t1200", "\t5"], 1),
+    "kallisto": (
+        "target_id\tlength\teff_length\ts1\ts2\ts3\ts4",
+        ["\t200\t20.5", "\t31\t3", "\t1200\t1001.2", "\t5\t1"],
+        2,
+    ),
+    "chromosome": ("gene\tchr\ts1\ts2\ts3\ts4", ["\t1", "\t1", "\tX", "\t12"], 1),
+    "cbioportal": (
+        "Hugo_Symbol\tEntrez_Gene_Id\ts1\ts2\ts3\ts4",
+        ["\t7157", "\t1956", "\t", "\t5290"],
+        1,
+    ),
+    "bioconductor": (
+        "gene\tseqnames\tstart\tend\twidth\tstrand\ts1\ts2\ts3\ts4",
+        [f"\t{k}\t{k}0\t{k}9\t10\t-" for k in (1, 2, 3, 4)],
+        5,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ANNOTATED)
+@pytest.mark.parametrize("name", ["t.tsv", "t.txt.gz"])
+def test_annotation_columns_are_left_out_and_said(tmp_path: Path, case: str, name: str) -> None:
+    header, annotations, n = ANNOTATED[case]
+    rows = [gene + found for gene, found in zip(GENES, annotations, strict=True)]
+    path = write(tmp_path / name, table(header, rows))
+    expression = read_expression(path)
+    assert expression.genes == GENES
+    assert expression.samples == header.split("\t")[-4:]
+    np.testing.assert_array_equal(expression.values, VALUES)
+    note = said(expression)["annotation_columns"]
+    assert (note.severity, note.numbers["n"]) == ("note", n)
+    assert read_fast(path, find_layout(path, Kinds("gene", "sample"))) is not None
+
+
+def test_annotations_behind_the_samples_are_left_out_too(tmp_path: Path) -> None:
+    lines = table("gene\ts1\ts2\ts3\ts4", GENES).splitlines()
+    ends = [
+        "gene_name\tgene_length\tgene_description",
+        *(f"N{k}\t{k}5\tof it, {k}" for k in "1234"),
+    ]
+    text = "\n".join(map("\t".join, zip(lines, ends, strict=True)))
+    expression = read_expression(write(tmp_path / "t.tsv", text))
+    np.testing.assert_array_equal(expression.values, VALUES)
+    assert expression.samples == ["s1", "s2", "s3", "s4"]
+    assert said(expression)["annotation_columns"].numbers["n"] == 3
+    assert expression.symbols == {}
+
+
+@pytest.mark.parametrize(
+    ("header", "column"),
+    [
+        ("isoformId\tgeneSymbol", ["A", "B", "B", ""]),
+        ("gene_id\tgene_name", ["A", "B", "C", "D E"]),
+        ("probe\tITGB1 or other", ["A", "B", "C", "D"]),
+        ("\tgene", ["A", "B", "C", "D"]),
+    ],
+)
+def test_a_second_column_of_names_is_read_as_symbols(
+    tmp_path: Path, header: str, column: list[str]
+) -> None:
+    rows = [f"{gene}\t{symbol}" for gene, symbol in zip(GENES, column, strict=True)]
+    text = table(f"{header}\ts1\ts2\ts3\ts4", rows)
+    for name, found in (("t.tsv", text), ("t.csv", text.replace("\t", ","))):
+        expression = read_expression(write(tmp_path / name, found))
+        assert expression.genes == GENES
+        expected = {g: s for g, s in zip(GENES, column, strict=True) if s}
+        assert expression.symbols == expected
+        np.testing.assert_array_equal(expression.values, VALUES)
+        assert "symbols_in_table" in said(expression)
+    items = items_table(GENES, Account(4), expression.symbols)
+    assert items["symbol"].tolist() == [expected.get(gene, gene) for gene in GENES]
+    own = write(tmp_path / "names.tsv", "g1\tMine\n")
+    assert with_symbols(items, own)[0]["symbol"].tolist() == ["Mine", "g2", "g3", "g4"]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_numbers_of_rows_are_no_names(tmp_path: Path, first: int) -> None:
+    rows = [f"{first + k},{gene}" for k, gene in enumerate(GENES)]
+    expression = read_expression(write(tmp_path / "t.csv", table(",gene,a,b,c,d", rows, ",")))
+    assert (expression.genes, expression.symbols) == (GENES, {})
+    assert "row_numbers" in said(expression)
+
+
+@pytest.mark.parametrize(
+    ("columns", "genes"),
+    [
+        (["Chr1", "Length2", "end", "start"], GENES),  # samples called like annotations
+        (["s1", "s2", "s3", "s4"], ["Length", "Chr", "ambiguous", "Sep15"]),
+        (["start", "middle", "end", "late"], ["Assigned", "sep-1", "oct-2", "dec-11"]),
+        (["1", "2", "3", "4"], ["7157", "44256", "1956", "5290"]),  # Entrez
+        (["a", "b", "c", "d"], ["AT1G01010.1", "F53H1.4", "2.7.11", "7SK"]),
+    ],
+)
+@pytest.mark.parametrize("orientation", ["genes_in_rows", "samples_in_rows"])
+def test_tables_that_only_look_so_are_read_as_they_stand(
+    tmp_path: Path, columns: list[str], genes: list[str], orientation: str
+) -> None:
+    turned = orientation == "samples_in_rows"
+    header, rows = (genes, columns) if turned else (columns, genes)
+    path = write(tmp_path / "t.tsv", table("\t".join(["name", *header]), rows))
+    expression = read_expression(path, orientation)
+    assert (expression.genes, expression.samples) == (genes, columns)
+    np.testing.assert_array_equal(expression.values, VALUES.T if turned else VALUES)
+    assert expression.notes == []
+
+
+def test_a_gene_called_length_stays_where_samples_are_in_rows(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.tsv", table("s\tgroup\tLength\tb\tc\td", ["a\tx", "b\ty", "c\tx"]))
+    expression = read_expression(path, "samples_in_rows")
+    assert expression.genes == ["Length", "b", "c", "d"]
+    assert said(expression)["annotation_columns"].numbers["n"] == 1
+
+
+BY_PRODUCTS = {
+    "htseq": ["__no_feature", "__ambiguous", "__too_low_aQual", "__not_aligned"],
+    "htseq_of_2012": ["no_feature", "alignment_not_unique"],
+    "star": ["N_unmapped", "N_multimapping", "N_noFeature", "N_ambiguous"],
+    "featurecounts": ["Assigned", "Unassigned_Unmapped", "Unassigned_NoFeatures"],
+}
+
+
+@pytest.mark.parametrize("case", BY_PRODUCTS)
+@pytest.mark.parametrize("orientation", ["genes_in_rows", "samples_in_rows"])
+def test_rows_that_count_no_gene_are_left_out_and_said(
+    tmp_path: Path, case: str, orientation: str
+) -> None:
+    rows = [*BY_PRODUCTS[case][:2], "g1", "g2", *BY_PRODUCTS[case][2:]]
+    matrix = np.arange(len(rows) * 3.0).reshape(-1, 3)
+    lines = [["x", "a", "b", "c"], *([r, *map(str, v)] for r, v in zip(rows, matrix, strict=True))]
+    if orientation == "samples_in_rows":
+        lines = [list(column) for column in zip(*lines, strict=True)]
+    path = write(tmp_path / "t.tsv", "\n".join(map("\t".join, lines)))
+    expression = read_expression(path, orientation)
+    assert expression.genes == ["g1", "g2"]
+    np.testing.assert_array_equal(expression.values, matrix[2:4])
+    assert said(expression)["by_product_rows"].numbers["n"] == len(rows) - 2
+
+
+def test_a_summary_of_reads_holds_no_gene(tmp_path: Path) -> None:
+    text = "Status\ta\tb\tc\nAssigned\t1\t2\t3\nUnassigned_Unmapped\t1\t2\t3\n"
+    with pytest.raises(InputError, match="no genes"):
+        read_expression(write(tmp_path / "counts.txt", text))
+    assert by_product_rows(["Assigned", "ambiguous"]) == []
+
+
+def test_the_series_matrix_of_geo_is_read_below_its_lines(tmp_path: Path) -> None:
+    text = (
+        '!Series_title\t"A "study""\n!Sample_title\t"a"\t"b"\t"c"\t"d"\n'
+        '!series_matrix_table_begin\n"ID_REF"\t"GSM1"\t"GSM2"\t"GSM3"\t"GSM4"\n'
+    )
+    text += table("", [f'"{k}_at"' for k in range(4)])[1:] + "!series_matrix_table_end\n"
+    path = write(tmp_path / "GSE1_series_matrix.txt.gz", text)
+    expression = read_expression(path)
+    assert expression.genes == ["0_at", "1_at", "2_at", "3_at"]
+    assert expression.samples == ["GSM1", "GSM2", "GSM3", "GSM4"]
+    np.testing.assert_array_equal(expression.values, VALUES)
+    assert said(expression)["lines_above_the_header"].numbers["n"] == 3
+    assert read_fast(path, find_layout(path, Kinds("gene", "sample"))) is not None
+
+
+def test_a_data_set_of_geo_has_symbols(tmp_path: Path) -> None:
+    text = "^DATASET = GDS1\n!dataset_title = x\n#GSM1 = y\n!dataset_table_begin\n"
+    text += table("ID_REF\tIDENTIFIER\tG1\tG2\tG3\tG4", [f"{k}_at\tS{k}" for k in range(4)])
+    expression = read_expression(write(tmp_path / "GDS1.txt", text + "!dataset_table_end\n"))
+    assert expression.symbols["2_at"] == "S2"
+    np.testing.assert_array_equal(expression.values, VALUES)
+
+
+@pytest.mark.parametrize("above", ["# by hand\n", "#\n# a\tb\n\n", "#x,y\n# z\n"])
+@pytest.mark.parametrize("header", ["gene\ts1\ts2\ts3\ts4", "#gene\ts1\ts2\ts3\ts4"])
+def test_lines_above_the_header_are_passed_over(tmp_path: Path, above: str, header: str) -> None:
+    path = write(tmp_path / "t.txt", above + table(header, GENES))
+    expression = read_expression(path)
+    assert (expression.genes, expression.samples) == (GENES, ["s1", "s2", "s3", "s4"])
+    np.testing.assert_array_equal(expression.values, VALUES)
+    assert said(expression)["lines_above_the_header"].severity == "note"
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["1-Mar", "7-Sep"],
+        ["Mar-01", "Sept-07", "2.31E+13"],
+        ["1. Mrz", "01.Okt", "3. Mai"],
+        ["1-mars", "2-sept.", "2021-03-01", "2021-09-02 00:00:00"],
+        ["44256", "44440"],
+        ["3/1/2021", "01.09.2021"],
+    ],
+)
+def test_names_that_a_spreadsheet_changed_are_counted_and_named(
+    tmp_path: Path, names: list[str]
+) -> None:
+    genes = [*names, "TP53", "MYC", "sep-1"]
+    text = "\n".join(["g\ta\tb\tc", *(f"{name}\t{k}\t2\t3" for k, name in enumerate(genes))])
+    expression = read_expression(write(tmp_path / "t.tsv", text))
+    assert expression.genes == genes
+    warning = said(expression)["converted_names"]
+    assert (warning.severity, warning.numbers["n"]) == ("warning", len(names))
+
+
+def test_whole_numbers_among_many_are_identifiers() -> None:
+    assert converted_names(["44256", "123", "a", "b", "c"]) == []
+    assert converted_names(["44256", "44257"]) == []
+
+
+MARKED = {
+    "thousands_of_csv": (",", ['"7,650"', "12", '"1,234,567"', "0"], [7650, 12, 1234567, 0]),
+    "nothing_but_commas_of_csv": (",", ['"7,651"', '"1,002"', '"3,333"'], [7651, 1002, 3333]),
+    "thousands_of_tabs": ("\t", ["7,650", "12", "980", "1,200"], [7650, 12, 980, 1200]),
+    "points_beside": ("\t", ["7,650.5", "12.25", "1,001"], [7650.5, 12.25, 1001]),
+    "blanks": ("\t", ["7 650", "12", "1\u00a0234\u202f567"], [7650, 12, 1234567]),
+    "apostrophes": (",", ["7'650", "12", "1'200.5"], [7650, 12, 1200.5]),
+    "decimal_commas": ("\t", ["7,65", "12", "0,125", "-1,5e-3"], [7.65, 12, 0.125, -0.0015]),
+    "semicolons": (";", ["8,001", "7,650", "10,000"], [8.001, 7.65, 10]),
+    "semicolons_and_points": (";", ["1.234,5", "7,65", "12"], [1234.5, 7.65, 12]),
+    "semicolons_of_whole_numbers": (";", ["1234", "7", "12"], [1234, 7, 12]),
+    "thousands_between_semicolons": (";", ["1,234,567", "7,650", "12"], [1234567, 7650, 12]),
+    "decimal_commas_of_csv": (",", ['"7,65"', "12", '"0,125"'], [7.65, 12, 0.125]),
+}
+
+
+@pytest.mark.parametrize("case", MARKED)
+def test_the_table_says_what_commas_in_numbers_are(tmp_path: Path, case: str) -> None:
+    mark, cells, values = MARKED[case]
+    header = mark.join(["gene", *(f"s{k}" for k in range(len(cells)))])
+    rows = [mark.join([f"g{k}", *cells[k:], *cells[:k]]) for k in range(len(cells))]
+    suffix = ".tsv" if mark == "\t" else ".csv"
+    expression = read_expression(write(tmp_path / f"t{suffix}", "\n".join([header, *rows])))
+    expected = [values[k:] + values[:k] for k in range(len(cells))]
+    np.testing.assert_array_equal(expression.values, expected)
+    codes = set(said(expression))
+    assert ("semicolons" in codes) == (mark == ";")
+    if "whole" not in case:
+        assert len(codes & {"thousands_separators", "decimal_commas"}) == 1
+        thousands = max(values) > 1000 and "1.234,5" not in cells
+        assert ("thousands_separators" in codes) == thousands
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["7,651", "1,002", "3,333"],  # 7651 or 7.651
+        ["7,65", "1,234,567", "3"],
+        ["7,650", "1250", "1,234.5"],
+        ["7.5", "0,125", "3"],
+    ],
+)
+def test_commas_that_may_be_either_are_refused(tmp_path: Path, cells: list[str]) -> None:
+    text = "\n".join(["g\ta\tb\tc", *("\t".join([f"g{k}", *cells]) for k in range(4))])
+    with pytest.raises(InputError, match=r"line 2 .* field \d"):
+        read_expression(write(tmp_path / "t.tsv", text))
+
+
+def test_a_late_decimal_comma_decides_too(tmp_path: Path) -> None:
+    lines = ["g;a;b;c", *(f"g{k};1;2;3" for k in range(60)), "h;7,650;0,5;1"]
+    expression = read_expression(write(tmp_path / "t.csv", "\n".join(lines)))
+    assert expression.values[-1].tolist() == [7.65, 0.5, 1.0]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+def test_text_of_spreadsheets_is_read_with_its_mark(tmp_path: Path, encoding: str) -> None:
+    path = write(tmp_path / "t.txt", table("gène\ts1\ts2\ts3\ts4", GENES).encode(encoding))
+    np.testing.assert_array_equal(read_expression(path).values, VALUES)
+    path = write(tmp_path / "gold.tsv", "source\ttarget\ngène\tb\n".encode(encoding))
+    assert read_gold_standard(path).values.tolist() == [["gène", "b"]]
+
+
+# Lists.
+
+
+def test_between_tabs_a_lone_quote_is_a_letter_in_every_list(tmp_path: Path) -> None:
+    gold = write(tmp_path / "g.tsv", 'source\ttarget\ng1\tg2\ng2\t"g3\ng3\tg4\n"g4"\t"g""5"\n')
+    assert read_gold_standard(gold).values.tolist() == [
+        ["g1", "g2"], ["g2", '"g3'], ["g3", "g4"], ["g4", 'g"5'],
+    ]  # fmt: skip
+    names = write(tmp_path / "n.tsv", 'g1\t"A\ng2\tB\ng3\t3\'"\n')
+    assert read_symbols(names) == {"g1": '"A', "g2": "B", "g3": "3'\""}
+    text = 'sample\tage\tgroup\na\t1\t"x\nb\t2\ty\nc\t3\tx\n'
+    found = read_annotation_table(write(tmp_path / "a.tsv", text), ["a", "b", "c"])
+    assert found.columns == {"age": ["1", "2", "3"], "group": ['"x', "y", "x"]}
+    series = read_series(write(tmp_path / "s.tsv", 'a\t"one\nb\ttwo\nc\ttwo\n'), ["a", "b", "c"])
+    assert series.names == ['"one', "two"]
+    folder = tmp_path / "cells"
+    folder.mkdir()
+    write(folder / "features.tsv", 'i1\tA\ni2\t"B\ni3\tC\n')
+    write(folder / "barcodes.tsv", "x\ny\nz\n")
+    write(folder / "matrix.mtx", "%%MatrixMarket matrix coordinate integer general\n3 3 1\n1 1 5\n")
+    assert read_expression(folder).genes == ["A", '"B', "C"]
+
+
+def test_a_quote_between_commas_that_is_never_closed_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "g.csv", 'source,target\ng1,g2\ng2,"g3\ng3,g4\n')
+    with pytest.raises(InputError, match="line 3"):
+        read_gold_standard(path)
+    path = write(tmp_path / "g.csv", 'source,target\ng1,g2\ng2,"g3\ng3,g4\ng4,"g5\n')
+    with pytest.raises(InputError, match="line 3"):
+        read_gold_standard(path)
+
+
+@pytest.mark.parametrize("name", ["g.csv", "g.txt"])
+def test_lists_may_have_semicolons(tmp_path: Path, name: str) -> None:
+    path = write(tmp_path / name, "source;target;weight\ng1;g2;1\ng2;g3;0\n")
+    assert read_gold_standard(path).values.tolist() == [["g1", "g2"]]
+    found = read_annotations(
+        write(tmp_path / f"a{name}", "s;age\na;1,5\nb;2\nc;3,25\n"), list("abc")
+    )
+    assert found.conditions[0].labels == ("1.5", "2", "3.25")
+
+
+@pytest.mark.parametrize("line", ["g1, g2", "g1;g2;x", "g1 g2"])
+def test_several_names_in_a_line_are_refused(tmp_path: Path, line: str) -> None:
+    path = write(tmp_path / "r.txt", f"g3\n{line}\n")
+    with pytest.raises(InputError, match=f"several names in a line, '{line}'"):
+        find_regulators(path, GENES)
+    assert find_regulators(path, [*GENES, line]).rows.tolist() == [2, 4]
+
+
+@pytest.mark.parametrize("header", ["gene", "Regulator", "TF", "x"])
+def test_a_header_in_a_list_is_no_name(tmp_path: Path, header: str) -> None:
+    path = write(tmp_path / "r.txt", f"{header}\ng3\ng1\n")
+    found = find_regulators(path, GENES)
+    assert (found.rows.tolist(), found.warnings) == ([0, 2], [])
+    assert found.counts == {"regulators_listed": 2, "regulators_used": 2}
+    assert find_regulators(path, [*GENES, header]).rows.tolist() == [0, 2, 4]
+
+
+def test_versions_are_passed_over_in_the_table_and_every_list(tmp_path: Path) -> None:
+    genes = ["ENSG01.12", "ENSG02", "ENSG03.1", "ENSG04.7_PAR_Y"]
+    path = write(tmp_path / "t.tsv", table("g\ta\tb\tc\td", genes))
+    assert read_expression(path).genes == genes
+    expression = read_expression(path, ignore_versions=True)
+    bare = ["ENSG01", "ENSG02", "ENSG03", "ENSG04.7_PAR_Y"]
+    assert expression.genes == bare
+    assert said(expression)["versions_left_out"].numbers == {"n": 2}
+    listed = write(tmp_path / "r.txt", "ENSG01.5\nENSG01.6\nENSG03\nENSG02.1\n")
+    with pytest.raises(InputError, match="ignore_versions"):
+        find_regulators(write(tmp_path / "one.txt", "ENSG01.5\n"), bare)
+    found = find_regulators(listed, bare, ignore_versions=True)
+    assert (found.rows.tolist(), found.warnings) == ([0, 1, 2], [])
+    gold = read_gold_standard(write(tmp_path / "g.tsv", "ENSG01.1\tENSG02.3\nENSG01\tENSG02\n"))
+    spelled = with_spelling_of(gold, bare, "g.tsv", ignore_case=False, ignore_versions=True)
+    assert spelled.values.tolist() == [["ENSG01", "ENSG02"]]
+    names = write(tmp_path / "n.tsv", "ENSG01.9\tTP53\nENSG02\tMYC\n")
+    items = items_table(bare, Account(4))
+    assert with_symbols(items, names)[0]["symbol"].tolist()[:3] == ["TP53", "MYC", "ENSG03"]
+    versioned = items_table(genes, Account(4))
+    assert with_symbols(versioned, names)[0]["symbol"].tolist()[:2] == ["ENSG01.12", "MYC"]
+    assert [without_version(name) for name in ("a.b", ".1", "7.5.2")] == ["a.b", ".1", "7.5"]
+
+
+def test_two_versions_of_a_gene_are_duplicates(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.tsv", table("g\ta\tb\tc\td", ["E1.1", "E1.2", "E2", "E3.4"]))
+    with pytest.raises(InputError, match="'E1' 2 times"):
+        read_expression(path, ignore_versions=True)
+    found = read_expression(path, duplicates="mean", ignore_versions=True)
+    assert found.genes == ["E1", "E2", "E3"]
+    np.testing.assert_array_equal(found.values[0], VALUES[:2].mean(axis=0))
+
+
+@pytest.mark.parametrize(
+    ("in_table", "in_list"),
+    [
+        (["Sample.1", "X2h", "c"], ["Sample 1", "2h", "c"]),
+        (["Sample-1", "a(b)", "c"], ["Sample.1", "a.b.", "c"]),
+        (["X1", "X2", "X3"], ["1", "2", "3"]),
+    ],
+)
+def test_samples_are_found_under_the_names_that_r_gives(
+    tmp_path: Path, in_table: list[str], in_list: list[str]
+) -> None:
+    text = "".join(["id\tage\n", *(f"{name}\t{k}\n" for k, name in enumerate(in_list))])
+    found = read_annotation_table(write(tmp_path / "a.tsv", text), in_table)
+    assert found.columns["age"] == ["0", "1", "2"]
+    note = next(note for note in found.notes if isinstance(note, Message))
+    assert (note.code, note.severity) == ("r_names", "note")
+    series = write(tmp_path / "s.tsv", "".join(f"{name}\tx{k}\n" for k, name in enumerate(in_list)))
+    assert read_series(series, in_table).numbers.tolist() == [0, 1, 2]
+
+
+def test_names_that_r_makes_the_same_are_refused() -> None:
+    with pytest.raises(InputError, match=r"'S 1' and 'S-1'"):
+        match_samples(["S.1", "b"], ["S 1", "S-1", "b"], "a.tsv")
+    with pytest.raises(InputError, match=r"'S-1' and 'S 1'"):
+        match_samples(["S 1", "S-1"], ["S.1", "b"], "a.tsv")
+    made = {
+        "a b": "a.b",
+        "1h": "X1h",
+        "_a": "X_a",
+        ".1a": "X.1a",
+        ".a": ".a",
+        "if": "if.",
+        "é-1": "é.1",
+    }
+    assert {name: r_name(name) for name in made} == made
+
+
+def test_samples_without_a_row_are_left_out_where_that_is_asked_for(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.tsv", "s\tbatch\na\tx\nc\ty\nd\tx\n")
+    with pytest.raises(InputError, match="unannotated: leave_out"):
+        read_annotation_table(path, list("abcd"))
+    found = read_annotation_table(path, list("abcd"), "leave_out")
+    assert found.unannotated == ["b"]
+    assert found.columns == {"batch": ["x", "", "y", "x"]}
+    tested = read_annotations(path, list("abcd"), unannotated="leave_out").conditions[0]
+    assert tested.known.tolist() == [True, False, True, True]
+
+
+# What is no file, and files without an end.
+
+
+def _pipe(path: Path) -> Path:
+    os.mkfifo(path)
+    return path
+
+
+READERS = {
+    "t.tsv": read_expression,
+    "t.gct": read_expression,
+    "t.parquet": read_expression,
+    "t.h5ad": read_expression,
+    "r.txt": read_regulators,
+    "g.tsv": read_gold_standard,
+    "g.adj": read_gold_standard,
+    "n.tsv": read_symbols,
+    "a.csv": lambda path: read_annotation_table(path, ["a"]),
+    "s.txt": lambda path: read_series(path, ["a"]),
+    "x.fa": read_fasta,
+    "x.gtf": read_transcript_models,
+    "x.dat": lambda path: open_series_table(str(path), 1, None, None, None, 1),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_pipes_devices_sockets_and_folders_are_no_files(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = [_pipe(tmp_path / name), tmp_path / f"zero.{name}", tmp_path / f"folder.{name}"]
+    places[1].symlink_to("/dev/zero")
+    places[2].mkdir()
+    with socket.socket(socket.AF_UNIX) as listening:
+        monkeypatch.chdir(tmp_path)  # names of sockets must be short
+        listening.bind(f"sock.{name}")
+        kinds = ["a pipe", "a device", "a folder", "a socket"]
+        for path, kind in zip([*places, tmp_path / f"sock.{name}"], kinds, strict=True):
+            if kind == "a folder" and name.startswith("t."):
+                continue  # a table may be the folder of a matrix
+            with pytest.raises(InputError, match=f"found {kind}"):
+                READERS[name](path)
+
+
+def test_a_configuration_and_its_inputs_are_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in (_pipe(tmp_path / "c.yaml"), Path("/dev/zero"), tmp_path):
+        with pytest.raises(ConfigError):
+            read_mapping_file(path)
+    huge = tmp_path / "huge.yaml"
+    with huge.open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(ConfigError, match="a huge file"):
+        read_mapping_file(huge)
+    monkeypatch.chdir(tmp_path)
+    _pipe(tmp_path / "t.tsv")
+    (tmp_path / "cells").mkdir()
+    _pipe(tmp_path / "cells" / "matrix.mtx")
+    for table_path in ("t.tsv", "cells"):
+        analysis = {"method": "mutual_information", "expression": table_path}
+        config = load_config({"analyses": {"a": analysis}})
+        with pytest.raises(ConfigError, match="a pipe"):
+            check_inputs_exist(config)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("t.tsv.gz", b"\n" * 100_000_000),
+        ("t.csv.gz", b"gene,a,b,c\n" + b"\n" * 100_000_000),
+        ("r.txt.gz", b"#\n" * 50_000_000),
+    ],
+)
+def test_small_files_of_countless_lines_are_refused_at_once(
+    tmp_path: Path, name: str, content: bytes
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(content, 1))
+    began = time.process_time()
+    with pytest.raises(InputError, match="the same line"):
+        (read_regulators if name.startswith("r") else read_expression)(path)
+    assert time.process_time() - began < 20
+
+
+@pytest.mark.parametrize("begin", [b"", b"gene\ta\tb\tc\ng1\t1\t2\t3\n"])
+def test_a_line_without_an_end_is_refused(tmp_path: Path, begin: bytes) -> None:
+    path = tmp_path / "t.tsv"
+    with path.open("wb") as file:
+        file.write(begin + b"x" * 1000)
+        file.truncate(1 << 36)  # zeros, of which the disk holds none
+    with pytest.raises(InputError, match=r"line [13]: "):
+        read_expression(path)
