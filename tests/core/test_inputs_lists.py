@@ -41,7 +41,7 @@ def test_regulators_are_read_in_file_order_each_once(tmp_path: Path, name: str) 
         ("", "an empty file"),
         ("# none\n\n", "no names; expected one regulator a line"),
         ("lexA\nfur\tyes\n", "line 2: found 2 fields; expected one name a line"),
-        (b"lexA\nf\xfcr\n", "line 2: found bytes that are not UTF-8 (0xFC)"),
+        (b"lexA\nf\xfcr\n", "line 2: found bytes that are not UTF-8 (0xFC, in Latin-1 'ü')"),
     ],
 )
 def test_bad_regulator_lists_are_refused(tmp_path: Path, text: str | bytes, message: str) -> None:

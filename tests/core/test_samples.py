@@ -11,8 +11,10 @@ import pandas as pd
 import pytest
 from pairtile.config.preprocess import TableAnalysis
 from pairtile.config.samples import SamplesConfig
+from pairtile.declare.messages import Message
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
+from pairtile.preprocess.expression import prepare_expression
 from pairtile.preprocess.samples import arrange_samples, read_arranged, remove_effects
 from pydantic import ValidationError
 from scipy import sparse
@@ -140,3 +142,59 @@ def test_effects_of_labels_and_numbers_are_removed(tmp_path: Path) -> None:
         design_matrix = np.column_stack([np.ones(seen.sum()), covariates[seen]])
         fit = design_matrix @ np.linalg.lstsq(design_matrix, values[row, seen], rcond=None)[0]
         np.testing.assert_allclose(found[row, seen] - mean[row], values[row, seen] - fit)
+
+
+def analysis(tmp_path: Path, text: str, **keys: Any) -> TableAnalysis:
+    path = tmp_path / "t.tsv"
+    path.write_text(text)
+    return TableAnalysis.model_validate(
+        {"method": "any", "expression": str(path), "preprocess": {"min_samples": 3}} | keys
+    )
+
+
+COUNTS = "gene\tsymbol\ta\tb\tc\td\n" + "".join(
+    f"g{k}\tS{k}\t{k + 30}\t0\t{2 * k + 20}\t{50 - k}\n" for k in range(9)
+)
+
+
+@pytest.mark.parametrize("normalize", ["auto", "cpm", "tmm", "none"])
+def test_samples_without_any_count_are_left_out(tmp_path: Path, normalize: str) -> None:
+    config = analysis(tmp_path, COUNTS)
+    expression, design = read_arranged(config)
+    assert expression.samples == ["a", "c", "d"]
+    settings = config.preprocess.model_copy(update={"normalize": normalize})
+    prepared = prepare_expression(expression, settings, design=design)
+    (warning,) = [found for found in prepared.warnings if isinstance(found, Message)]
+    assert (warning.code, warning.severity, warning.numbers["n"]) == ("empty_samples", "warning", 1)
+    assert prepared.items["symbol"].tolist() == [f"S{k}" for k in range(9)]
+    assert not any(note in prepared.warnings for note in prepared.notes)
+
+
+def test_samples_of_zeros_among_fractions_stay(tmp_path: Path) -> None:
+    text = "gene\ta\tb\tc\td\n" + "".join(f"g{k}\t{k / 7}\t0\t1.5\t2\n" for k in range(5))
+    assert read_arranged(analysis(tmp_path, text))[0].samples == ["a", "b", "c", "d"]
+    binary = "gene\ta\tb\tc\td\n" + "".join(f"g{k}\t1\t0\t{k % 2}\t1\n" for k in range(5))
+    assert read_arranged(analysis(tmp_path, binary))[0].samples == ["a", "b", "c", "d"]
+
+
+def test_too_few_samples_with_counts_are_refused(tmp_path: Path) -> None:
+    text = "gene\ta\tb\tc\n" + "".join(f"g{k}\t{k + 30}\t0\t20\n" for k in range(5))
+    with pytest.raises(InputError, match="2 samples"):
+        read_arranged(analysis(tmp_path, text))
+
+
+def test_samples_without_annotations_are_left_out_on_request(tmp_path: Path) -> None:
+    listed = tmp_path / "samples.tsv"
+    listed.write_text("sample\tplate\nc\tq\na\tp\nd\tp\n")
+    text = COUNTS.replace("\t0\t", "\t7\t")
+    samples = {"annotations": str(listed), "batch": "plate"}
+    with pytest.raises(InputError, match="no row for 1 of 4 samples: 'b'"):
+        read_arranged(analysis(tmp_path, text, samples=samples))
+    config = analysis(tmp_path, text, samples=samples | {"unannotated": "leave_out"})
+    expression, design = read_arranged(config)
+    assert expression.samples == ["a", "c", "d"]
+    assert expression.values[0].tolist() == [30, 20, 50]
+    assert design.batch.tolist() == [0, 1, 0]
+    prepared = prepare_expression(expression, config.preprocess, design=design)
+    (warning,) = [found for found in prepared.warnings if isinstance(found, Message)]
+    assert (warning.code, warning.numbers["n"]) == ("samples_without_annotations", 1)

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.config.preprocess import Preprocess
+from pairtile.declare.messages import by_severity
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
 from pairtile.io.regulators import listed_names, match_regulators, warning_of_absent
@@ -177,11 +178,13 @@ def _levels(
 
 def _filter_levels(table: Levels, preprocess: Preprocess) -> Prepared:
     values = np.where(table.values == MISSING_LEVEL, np.nan, table.values.astype(np.float64))
-    as_they_are = Expression(values, table.genes, table.samples, table.source, table.notes)
+    as_they_are = Expression(
+        values, table.genes, table.samples, table.source, table.notes, table.symbols
+    )
     prepared = prepare_expression(as_they_are, preprocess.model_copy(update={"log2": False}))
     prepared.parameters["log2_requested"] = preprocess.log2
     prepared.notes = [
-        *table.notes,
+        *by_severity(table.notes)[0],
         f"The table holds {table.n_levels} levels; they are used as they are.",
     ]
     return prepared

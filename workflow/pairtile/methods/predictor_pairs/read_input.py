@@ -30,6 +30,7 @@ class Levels:
 
     ``values``: int8, shape (genes, samples), C order, 0 to ``n_levels`` - 1, -1 where missing.
     ``source``: the path as it was given. ``notes``: plain sentences on what reading decided.
+    ``symbols``: what people call the genes, by name, where the file says it.
     """
 
     values: NDArray[np.int8]
@@ -38,6 +39,7 @@ class Levels:
     samples: list[str]
     source: str = ""
     notes: list[str] = field(default_factory=list)
+    symbols: dict[str, str] = field(default_factory=dict)
 
 
 def read_levels(
@@ -79,7 +81,9 @@ def levels_of(
     levels = np.where(missing, MISSING_LEVEL, values).astype(np.int8)
     if n_levels is None:
         n_levels = max(int(levels.max(initial=MISSING_LEVEL)) + 1, 2)
-    return Levels(levels, n_levels, table.genes, table.samples, table.source, table.notes)
+    return Levels(
+        levels, n_levels, table.genes, table.samples, table.source, table.notes, table.symbols
+    )
 
 
 def _wrong_level(
