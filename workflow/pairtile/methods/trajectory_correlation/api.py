@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +22,7 @@ from pairtile.gpu.device import choose
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import FramesConfig
 from pairtile.methods.trajectory_correlation.differences import difference, matched_items
+from pairtile.methods.trajectory_correlation.forked import ReaderError
 from pairtile.methods.trajectory_correlation.matrices import correlation_matrix
 from pairtile.methods.trajectory_correlation.network import (
     ResidueNetwork,
@@ -46,6 +47,7 @@ from pairtile.methods.trajectory_correlation.time_series import (
     frames_in_block,
     wrapped,
 )
+from pairtile.methods.trajectory_correlation.unwrap import Frame
 
 _OF_MOLECULES = ("fit", "reference", "select", "positions", "dihedrals", "distances", "domains")
 
@@ -505,11 +507,9 @@ class OpenTrajectories(Trajectories):
         }
         self._chosen = [None if one is one.universe else one for one in sources]
         self.universe = sources[0].universe
-        self._loaded = None
         self._whole = None
-        self._files = list(self._universes)
         self._at = [universe.trajectory.frame for universe in self._universes.values()]
-        self.runs = [self._opened(files, frames) for files in self._files]
+        self.runs = [self._opened(files, frames) for files in self._universes]
 
     def select(self, selection: str, key: str) -> NDArray[np.int64]:
         """As ``Trajectories.select``; under ``select`` the AtomGroups, where such were given."""
@@ -526,8 +526,7 @@ class OpenTrajectories(Trajectories):
             universe.trajectory[frame]
 
     def _opened(self, files: tuple[str, ...], frames: FramesConfig) -> Run:
-        self._load(files)
-        trajectory = self.universe.trajectory
+        trajectory = self._load(files)
         n_frames = int(trajectory.n_frames)
         used = range(n_frames)[frames.as_slice]
         if not used:
@@ -535,14 +534,25 @@ class OpenTrajectories(Trajectories):
             raise InputError.at(files[0], "", f"no frame for {wanted}", f"some of {n_frames}")
         return Run(files, n_frames, used, float(trajectory.dt) * used.step, n_frames)
 
-    def _load(self, files: tuple[str, ...]) -> None:
-        if self._loaded == files:
-            return
+    def _load(self, files: tuple[str, ...]) -> Any:
         n_atoms = self._universes[files].atoms.n_atoms
         if n_atoms != self.universe.atoms.n_atoms:
             found, wanted = f"{n_atoms} atoms", f"{self.universe.atoms.n_atoms}, as in the first"
             raise InputError.at(files[0], "", found, wanted)
-        self.universe, self._loaded = self._universes[files], files
+        self.universe = self._universes[files]
+        return self.universe.trajectory
+
+    def _frames(self, run: Run, numbers: range) -> Iterator[Frame]:
+        """Here: what is open may be no file."""
+        trajectory = self._load(run.files)
+        for number in numbers:
+            try:
+                yield Frame.of(trajectory[number])
+            except Exception as error:  # readers of some forty formats raise what they like
+                raise ReaderError(type(error).__name__, str(error)) from error
+
+    def _show_first(self, run: Run) -> None:
+        _ = self._load(run.files)[run.frames[0]]
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -205,11 +206,12 @@ class _Preparation:
     ) -> Iterator[tuple[Floats, NDArray[np.float32] | None]]:
         """Positions of ``atoms`` (frames, atoms, 3), a block of frames at a time, and the box."""
         at_a_time = frames_in_block(3 * atoms.size + len(self.variables) * 3)
+        read = self.input.read(run)
         for first in range(0, len(run.frames), at_a_time):
             frames = run.frames[first : first + at_a_time]
             block = np.empty((len(frames), atoms.size, 3))
             box = None
-            for k, (_, step) in enumerate(self.input.read(run, frames)):
+            for k, (_, step) in enumerate(islice(read, len(frames))):
                 block[k] = step.positions[atoms]
                 box = box_of(step)
             check_finite(self.input, run, frames, atoms, block)

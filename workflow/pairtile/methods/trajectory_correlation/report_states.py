@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from pairtile.methods.trajectory_correlation.report_text import (
     difference_of,
     kind_of,
     motion_results,
+    read_table,
 )
 from pairtile.report.formats import count, counted, listed, number
 from pairtile.report.method_report import CaptionedFigure, FigureWithText, MethodText, PageSection
@@ -164,5 +164,5 @@ def _value(results: Results) -> str:
 
 
 def _table(results: Results, file: str) -> pd.DataFrame | None:
-    path = Path(results.folder) / file
-    return pd.read_csv(path, sep="\t") if path.is_file() else None
+    path = results.folder / file
+    return read_table(path, set()) if path.is_file() else None
