@@ -507,6 +507,7 @@ class OpenTrajectories(Trajectories):
         }
         self._chosen = [None if one is one.universe else one for one in sources]
         self.universe = sources[0].universe
+        self.said = {}
         self._whole = None
         self._at = [universe.trajectory.frame for universe in self._universes.values()]
         self.runs = [self._opened(files, frames) for files in self._universes]
@@ -518,7 +519,7 @@ class OpenTrajectories(Trajectories):
         found = [np.unique(np.asarray(group.indices, np.int64)) for group in self._chosen if group]
         if len(found) < len(self._chosen) or any(not np.array_equal(a, found[0]) for a in found):
             raise InputError.at("trajectory", "", "different atoms", "the same atoms in all groups")
-        return found[0]
+        return self._meant(found[0], "", key)
 
     def restore(self) -> None:
         """Back to the frames at which the Universes were."""
@@ -532,7 +533,8 @@ class OpenTrajectories(Trajectories):
         if not used:
             wanted = ", ".join(f"{k}: {v}" for k, v in frames)
             raise InputError.at(files[0], "", f"no frame for {wanted}", f"some of {n_frames}")
-        return Run(files, n_frames, used, float(trajectory.dt) * used.step, n_frames)
+        interval_ps = self._rising(files, float(trajectory.dt))
+        return Run(files, n_frames, used, interval_ps * used.step, n_frames)
 
     def _load(self, files: tuple[str, ...]) -> Any:
         n_atoms = self._universes[files].atoms.n_atoms

@@ -18,11 +18,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import ConfigError, InputError
+from pairtile.methods.trajectory_correlation.atoms import alternate_positions, calcium_ions
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import FramesConfig
 from pairtile.methods.trajectory_correlation.forked import ReaderError, in_fork
 from pairtile.methods.trajectory_correlation.unwrap import Frame, WholeMolecules
+
+message = messages_of(__package__)
 
 _FRAMES_SHOWN = 5
 _FORK_BYTES = 1 << 30
@@ -87,6 +91,7 @@ class Trajectories:
         _check_there(topology, "a topology")
         with _reading(topology, f"a topology that MDAnalysis reads (see {_FORMATS})"):
             self.universe: Any = mda.Universe(topology)
+        self.said: dict[tuple[str, ...], Message] = {}
         self._whole: WholeMolecules | None = None
         self._first: dict[tuple[str, ...], Frame] = {}
         self.runs = [
@@ -102,7 +107,8 @@ class Trajectories:
         """Numbers of the selected atoms, ascending; ``key``: where the selection stands.
 
         A selection by geometry (``around``, ...) is taken in the first used frame of each
-        trajectory, and must be the same in all.
+        trajectory, and must be the same in all. Of alternate positions one is taken, and calcium
+        ions are no C-alphas; ``said`` counts both.
 
         Raises
         ------
@@ -132,7 +138,20 @@ class Trajectories:
                 "no atoms",
                 f"some of {self._what_is_there()}",
             )
-        return found
+        return self._meant(found, selection, key)
+
+    def _meant(self, atoms: NDArray[np.int64], selection: str, key: str) -> NDArray[np.int64]:
+        """``atoms`` without alternate positions, and without calcium where C-alphas are meant."""
+        others = np.intersect1d(atoms, alternate_positions(self.universe, atoms))
+        if others.size:
+            n = self.universe.atoms[others].residues.n_residues
+            found = message("alternate_positions", n=n, n_atoms=others.size)
+            self.said.setdefault(("alternate_positions",), found)
+        ions = calcium_ions(self.universe, atoms, selection)
+        if ions.size:
+            found = message("calcium_left_out", n=ions.size, key=key)
+            self.said["calcium_left_out", key] = found
+        return np.setdiff1d(atoms, [*others, *ions])
 
     def read(self, run: Run, frames: range | None = None) -> Iterator[tuple[int, Frame]]:
         """Number and content of each used frame.
@@ -209,7 +228,7 @@ class Trajectories:
             raise InputError.at(name, "", _cannot_read(error), expected) from error
         used = range(n_frames)[frames.as_slice]
         promised = max(n_frames, sum(map(_frames_in_header, files)))
-        run = Run(files, n_frames, used, interval_ps * used.step, promised)
+        run = Run(files, n_frames, used, self._rising(files, interval_ps) * used.step, promised)
         if first is None:
             wanted = ", ".join(f"{k}: {'null' if v is None else v}" for k, v in frames)
             raise InputError.at(
@@ -217,6 +236,13 @@ class Trajectories:
             )
         self._first[files] = first
         return run
+
+    def _rising(self, files: tuple[str, ...], interval_ps: float) -> float:
+        """The interval, or NaN where it is none."""
+        if not interval_ps <= 0:
+            return interval_ps
+        self.said["times_do_not_rise", *files] = message("times_do_not_rise", name=files[0])
+        return float("nan")
 
     def _load(self, files: tuple[str, ...]) -> Any:
         """The trajectory, opened anew: a process that shares an open file would move its place."""
