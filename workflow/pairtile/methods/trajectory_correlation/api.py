@@ -31,6 +31,7 @@ from pairtile.methods.trajectory_correlation.network import (
     shortest_paths,
 )
 from pairtile.methods.trajectory_correlation.prepare import prepare_trajectory
+from pairtile.methods.trajectory_correlation.read_tables import EXPECTED, unusable
 from pairtile.methods.trajectory_correlation.read_trajectory import (
     Run,
     Trajectories,
@@ -624,14 +625,14 @@ def prepare_arrays(
         Too few frames or variables, or values that are no finite numbers.
     """
     for n, part in enumerate(arrays.replicas):
-        wrong = np.isinf(part) if config.estimator.allows_missing else ~np.isfinite(part)
+        wrong = unusable(part, config.estimator.allows_missing)
         if wrong.any():
             frame, variable, axis = np.argwhere(wrong)[0]
             raise InputError.at(
                 name_of(n),
                 f"frame {frame}, variable {variable}, coordinate {axis}",
                 f"{part[frame, variable, axis]}",
-                "a finite number",
+                EXPECTED,
             )
     shape = arrays.replicas[0].shape[1:]
     numbered = range(shape[0]) if arrays.labels is None else arrays.labels

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -66,22 +68,25 @@ def calcium_ions(universe: Any, atoms: Place, selection: str) -> Place:
     return atoms[:0] if ions.all() else atoms[ions]
 
 
+@cache
+def _masses() -> dict[str, float]:
+    """Atomic masses in u, by symbols in capitals."""
+    from MDAnalysis.guesser.tables import masses
+
+    return {symbol.upper(): mass for symbol, mass in masses.items()} | {"D": 2.014}
+
+
 def guessed_element(name: str) -> str:
     """By the name of an atom of a residue of several, as those of proteins, nucleic acids and
     ligands are called; ``""`` where it is none of these, as those of coarse-grained beads."""
-    from MDAnalysis.guesser.tables import masses
-
-    letters = re.match(r"[A-Z]*", name.lstrip("0123456789").upper())[0]  # type: ignore[index]
+    letters = "".join(takewhile(str.isalpha, name.lstrip("0123456789").upper()))
     if letters[:2] in _TWO_LETTERS:
         return letters[:2]
     if letters[:1] in tuple("HCNOSP"):
         return letters[:1]
-    return letters if letters.capitalize() in masses else ""
+    return letters if letters in _masses() else ""
 
 
 def masses_of(elements: Sequence[str]) -> Floats:
     """Atomic masses in u; NaN for what is no element."""
-    from MDAnalysis.guesser.tables import masses
-
-    known = {symbol.upper(): mass for symbol, mass in masses.items()} | {"D": 2.014}
-    return np.array([known.get(element.upper(), np.nan) for element in elements])
+    return np.array([_masses().get(element.upper(), np.nan) for element in elements])

@@ -9,7 +9,7 @@ import re
 import struct
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -136,7 +136,7 @@ class Trajectories:
                 self.topology,
                 f"{key} {selection!r}",
                 "no atoms",
-                f"some of {self._what_is_there()}",
+                f"some of {self._what_is_there()}{self._hint(key)}",
             )
         return self._meant(found, selection, key)
 
@@ -287,6 +287,14 @@ class Trajectories:
             f"its {_count(atoms.n_atoms, 'atom')} ({_count(len(atoms.residues), 'residue')}, "
             f"{protein} of them protein; residue names {some or 'none'})"
         )
+
+    def _hint(self, key: str) -> str:
+        """A selection of one atom of each residue that matches here."""
+        for selection in ("protein and name CA", "nucleic and name P", "name BB"):
+            with suppress(AttributeError), _quiet():  # of a topology without names
+                if n := self.universe.select_atoms(selection).n_atoms:
+                    return f"; try {key}: {selection} ({_count(n, 'atom')})"
+        return ""
 
 
 def trajectories_of(config: TrajectoryCorrelationConfig) -> Trajectories:

@@ -205,7 +205,6 @@ def findings(results: Results) -> list[str]:
         return []
     parts = [
         _strongest_finding,
-        _difference_finding,
         _community_finding,
         _path_finding,
         _betweenness_finding,
@@ -293,24 +292,6 @@ def difference_of(results: Results, found: MotionResults) -> NDArray[Any] | None
     """The difference from another analysis, of the score where both have it."""
     matrix = found.difference(score_of(results))
     return found.difference("correlation") if matrix is None else matrix
-
-
-def _difference_finding(results: Results, found: MotionResults) -> str:
-    name = results.parameters.get("compare")
-    matrix = difference_of(results, found) if name else None
-    if matrix is None:
-        return ""
-    upper = np.triu(np.isfinite(matrix), 1)
-    i, j = np.nonzero(upper)
-    values = matrix[i, j]
-    parts = []
-    for order, words in ((np.argsort(-values, kind="stable"), "Stronger here than in"),
-                         (np.argsort(values, kind="stable"), "weaker")):  # fmt: skip
-        names = found.residues["name"]
-        top = [f"{names[i[k]]} and {names[j[k]]} ({values[k]:+.2f})" for k in order[:N_NAMED]]
-        about = f" {name}" if words.endswith("in") else ""
-        parts.append(f"{words}{about}: {listed(top)}".replace("-", "−") if top else "")
-    return f"{'; '.join(parts)} (differences of correlation, {counted(values.size, 'pair')})."
 
 
 def _community_finding(results: Results, found: MotionResults) -> str:
