@@ -62,6 +62,11 @@ def analysis(
     return _run(made, page)
 
 
+def analysis_of(folder: Path, keys: dict[str, Any]) -> Path:
+    """Run an analysis of ``keys`` to the page; its folder."""
+    return _run(Analysis(folder, {"method": "trajectory_correlation"} | keys), page=True)
+
+
 def of_tables(
     folder: Path, *series: np.ndarray, names: list[str], page: bool = True, **changes: Any
 ) -> Path:

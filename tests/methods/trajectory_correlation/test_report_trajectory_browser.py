@@ -96,7 +96,7 @@ def test_the_view_holds_values_of_the_residues_that_it_draws(demo: Path) -> None
     page = lxml.html.parse(demo / "report.html")
     data = json.loads(page.xpath("//*[@id='structure-data']/text()")[0])
     residues = pd.read_csv(demo / "residues.tsv", sep="\t", keep_default_na=False)
-    keys = (residues["chain"] + ":" + residues["resid"].astype(str) + residues["icode"]).tolist()
+    keys = residues["name"].tolist()
     assert sorted(data["residues"]) == sorted(keys)
     by = {colouring["title"]: colouring for colouring in data["colourings"]}
     for title, column in (("fluctuation (Å)", "sd"), ("betweenness", "betweenness")):

@@ -235,7 +235,7 @@ def test_tables_tell_residues_communities_and_paths(tmp_path):
     write_table(tmp_path / "paths.tsv", paths)
     lines = (tmp_path / "paths.tsv").read_text().splitlines()
     assert lines[0].split("\t")[:4] == ["source", "target", "rank", "length"]
-    assert lines[3] == "A:LYS10\tA:LYS14\t\t\t\t\t"
+    assert lines[3] == "A:LYS10\tA:LYS14" + 6 * "\t"
 
 
 def test_tables_of_an_empty_network_have_their_columns(tmp_path):

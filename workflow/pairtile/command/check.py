@@ -14,6 +14,7 @@ from pairtile.engine.time_estimate import START_SECONDS, in_words
 from pairtile.io.input_files import verify_checksum
 from pairtile.report.formats import counted
 from pairtile.runtime.files import read_json
+from pairtile.runtime.record import about
 from pairtile.steps.later_inputs import check_later_inputs
 from pairtile.steps.network_data import network_data
 from pairtile.steps.plan import plan
@@ -72,6 +73,8 @@ def _analysis(
     record = read_json(records / "plan.json")["details"]
     yield from (f"  {line}" for line in plan_lines(planned))
     yield f"  {time_line(record, prepared['seconds'])}"
+    for setting, seconds in record.get("cheaper_seconds", {}).items():
+        yield f"  cheaper: {setting}, {about(seconds)}"
     state_bytes = sum(file.stat().st_size for file in state.iterdir())
     yield f"  prepared data: {_bytes(state_bytes)}"
 

@@ -167,6 +167,12 @@ class Estimator(ABC, Generic[A]):
         return []
 
     @classmethod
+    def cheaper(cls, config: A, state: State, backend: str, threads: int) -> dict[str, float]:
+        """Settings that take less time, as they stand in a configuration: the share of the time
+        that all tiles then take."""
+        return {}
+
+    @classmethod
     def check_later_inputs(cls, config: A, state: State, items: pd.DataFrame) -> None:
         """Read what only a later step needs, to find its faults early; ``items``: the items table.
         (The gold standard is looked at for every method.)

@@ -39,6 +39,9 @@ GPU_START_SECONDS = 1.0
 BESIDE_TILES_SECONDS = {"cpu": 0.5, "cuda": 0.2}
 """Of a bootstrap, beside its tiles: a null, DPI and files."""
 
+LONG_SECONDS = 120.0
+"""Of an analysis, for which cheaper settings are named."""
+
 BOOTSTRAP_SECONDS = 60.0
 """Work aimed at in one job of bootstraps."""
 
@@ -236,6 +239,12 @@ def plan(
         )
         step.details["estimated_seconds"] = estimate
         step.details["estimated_by"] = how
+        if (total := sum(estimate.values())) > LONG_SECONDS:
+            shares = method.cheaper(config, state, device.backend, threads())
+            step.details["cheaper_seconds"] = {
+                setting: total - (1.0 - share) * estimate.get("chunk", 0.0)
+                for setting, share in shares.items()
+            }
         log.info("Time left: %s (%s).", in_words(estimate), how)
         if chunks and chunks[0].first == 0 and config.chunks != "auto":
             asked = int(config.chunks)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +22,7 @@ from pairtile.gpu.device import choose
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import FramesConfig
 from pairtile.methods.trajectory_correlation.differences import difference, matched_items
+from pairtile.methods.trajectory_correlation.forked import ReaderError
 from pairtile.methods.trajectory_correlation.matrices import correlation_matrix
 from pairtile.methods.trajectory_correlation.network import (
     ResidueNetwork,
@@ -30,6 +31,7 @@ from pairtile.methods.trajectory_correlation.network import (
     shortest_paths,
 )
 from pairtile.methods.trajectory_correlation.prepare import prepare_trajectory
+from pairtile.methods.trajectory_correlation.read_tables import EXPECTED, unusable
 from pairtile.methods.trajectory_correlation.read_trajectory import (
     Run,
     Trajectories,
@@ -46,6 +48,7 @@ from pairtile.methods.trajectory_correlation.time_series import (
     frames_in_block,
     wrapped,
 )
+from pairtile.methods.trajectory_correlation.unwrap import Frame
 
 _OF_MOLECULES = ("fit", "reference", "select", "positions", "dihedrals", "distances", "domains")
 
@@ -505,11 +508,10 @@ class OpenTrajectories(Trajectories):
         }
         self._chosen = [None if one is one.universe else one for one in sources]
         self.universe = sources[0].universe
-        self._loaded = None
+        self.said = {}
         self._whole = None
-        self._files = list(self._universes)
         self._at = [universe.trajectory.frame for universe in self._universes.values()]
-        self.runs = [self._opened(files, frames) for files in self._files]
+        self.runs = [self._opened(files, frames) for files in self._universes]
 
     def select(self, selection: str, key: str) -> NDArray[np.int64]:
         """As ``Trajectories.select``; under ``select`` the AtomGroups, where such were given."""
@@ -518,7 +520,7 @@ class OpenTrajectories(Trajectories):
         found = [np.unique(np.asarray(group.indices, np.int64)) for group in self._chosen if group]
         if len(found) < len(self._chosen) or any(not np.array_equal(a, found[0]) for a in found):
             raise InputError.at("trajectory", "", "different atoms", "the same atoms in all groups")
-        return found[0]
+        return self._meant(found[0], "", key)
 
     def restore(self) -> None:
         """Back to the frames at which the Universes were."""
@@ -526,23 +528,34 @@ class OpenTrajectories(Trajectories):
             universe.trajectory[frame]
 
     def _opened(self, files: tuple[str, ...], frames: FramesConfig) -> Run:
-        self._load(files)
-        trajectory = self.universe.trajectory
+        trajectory = self._load(files)
         n_frames = int(trajectory.n_frames)
         used = range(n_frames)[frames.as_slice]
         if not used:
             wanted = ", ".join(f"{k}: {v}" for k, v in frames)
             raise InputError.at(files[0], "", f"no frame for {wanted}", f"some of {n_frames}")
-        return Run(files, n_frames, used, float(trajectory.dt) * used.step, n_frames)
+        interval_ps = self._rising(files, float(trajectory.dt))
+        return Run(files, n_frames, used, interval_ps * used.step, n_frames)
 
-    def _load(self, files: tuple[str, ...]) -> None:
-        if self._loaded == files:
-            return
+    def _load(self, files: tuple[str, ...]) -> Any:
         n_atoms = self._universes[files].atoms.n_atoms
         if n_atoms != self.universe.atoms.n_atoms:
             found, wanted = f"{n_atoms} atoms", f"{self.universe.atoms.n_atoms}, as in the first"
             raise InputError.at(files[0], "", found, wanted)
-        self.universe, self._loaded = self._universes[files], files
+        self.universe = self._universes[files]
+        return self.universe.trajectory
+
+    def _frames(self, run: Run, numbers: range) -> Iterator[Frame]:
+        """Here: what is open may be no file."""
+        trajectory = self._load(run.files)
+        for number in numbers:
+            try:
+                yield Frame.of(trajectory[number])
+            except Exception as error:  # readers of some forty formats raise what they like
+                raise ReaderError(type(error).__name__, str(error)) from error
+
+    def _show_first(self, run: Run) -> None:
+        _ = self._load(run.files)[run.frames[0]]
 
 
 @contextmanager
@@ -612,14 +625,14 @@ def prepare_arrays(
         Too few frames or variables, or values that are no finite numbers.
     """
     for n, part in enumerate(arrays.replicas):
-        wrong = np.isinf(part) if config.estimator.allows_missing else ~np.isfinite(part)
+        wrong = unusable(part, config.estimator.allows_missing)
         if wrong.any():
             frame, variable, axis = np.argwhere(wrong)[0]
             raise InputError.at(
                 name_of(n),
                 f"frame {frame}, variable {variable}, coordinate {axis}",
                 f"{part[frame, variable, axis]}",
-                "a finite number",
+                EXPECTED,
             )
     shape = arrays.replicas[0].shape[1:]
     numbered = range(shape[0]) if arrays.labels is None else arrays.labels

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
+from pairtile.methods.trajectory_correlation.atoms import Floats, texts
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.read_trajectory import (
     Run,
@@ -41,8 +44,9 @@ from pairtile.methods.trajectory_correlation.variables import (
 )
 from pairtile.runtime.record import Progress
 
-Floats = NDArray[np.float64]
+message = messages_of(__package__)
 _AVERAGE_PASSES = 2
+_NAMES_SHOWN = 5
 
 
 def prepare_trajectory(
@@ -90,6 +94,7 @@ class _Preparation:
         self.config = config
         self.input = source or trajectories_of(config)
         self.notes: list[str] = []
+        self.warnings: list[str] = []
         self.first = self._first_frame()
         self.residues, self.variables = self._variables()
         self.fit = self._fit_atoms()
@@ -149,12 +154,33 @@ class _Preparation:
         if kind == "dihedrals":
             names = config.dihedrals
             return residues, dihedral_variables(residues, names, self.first, source.topology)
-        masses = np.asarray(getattr(source.universe.atoms, "masses", np.zeros(source.n_atoms)))
-        masses = np.nan_to_num(masses.astype(np.float64))
+        masses = None
+        if config.positions == "center_of_mass":
+            masses = self._masses(residues, selected)
         positions = position_variables(
             residues, selected, config.positions, masses, source.topology
         )
         return residues, coordinate_variables(positions) if kind == "coordinates" else positions
+
+    def _masses(self, residues: Residues, selected: NDArray[np.int64]) -> Floats:
+        """Of all atoms: those of the topology; else by elements, where all are known; else 1."""
+        universe = self.input.universe
+        if hasattr(universe.atoms, "masses") and not universe._topology.masses.is_guessed:
+            return np.nan_to_num(np.asarray(universe.atoms.masses, dtype=np.float64))
+        masses = residues.atom_masses(self.input.n_atoms)
+        parts = (own[np.isin(own, selected)] for own in residues.atoms)
+        weighed = np.concatenate([selected[:0], *(part for part in parts if part.size > 1)])
+        unknown = weighed[np.isnan(masses[weighed])]
+        if not unknown.size:
+            if weighed.size:
+                n = sum(map(bool, texts(universe.atoms[weighed], "elements")))
+                self.notes.append(message("masses_by_element", n=n, n_by_name=weighed.size - n))
+            return np.nan_to_num(masses, nan=1.0)
+        names = list(dict.fromkeys(texts(universe.atoms[unknown], "names")))
+        shown = ", ".join(names[:_NAMES_SHOWN]) + ", ..." * (len(names) > _NAMES_SHOWN)
+        numbers = {"n": unknown.size, "n_weighed": weighed.size, "names": shown}
+        self.warnings.append(message("masses_unknown", **numbers))
+        return np.ones(self.input.n_atoms)
 
     def _fit_atoms(self) -> NDArray[np.int64]:
         none = np.empty(0, dtype=np.int64)
@@ -205,11 +231,12 @@ class _Preparation:
     ) -> Iterator[tuple[Floats, NDArray[np.float32] | None]]:
         """Positions of ``atoms`` (frames, atoms, 3), a block of frames at a time, and the box."""
         at_a_time = frames_in_block(3 * atoms.size + len(self.variables) * 3)
+        read = self.input.read(run)
         for first in range(0, len(run.frames), at_a_time):
             frames = run.frames[first : first + at_a_time]
             block = np.empty((len(frames), atoms.size, 3))
             box = None
-            for k, (_, step) in enumerate(self.input.read(run, frames)):
+            for k, (_, step) in enumerate(islice(read, len(frames))):
                 block[k] = step.positions[atoms]
                 box = box_of(step)
             check_finite(self.input, run, frames, atoms, block)
@@ -253,7 +280,10 @@ class _Preparation:
         prepared.counts.update(counts, fit_atoms=int(self.fit.size))
         if self.config.unwrap:
             prepared.notes.append("Molecules are put together across the periodic box (unwrap).")
+        for said in self.input.said.values():
+            (self.notes if said.severity == "note" else self.warnings).append(said)
         prepared.notes[:0] = self.notes
+        prepared.warnings.extend(self.warnings)
         for run in runs:
             if run.n_promised > run.n_frames:
                 prepared.warnings.append(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -18,7 +17,12 @@ _TIME_NAMES = {"time", "frame", "step", "t", "time_ps", "time_ns", "frame_number
 _XVG_LEGEND = re.compile(r'^@\s+s\d+\s+legend\s+"(.*)"')
 _PLUMED_FIELDS = "#! FIELDS"
 _MISSING = {"", "na", "nan", "null", "none", "-"}
+MAX_VALUE = 1e30
+"""Squares of larger values, summed over frames, are beyond what numbers can hold."""
+
 _COORDINATE = re.compile(r"[._:\s-]?(x|y|z|[0-2])$", re.IGNORECASE)
+
+EXPECTED = f"a finite number, of at most {MAX_VALUE:g} in size"
 
 
 @dataclass(frozen=True)
@@ -122,11 +126,11 @@ class _Array:
         for first in range(0, len(used), n):
             part = used[first : first + n]
             block = self._opened()[part.start : part.stop : part.step].astype(np.float64)
-            bad = np.argwhere(np.isinf(block) if missing else ~np.isfinite(block))
+            bad = np.argwhere(unusable(block, missing))
             if bad.size:
                 frame, column = part[int(bad[0][0])], int(bad[0][1])
                 place, value = f"frame {frame}, column {column}", float(block[tuple(bad[0])])
-                raise InputError.at(self.path, place, f"{value:g}", "a finite number")
+                raise InputError.at(self.path, place, f"{value:g}", EXPECTED)
             yield block
 
     def _opened(self) -> NDArray:
@@ -210,14 +214,14 @@ class _Text:
             fields = ["nan" if text.lower() in _MISSING else text for text in fields]
         try:
             values = [float(text) for text in fields]
-            if not any(map(math.isinf if missing else _not_finite, values)):
+            if not unusable(np.array(values), missing).any():
                 return values
         except ValueError:
             pass
         bad = next(k for k, text in enumerate(fields) if not _is_value(text, missing))
         found = "a missing value" if fields[bad].lower() in _MISSING else repr(fields[bad])
         place = f"line {number}, column {self.columns[bad]!r}"
-        expected = "a finite number in every frame (kind: bspline also goes without some)"
+        expected = f"{EXPECTED}, in every frame (kind: bspline also goes without some)"
         raise InputError.at(self.path, place, found, expected)
 
     def _find_time(self, time: str | None, names: list[str]) -> int | None:
@@ -227,6 +231,12 @@ class _Text:
             some = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
             raise ConfigError.at("table.time", "", repr(time), f"a column of {self.path} ({some})")
         return None if time is None else names.index(time)
+
+
+def unusable(values: NDArray[np.float64], missing: bool) -> NDArray[np.bool_]:
+    """What is no finite number, or too large; ``missing``: whether NaN may be."""
+    sound: NDArray[np.bool_] = np.abs(values) <= MAX_VALUE
+    return ~(sound | np.isnan(values)) if missing else ~sound
 
 
 def _skipped(text: str) -> bool:
@@ -241,11 +251,5 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _not_finite(value: float) -> bool:
-    return not math.isfinite(value)
-
-
 def _is_value(text: str, missing: bool) -> bool:
-    if not _is_number(text):
-        return False
-    return math.isfinite(float(text)) or (missing and math.isnan(float(text)))
+    return _is_number(text) and not unusable(np.array(float(text)), missing)

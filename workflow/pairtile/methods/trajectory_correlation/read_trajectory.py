@@ -9,7 +9,7 @@ import re
 import struct
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -19,12 +19,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.config.addresses import no_file
+from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import ConfigError, InputError
+from pairtile.methods.trajectory_correlation.atoms import alternate_positions, calcium_ions
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import FramesConfig
-from pairtile.methods.trajectory_correlation.unwrap import WholeMolecules
+from pairtile.methods.trajectory_correlation.forked import ReaderError, in_fork
+from pairtile.methods.trajectory_correlation.unwrap import Frame, WholeMolecules
+
+message = messages_of(__package__)
 
 _FRAMES_SHOWN = 5
+_FORK_BYTES = 1 << 30
+_ATOM_BYTES = 1000
+"""Address space of the process that reads: the first, and so much for each atom; files may be
+mapped besides."""
+
+MAX_ANGSTROM = 1e7
+"""A millimetre: positions beyond it are damage."""
 _FORMATS = "https://docs.mdanalysis.org/stable/documentation_pages/coordinates/init.html"
 _LANGUAGE = "https://docs.mdanalysis.org/stable/documentation_pages/selections.html"
 
@@ -80,10 +92,12 @@ class Trajectories:
         _check_there(topology, "a topology")
         with _reading(topology, f"a topology that MDAnalysis reads (see {_FORMATS})"):
             self.universe: Any = mda.Universe(topology)
-        self._files = [(t,) if isinstance(t, str) else tuple(t) for t in trajectories]
-        self._loaded: tuple[str, ...] | None = None
+        self.said: dict[tuple[str, ...], Message] = {}
         self._whole: WholeMolecules | None = None
-        self.runs = [self._opened(files, frames) for files in self._files]
+        self._first: dict[tuple[str, ...], Frame] = {}
+        self.runs = [
+            self._opened((t,) if isinstance(t, str) else tuple(t), frames) for t in trajectories
+        ]
 
     @property
     def n_atoms(self) -> int:
@@ -94,7 +108,8 @@ class Trajectories:
         """Numbers of the selected atoms, ascending; ``key``: where the selection stands.
 
         A selection by geometry (``around``, ...) is taken in the first used frame of each
-        trajectory, and must be the same in all.
+        trajectory, and must be the same in all. Of alternate positions one is taken, and calcium
+        ions are no C-alphas; ``said`` counts both.
 
         Raises
         ------
@@ -105,9 +120,7 @@ class Trajectories:
         """
         found: NDArray[np.int64] | None = None
         for run in self.runs:
-            self._load(run.files)
-            with _reading(run.name, "a sound trajectory"):
-                _ = self.universe.trajectory[run.frames[0]]
+            self._show_first(run)
             atoms = self._selected(selection, key)
             if found is not None and not np.array_equal(atoms, found):
                 raise InputError.at(
@@ -124,29 +137,52 @@ class Trajectories:
                 self.topology,
                 f"{key} {selection!r}",
                 "no atoms",
-                f"some of {self._what_is_there()}",
+                f"some of {self._what_is_there()}{self._hint(key)}",
             )
-        return found
+        return self._meant(found, selection, key)
 
-    def read(self, run: Run, frames: range | None = None) -> Iterator[tuple[int, Any]]:
-        """Frame number and MDAnalysis' time step (``positions`` in Angstrom, ``dimensions``) of
-        each used frame; the next overwrites it.
+    def _meant(self, atoms: NDArray[np.int64], selection: str, key: str) -> NDArray[np.int64]:
+        """``atoms`` without alternate positions, and without calcium where C-alphas are meant."""
+        others = np.intersect1d(atoms, alternate_positions(self.universe, atoms))
+        if others.size:
+            n = self.universe.atoms[others].residues.n_residues
+            found = message("alternate_positions", n=n, n_atoms=others.size)
+            self.said.setdefault(("alternate_positions",), found)
+        ions = calcium_ions(self.universe, atoms, selection)
+        if ions.size:
+            found = message("calcium_left_out", n=ions.size, key=key)
+            self.said["calcium_left_out", key] = found
+        return np.setdiff1d(atoms, [*others, *ions])
+
+    def read(self, run: Run, frames: range | None = None) -> Iterator[tuple[int, Frame]]:
+        """Number and content of each used frame.
 
         Raises
         ------
         InputError
             If the trajectory ends early or is damaged.
         """
-        self._load(run.files)
         numbers = run.frames if frames is None else frames
-        trajectory = self.universe.trajectory
+        found = self._frames(run, numbers)
         for number in numbers:
-            expected = f"{run.n_frames} sound frames, as it says itself"
-            with _reading(run.name, expected, f"frame {number}"):
-                step = trajectory[number]
-                if self._whole is not None:
-                    step = self._whole.made_whole(step, run.name)
-            yield number, step
+            try:
+                frame = next(found)
+            except ReaderError as error:
+                expected = f"{run.n_frames} sound frames, as it says itself"
+                raise InputError.at(
+                    run.name, f"frame {number}", _cannot_read(error), expected
+                ) from error
+            yield number, frame if self._whole is None else self._whole.made_whole(frame, run.name)
+
+    def _frames(self, run: Run, numbers: range) -> Iterator[Frame]:
+        """Read by a process of its own, which may die of a damaged file."""
+
+        def frames() -> Iterator[Frame]:
+            trajectory = self._load(run.files)
+            for number in numbers:
+                yield Frame.of(trajectory[number])
+
+        return in_fork(frames, self._memory_bytes(run.files))
 
     def unwrap(self, selections: Mapping[str, str]) -> None:
         """From here on, ``read`` gives the residues of these selections whole; names of keys ->
@@ -166,31 +202,22 @@ class Trajectories:
         self._whole = WholeMolecules(atoms, step.positions, step.dimensions, run.name)
 
     def _opened(self, files: tuple[str, ...], frames: FramesConfig) -> Run:
-        self._load(files)
-        trajectory = self.universe.trajectory
-        n_frames = int(trajectory.n_frames)
-        used = range(n_frames)[frames.as_slice]
-        promised = max(n_frames, sum(map(_frames_in_header, files)))
-        run = Run(files, n_frames, used, _interval_ps(trajectory) * used.step, promised)
-        if not used:
-            wanted = ", ".join(f"{k}: {'null' if v is None else v}" for k, v in frames)
-            raise InputError.at(
-                run.name, "", f"no frame for frames {{{wanted}}}", f"some of its {n_frames} frames"
-            )
-        return run
-
-    def _load(self, files: tuple[str, ...]) -> None:
-        if self._loaded == files:
-            return
         name = files[0] if len(files) == 1 else " + ".join(files)
         for file in files:
             _check_there(file, "a trajectory")
-        expected = f"a trajectory that MDAnalysis reads (see {_FORMATS})"
+
+        def first_look() -> Iterator[Any]:
+            trajectory = self._load(files)
+            yield int(trajectory.n_frames), _interval_ps(trajectory)
+            for number in range(trajectory.n_frames)[frames.as_slice][:1]:
+                yield Frame.of(trajectory[number])
+
+        looking = in_fork(first_look, self._memory_bytes(files))
         try:
-            with _quiet():
-                self.universe.load_new(files[0] if len(files) == 1 else list(files))
-        except Exception as error:  # readers of some forty formats raise what they like
-            other = re.search(r"[Nn]umber of atoms:? +(\d+)\s*$", str(error))
+            n_frames, interval_ps = next(looking)
+            first = next(looking, None)
+        except ReaderError as error:
+            other = re.search(r"[Nn]umber of atoms:? +(\d+)\s*$", error.text)
             if other and int(other[1]) != self.n_atoms:
                 raise InputError.at(
                     name,
@@ -198,8 +225,41 @@ class Trajectories:
                     f"{_count(int(other[1]), 'atom')}",
                     f"{self.n_atoms}, as in the topology {self.topology}",
                 ) from error
+            expected = f"a trajectory that MDAnalysis reads (see {_FORMATS})"
             raise InputError.at(name, "", _cannot_read(error), expected) from error
-        self._loaded = files
+        used = range(n_frames)[frames.as_slice]
+        promised = max(n_frames, sum(map(_frames_in_header, files)))
+        run = Run(files, n_frames, used, self._rising(files, interval_ps) * used.step, promised)
+        if first is None:
+            wanted = ", ".join(f"{k}: {'null' if v is None else v}" for k, v in frames)
+            raise InputError.at(
+                run.name, "", f"no frame for frames {{{wanted}}}", f"some of its {n_frames} frames"
+            )
+        self._first[files] = first
+        return run
+
+    def _rising(self, files: tuple[str, ...], interval_ps: float) -> float:
+        """The interval, or NaN where it is none."""
+        if not interval_ps <= 0:
+            return interval_ps
+        self.said["times_do_not_rise", *files] = message("times_do_not_rise", name=files[0])
+        return float("nan")
+
+    def _load(self, files: tuple[str, ...]) -> Any:
+        """The trajectory, opened anew: a process that shares an open file would move its place."""
+        with _quiet():
+            self.universe.load_new(files[0] if len(files) == 1 else list(files))
+        return self.universe.trajectory
+
+    def _memory_bytes(self, files: tuple[str, ...]) -> int:
+        sizes = sum(Path(file).stat().st_size for file in files)
+        return _FORK_BYTES + _ATOM_BYTES * self.n_atoms + sizes
+
+    def _show_first(self, run: Run) -> None:
+        """Give the atoms the places of the first used frame of a run."""
+        frame = self._first[run.files]
+        with _quiet():
+            self.universe.load_new(frame.positions[None], dimensions=frame.dimensions)
 
     def _selected(self, selection: str, key: str) -> NDArray[np.int64]:
         mda = import_mdanalysis()
@@ -228,6 +288,14 @@ class Trajectories:
             f"its {_count(atoms.n_atoms, 'atom')} ({_count(len(atoms.residues), 'residue')}, "
             f"{protein} of them protein; residue names {some or 'none'})"
         )
+
+    def _hint(self, key: str) -> str:
+        """A selection of one atom of each residue that matches here."""
+        for selection in ("protein and name CA", "nucleic and name P", "name BB"):
+            with suppress(AttributeError), _quiet():  # of a topology without names
+                if n := self.universe.select_atoms(selection).n_atoms:
+                    return f"; try {key}: {selection} ({_count(n, 'atom')})"
+        return ""
 
 
 def trajectories_of(config: TrajectoryCorrelationConfig) -> Trajectories:
@@ -322,11 +390,17 @@ def _reading(name: str, expected: str, place: str = "") -> Iterator[None]:
 
 
 def _cannot_read(error: Exception) -> str:
-    return f"what MDAnalysis cannot read ({type(error).__name__}: {_first_line(error)})"
+    if isinstance(error, ReaderError):
+        if not error.kind:
+            return f"damage that MDAnalysis' reader dies of ({error.text}); copy the file anew"
+        kind, text = error.kind, error.text
+    else:
+        kind, text = type(error).__name__, str(error)
+    return f"what MDAnalysis cannot read ({kind}: {_first_line(text) or kind})"
 
 
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].strip()
+def _first_line(text: object) -> str:
+    return (str(text).strip().splitlines() or [""])[0].strip()
 
 
 def _count(n: int, what: str) -> str:
@@ -354,9 +428,10 @@ def check_finite(
     InputError
         Naming the first frame and atom.
     """
-    if np.isfinite(positions).all():
+    sound = np.abs(positions) <= MAX_ANGSTROM  # not NaN
+    if sound.all():
         return
-    frame, atom, axis = np.argwhere(~np.isfinite(positions))[0]
+    frame, atom, axis = np.argwhere(~sound)[0]
     number = int(atoms[atom])
     raise InputError.at(
         run.name,

@@ -351,7 +351,7 @@ def motion_section(results: Results, pictures: list[CaptionedFigure]) -> PageSec
                 _community_rows(results, found, method) for method in found.community_methods
             ],
             "groups": _group_tables(results, found),
-            "paths": _path_rows(found.paths),
+            "paths": _path_rows(found),
             "paths_total": len(found.paths),
             "headings": [results.text.item, *(COLUMNS[column] for column in columns)],
             "rows": [
@@ -417,17 +417,17 @@ def _group_tables(results: Results, found: MotionResults) -> list[dict[str, Any]
     return made
 
 
-def _path_rows(paths: pd.DataFrame) -> list[dict[str, Any]]:
+def _path_rows(motion: MotionResults) -> list[dict[str, Any]]:
     rows = []
-    for row in paths.head(MAX_PATHS).to_dict("records"):
-        found = bool(row["path"])
+    for row in motion.paths.head(MAX_PATHS).to_dict("records"):
+        found = bool(row["items"])
         rows.append(
             {
                 "ends": f"{row['source']} – {row['target']}",
                 "rank": count(row["rank"]) if found else "–",
                 "length": number(row["length"]) if found else "–",
                 "weakest": number(row["weakest_correlation"]) if found else "–",
-                "path": " → ".join(row["path"].split(" ")) if found else "nothing joins the two",
+                "path": motion.path_names(row["items"]) if found else "nothing joins the two",
             }
         )
     return rows

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,8 @@ from pairtile.methods.trajectory_correlation.report_text import (
     difference_of,
     kind_of,
     motion_results,
+    read_table,
+    score_of,
 )
 from pairtile.report.formats import count, counted, listed, number
 from pairtile.report.method_report import CaptionedFigure, FigureWithText, MethodText, PageSection
@@ -133,22 +134,28 @@ def _shown(text: MethodText, table: pd.DataFrame, file: str, what: str, z: str) 
 
 
 def states_finding(results: Results, found: MotionResults) -> str:
-    """How many pairs differ, which the most, and whether communities do."""
+    """How many pairs differ, which the most, and whether communities do; of states that were not
+    tested the largest differences."""
     name = results.parameters.get("compare")
     n = results.counts.get("pairs_that_differ")
     edges = _table(results, "difference_network.tsv") if name else None
-    if n is None or edges is None:
+    if edges is None:
         return ""
-    z = f"{_value(results)}_z"
-    named = [
-        f"{row['source']} and {row['target']} (z = {row[z]:+.1f})".replace("-", "−")
-        for row in edges.head(N_NAMED).to_dict("records")
-    ]
-    text = (
-        f"{counted(n, 'pair')} of {count(results.counts.get('pairs_compared', 0))} differ from "
-        f"{name} (q ≤ {LEVEL:g}, replicas as the unit)"
-    )
-    text += f", most clearly {listed(named)}." if named else "."
+    if n is None:
+        return _untested(results, found)
+    of = f"of {count(results.counts.get('pairs_compared', 0))}"
+    level = f"(q ≤ {LEVEL:g}, replicas as the unit)"
+    text = f"{counted(n, 'pair')} {of} differ from {name} {level}."
+    if n:
+        z, q = (f"{_value(results)}_{end}" for end in ("z", "q_value"))
+        score = f"{score_of(results)}_difference"
+        score = score if score in edges else "correlation_difference"
+        named = [
+            f"{row['source']} and {row['target']} ({_signed(row[score])}, z = "
+            f"{_signed(row[z], 1)}, q = {number(row[q])})"
+            for row in edges.head(2 * N_NAMED).to_dict("records")
+        ]
+        text += f" The clearest (difference of correlation, this minus {name}): {listed(named)}."
     agreement = _table(results, "difference_agreement.tsv")
     if agreement is not None and len(agreement) == 3:
         own, other, both = (number(value, 2) for value in agreement["agreement"])
@@ -159,10 +166,32 @@ def states_finding(results: Results, found: MotionResults) -> str:
     return text
 
 
+def _untested(results: Results, found: MotionResults) -> str:
+    """The extremes, which chance alone has, too."""
+    matrix = difference_of(results, found)
+    if matrix is None:
+        return ""
+    i, j = np.nonzero(np.triu(np.isfinite(matrix), 1))
+    values, names = matrix[i, j], found.residues["name"]
+    order = np.argsort(-values, kind="stable")
+    high, low = (
+        listed([f"{names[i[k]]} and {names[j[k]]} ({_signed(values[k])})" for k in part[:N_NAMED]])
+        for part in (order, order[::-1])
+    )
+    return (
+        f"Differences from {results.parameters['compare']} are not tested. The extremes, which "
+        f"chance alone has, too ({counted(values.size, 'pair')}): highest {high}; lowest {low}."
+    )
+
+
+def _signed(value: float, digits: int = 2) -> str:
+    return f"{value:+.{digits}f}".replace("-", "−")
+
+
 def _value(results: Results) -> str:
     return "dcc" if kind_of(results) == "dcc" else "mi"
 
 
 def _table(results: Results, file: str) -> pd.DataFrame | None:
-    path = Path(results.folder) / file
-    return pd.read_csv(path, sep="\t") if path.is_file() else None
+    path = results.folder / file
+    return read_table(path, set()) if path.is_file() else None

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from matplotlib import colormaps
 from matplotlib.colors import to_hex
+from numpy.typing import NDArray
 
 from pairtile.methods.trajectory_correlation.figures import SEQUENTIAL
 from pairtile.methods.trajectory_correlation.report_text import (
@@ -17,7 +16,11 @@ from pairtile.methods.trajectory_correlation.report_text import (
     claimed_communities,
     motion_results,
 )
-from pairtile.methods.trajectory_correlation.structures import HEX_COLOURS, HEX_NEITHER
+from pairtile.methods.trajectory_correlation.structures import (
+    HEX_COLOURS,
+    HEX_NEITHER,
+    atom_lines,
+)
 from pairtile.report.formats import number
 from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.results import Results
@@ -44,15 +47,18 @@ _BACKBONE = frozenset({"N", "CA", "C", "O"})
 
 def structure_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
     """The view; None without a structure or values of residues, and where it is too large."""
-    found, path = results.cached(motion_results), results.folder / "structure.pdb"
-    if found is None or not path.is_file():
+    found = results.cached(motion_results)
+    structure = None if found is None else found.structure
+    if found is None or structure is None:
         return None
-    lines, keys, ribbons = drawn_atoms(path)
-    if not 0 < len(lines) <= MAX_ATOMS:
+    drawn, ribbons = drawn_atoms(structure)
+    if not 0 < drawn.sum() <= MAX_ATOMS:
         return None
-    choices = colourings(results, found, keys, chain_letters_of(path))
+    choices = colourings(results, found, len(ribbons))
     if not choices:
         return None
+    _, first = np.unique(structure["residue"], return_index=True)
+    none = np.zeros(len(ribbons), dtype=np.int64)
     return PageSection(
         id="structure",
         title="On the structure",
@@ -60,8 +66,13 @@ def structure_section(results: Results, pictures: list[CaptionedFigure]) -> Page
         values={
             "words": results.text,
             "data": {
-                "pdb": "\n".join(lines),
-                "residues": keys,
+                "pdb": "\n".join(atom_lines(structure[drawn], none.astype(np.float64), none)),
+                "residue_of_atom": structure["residue"][drawn].tolist(),
+                "residues": [
+                    f"{atom['chain']}:" * bool(atom["chain"])
+                    + f"{atom['resname']}{atom['resid']}{atom['icode']}"
+                    for atom in structure[first]
+                ],
                 "ribbons": ribbons,
                 "scale": [to_hex(c) for c in colormaps[SEQUENTIAL](np.linspace(0, 1, 9))],
                 "none": HEX_NEITHER,
@@ -72,51 +83,27 @@ def structure_section(results: Results, pictures: list[CaptionedFigure]) -> Page
     )
 
 
-def drawn_atoms(path: Path) -> tuple[list[str], list[str], list[bool]]:
-    """What is drawn of a PDB file of ``write_structure_pdb``.
-
-    Returns
-    -------
-    tuple
-        Lines of atoms: of a protein its backbone, of other residues all but hydrogen. Residues in
-        their order, as the script names them (``A:13``). Whether each is drawn as a ribbon.
-    """
-    residues: dict[str, list[str]] = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if line.startswith("ATOM") and line[76:78].strip() != "H":
-            residues.setdefault(_key(line[21], line[22:26], line[26]), []).append(line)
-    lines, ribbons = [], []
-    for own in residues.values():
-        names = {line[12:16].strip() for line in own}
-        protein = "CA" in names and (len(own) == 1 or names >= _BACKBONE - {"O"})
-        lines += [line for line in own if not protein or line[12:16].strip() in _BACKBONE]
-        ribbons.append(protein or "C3'" in names)
-    return lines, list(residues), ribbons
+def drawn_atoms(structure: NDArray[Any]) -> tuple[NDArray[np.bool_], list[bool]]:
+    """Which atoms are drawn: of a protein its backbone, of other residues all but hydrogen; and
+    whether each residue is drawn as a ribbon."""
+    names, heavy = structure["name"], structure["element"] != "H"
+    drawn, ribbons = heavy.copy(), []
+    starts = np.flatnonzero(np.diff(structure["residue"], prepend=-1))
+    for own in np.split(np.arange(len(structure)), starts[1:]):
+        there = set(names[own][heavy[own]].tolist())
+        protein = "CA" in there and (len(there) == 1 or there >= _BACKBONE - {"O"})
+        if protein:
+            drawn[own] &= np.isin(names[own], list(_BACKBONE))
+        ribbons.append(protein or "C3'" in there)
+    return drawn, ribbons
 
 
-def chain_letters_of(path: Path) -> dict[str, str]:
-    """The letter of each chain that the remarks of such a file name."""
-    letters = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if line.startswith("REMARK   6 CHAIN "):
-            letter, chain = line.removeprefix("REMARK   6 CHAIN ").split(": ", 1)
-            letters[chain] = letter
-    return letters
-
-
-def colourings(
-    results: Results, found: MotionResults, keys: list[str], letters: dict[str, str]
-) -> list[dict[str, Any]]:
-    """What residues can be coloured by, values in the order of ``keys``: of several variables of
-    one residue, the mean of a number and the first group."""
+def colourings(results: Results, found: MotionResults, n_residues: int) -> list[dict[str, Any]]:
+    """What residues can be coloured by, values in their order: of several variables of one residue,
+    the mean of a number and the first group."""
     table = found.residues
-    if "resid" not in table:
-        return []
-    place = zip(table["chain"], table["resid"], table["icode"].fillna(""), strict=True)
-    of_residue = pd.Series(
-        [_key(letters.get(c, c), str(int(r) % 10_000), str(i)[:1]) for c, r, i in place],
-        index=table.index,
-    )
+    of_residue = results.items["residue"].to_numpy()[table["item"]]
+    keys = range(n_residues)
     made: list[dict[str, Any]] = []
     positions = results.parameters.get("variables") == "positions"
     for method in claimed_communities(results, found):
@@ -159,7 +146,3 @@ def _groups(
         "names": list(names.values()),
         "colours": [colours[group] for group in names],
     }
-
-
-def _key(chain: str, resid: str, icode: str) -> str:
-    return f"{chain.strip()}:{resid.strip()}{icode.strip()}"

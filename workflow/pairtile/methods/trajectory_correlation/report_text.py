@@ -16,6 +16,7 @@ from pairtile.engine.state import MANIFEST, open_state
 from pairtile.errors import StoreError
 from pairtile.methods.trajectory_correlation.figures import ResidueMarks
 from pairtile.methods.trajectory_correlation.stability import LEAST_AGREEMENT
+from pairtile.methods.trajectory_correlation.structures import centred_structure
 from pairtile.report.formats import count, counted, listed, number, percent, plain
 from pairtile.report.method_report import Reference
 from pairtile.report.methods_parts import Part, paragraph, section, versions
@@ -31,7 +32,7 @@ METHOD_NAMES = {"leiden": "Leiden", "girvan_newman": "Girvan-Newman"}
 
 _TEXTS = (
     *("name", "chain", "icode", "resname", "atom", "domain", "secondary_structure"),
-    *("method", "members", "source", "target", "path"),
+    *("method", "members", "source", "target", "path", "items", "between"),
 )
 
 
@@ -62,6 +63,11 @@ class MotionResults:
     def number(self) -> dict[str, int]:
         """Row of each variable by its name."""
         return {name: row for row, name in enumerate(self.residues["name"])}
+
+    def path_names(self, items: str) -> str:
+        """``A:LYS13 → A:ASP84``: names of items whose numbers are parted by blanks."""
+        names = self.residues.set_index("item")["name"]
+        return " → ".join(names[[int(number) for number in items.split()]])
 
     def matrix(self, name: str) -> NDArray[Any] | None:
         """A matrix of all pairs; None where it was not written or holds no number."""
@@ -97,6 +103,15 @@ class MotionResults:
         )
 
     @cached_property
+    def structure(self) -> NDArray[Any] | None:
+        """Atoms of the first frame (``residues.STRUCTURE``), as ``structure.pdb`` has them; None of
+        tables of time series, and where the state is gone."""
+        if not (self.folder / "state" / MANIFEST).is_file():
+            return None
+        state = open_state(self.folder / "state")
+        return np.asarray(centred_structure(state)["structure"]) if "structure" in state else None
+
+    @cached_property
     def interval_ps(self) -> float | None:
         """Time between two frames in picoseconds; None where not known or not one."""
         if not (self.folder / "state" / MANIFEST).is_file():
@@ -123,9 +138,11 @@ def read_motion_results(folder: Path) -> MotionResults:
     Raises StoreError naming the file when ``residues.tsv`` is missing or a table is not what its
     name says.
     """
-    residues = _read(folder / RESIDUES, {"item", "name", "betweenness", "degree"})
-    communities = _read(folder / COMMUNITIES, {"method", "community", "members"}, required=False)
-    paths = _read(folder / PATHS, {"source", "target", "rank", "path"}, required=False)
+    residues = read_table(folder / RESIDUES, {"item", "name", "betweenness", "degree"})
+    communities = read_table(
+        folder / COMMUNITIES, {"method", "community", "members"}, required=False
+    )
+    paths = read_table(folder / PATHS, {"source", "target", "rank", "items"}, required=False)
     return MotionResults(folder, residues, communities, paths)
 
 
@@ -139,13 +156,17 @@ def _matrix(path: Path, name: str) -> NDArray[Any] | None:
     return values if np.isfinite(values).any() else None
 
 
-def _read(path: Path, columns: set[str], required: bool = True) -> pd.DataFrame:
+def read_table(path: Path, columns: set[str], required: bool = True) -> pd.DataFrame:
+    """A table of an analysis: names are text, whatever they look like, and only numbers can be
+    missing; empty where the file is not there and not ``required``.
+
+    Raises StoreError naming the file when it is missing or not what its name says.
+    """
     if not path.is_file():
         if required:
             raise StoreError.at(path, "", "no such file", "the table that the step tables writes")
         return pd.DataFrame(columns=sorted(columns))
     try:
-        # A chain may be called NA: texts are texts, and only numbers can be missing.
         header = pd.read_csv(path, sep="\t", nrows=0).columns
         table = pd.read_csv(
             path,
@@ -184,7 +205,6 @@ def findings(results: Results) -> list[str]:
         return []
     parts = [
         _strongest_finding,
-        _difference_finding,
         _community_finding,
         _path_finding,
         _betweenness_finding,
@@ -274,24 +294,6 @@ def difference_of(results: Results, found: MotionResults) -> NDArray[Any] | None
     return found.difference("correlation") if matrix is None else matrix
 
 
-def _difference_finding(results: Results, found: MotionResults) -> str:
-    name = results.parameters.get("compare")
-    matrix = difference_of(results, found) if name else None
-    if matrix is None:
-        return ""
-    upper = np.triu(np.isfinite(matrix), 1)
-    i, j = np.nonzero(upper)
-    values = matrix[i, j]
-    parts = []
-    for order, words in ((np.argsort(-values, kind="stable"), "Stronger here than in"),
-                         (np.argsort(values, kind="stable"), "weaker")):  # fmt: skip
-        names = found.residues["name"]
-        top = [f"{names[i[k]]} and {names[j[k]]} ({values[k]:+.2f})" for k in order[:N_NAMED]]
-        about = f" {name}" if words.endswith("in") else ""
-        parts.append(f"{words}{about}: {listed(top)}".replace("-", "−") if top else "")
-    return f"{'; '.join(parts)} (differences of correlation, {counted(values.size, 'pair')})."
-
-
 def _community_finding(results: Results, found: MotionResults) -> str:
     if not found.community_methods or found.communities.empty:
         return ""
@@ -326,11 +328,11 @@ def _path_finding(results: Results, found: MotionResults) -> str:
     sentences = []
     for (source, target), rows in found.paths.groupby(["source", "target"], sort=False):
         first = rows.iloc[0]
-        if not first["path"]:
+        if not first["items"]:
             sentences.append(f"No path joins {source} and {target}.")
             continue
         sentences.append(
-            f"Shortest path from {source} to {target}: {' → '.join(first['path'].split(' '))} "
+            f"Shortest path from {source} to {target}: {found.path_names(first['items'])} "
             f"(weakest correlation {number(float(first['weakest_correlation']))})."
         )
     return " ".join(sentences[:N_NAMED])

@@ -14,6 +14,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from pairtile.methods.trajectory_correlation.atoms import (
+    alternate_positions,
+    guessed_element,
+    masses_of,
+    texts,
+)
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.read_trajectory import (
     Trajectories,
@@ -58,8 +64,17 @@ class Residues:
     def __len__(self) -> int:
         return len(self.table)
 
+    def atom_masses(self, n_atoms: int) -> NDArray[np.float64]:
+        """Masses of all ``n_atoms`` atoms of the topology by the elements of those of the residues;
+        NaN where not all atoms of a residue are of a known element, and elsewhere."""
+        result = np.full(n_atoms, np.nan)
+        for atoms, elements in zip(self.atoms, self.elements, strict=True):
+            masses = masses_of(elements)
+            result[atoms] = masses if np.isfinite(masses).all() else np.nan
+        return result
+
     def by_name(self, residue: int) -> dict[str, int]:
-        """Atom name -> number; the first of alternate locations."""
+        """Atom name -> number; the first of several."""
         numbers = self.atoms[residue].tolist()
         return dict(zip(reversed(self.names[residue]), reversed(numbers), strict=True))
 
@@ -83,11 +98,12 @@ class Residues:
 
 
 def residues_of(universe: Any, atoms: NDArray[np.int64]) -> Residues:
-    """The residues that hold at least one of ``atoms``."""
+    """The residues that hold at least one of ``atoms``, without alternate positions."""
+    others = alternate_positions(universe, atoms)
     group = universe.atoms[atoms].residues
     chains = _chains(group)
-    resnames = _texts(group, "resnames")
-    icodes = _texts(group, "icodes")
+    resnames = texts(group, "resnames")
+    icodes = texts(group, "icodes")
     resids = np.asarray(getattr(group, "resids", np.arange(1, len(group) + 1)))
     labels = [
         f"{chain}:" * bool(chain) + f"{resname}{resid}{icode}"
@@ -103,7 +119,9 @@ def residues_of(universe: Any, atoms: NDArray[np.int64]) -> Residues:
         }
     )
     parts = [residue.atoms for residue in group]
-    names = [_texts(part, "names") for part in parts]
+    if others.size:
+        parts = [part[~np.isin(part.indices, others)] for part in parts]
+    names = [texts(part, "names") for part in parts]
     return Residues(
         table,
         [np.asarray(part.indices, dtype=np.int64) for part in parts],
@@ -185,7 +203,7 @@ def _chains(group: Any) -> list[str]:
     found = [""] * len(group)
     if hasattr(group.atoms, "chainIDs"):
         found = [str(residue.atoms.chainIDs[0]).strip() for residue in group]
-    segments = _readable(_texts(group, "segids"))
+    segments = _readable(texts(group, "segids"))
     named = np.array(
         [
             chain or ("" if segment in _NO_CHAIN else segment)
@@ -227,16 +245,10 @@ def _readable(segments: list[str]) -> list[str]:
     return [short[name] for name in segments]
 
 
-def _texts(group: Any, attribute: str) -> list[str]:
-    values = getattr(group, attribute, None)
-    return [""] * len(group) if values is None else [str(value).strip() for value in values]
-
-
 def _elements(part: Any, names: Sequence[str]) -> list[str]:
     """As the topology says; else by its name, as those of proteins and nucleic acids can be."""
-    letters = [name.lstrip("0123456789")[:1].upper() for name in names]
-    guessed = [letter if len(names) > 1 and letter in "HCNOSP" else "" for letter in letters]
-    return [a or b for a, b in zip(_texts(part, "elements"), guessed, strict=True)]
+    guessed = [guessed_element(name) if len(names) > 1 else "" for name in names]
+    return [a or b for a, b in zip(texts(part, "elements"), guessed, strict=True)]
 
 
 def _hydrogen(part: Any, names: Sequence[str]) -> NDArray[np.bool_]:

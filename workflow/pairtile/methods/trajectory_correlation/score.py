@@ -64,6 +64,9 @@ SERIES_COPIES = 8
 HALF_SURROGATES = 5
 """Of each half of a single trajectory: only their mean is wanted."""
 
+FEWER_FRAMES = 3
+"""One frame in so many is what a long analysis is told of as cheaper."""
+
 P_BINS = 50
 """Of the histogram of p-values, from 0 to 1."""
 
@@ -177,6 +180,25 @@ class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
             once = seconds_a_pair(config.estimator, d, half, backend, threads)
             seconds += 2 * (1 + HALF_SURROGATES) * once
         return 1.0 / seconds
+
+    @classmethod
+    def cheaper(
+        cls, config: TrajectoryCorrelationConfig, state: State, backend: str, threads: int
+    ) -> dict[str, float]:
+        if config.estimator.kind != "ksg":
+            return {}
+        gaussian = config.estimator.model_copy(update={"kind": "gaussian"})
+        fewer = {"series": state["series"][:, :, ::FEWER_FRAMES]}
+        fewer["replica_offsets"] = np.asarray(state["replica_offsets"]) // FEWER_FRAMES
+        others = {
+            "estimator: {kind: gaussian}": (config.model_copy(update={"estimator": gaussian}), {}),
+            f"frames: {{step: {FEWER_FRAMES * config.frames.step}}}": (config, fewer),
+        }
+        now = cls.work_per_second(config, state, backend, threads)
+        return {
+            setting: now / cls.work_per_second(other, {**state, **change}, backend, threads)
+            for setting, (other, change) in others.items()
+        }
 
     @classmethod
     def resolve_precision(cls, config: TrajectoryCorrelationConfig, backend: str) -> str:

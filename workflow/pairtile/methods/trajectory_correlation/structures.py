@@ -103,7 +103,7 @@ def residue_values(
     letters = chain_letters(structure)
     _, first = np.unique(structure["residue"], return_index=True)
     labels = {
-        int(atom["residue"]): f"{letters[str(atom['chain'])]}:{int(atom['resid']) % 10_000}"
+        int(atom["residue"]): f"{letters[str(atom['chain'])]}:{_in_columns(atom['resid'])}"
         f"{atom['icode']!s:.1}"
         for atom in structure[first]
     }
@@ -217,21 +217,29 @@ def write_structure_pdb(
     value = np.nan_to_num(np.asarray(values, dtype=np.float64))
     community = np.asarray(communities, dtype=np.int64)
     community = np.where(community > _LARGEST, 0, community)
-    owner = structure["residue"]
     remarks = [f"B-FACTOR: {meaning}", "OCCUPANCY: COMMUNITY, 0 FOR NONE"]
-    remarks += [f"CHAIN {new}: {old}" for old, new in letters.items() if new != old]
-    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8") as handle:
-        handle.writelines(f"REMARK   6 {_one_line(text)}\n" for text in remarks)
-        for number, atom in enumerate(structure, start=1):
-            own = int(owner[number - 1])
-            handle.write(_atom_line(number, atom, letters, value[own], int(community[own])))
-        handle.write("END\n")
+    remarks += [f"CHAIN {new}: {old or 'NO NAME'}" for old, new in letters.items() if new != old]
+    lines = [f"REMARK   6 {_one_line(text)}" for text in remarks]
+    _write_lines(path, [*lines, *atom_lines(structure, value, community), "END"])
+
+
+def atom_lines(
+    structure: NDArray[Any], values: NDArray[np.float64], communities: NDArray[np.int64]
+) -> list[str]:
+    """The lines of a PDB file's atoms; ``values`` and ``communities`` of residues, as
+    ``write_structure_pdb`` has them."""
+    letters = chain_letters(structure)
+    owners = structure["residue"].tolist()
+    return [
+        _atom_line(number, atom, letters, values[own], int(communities[own]))
+        for number, (atom, own) in enumerate(zip(structure, owners, strict=True), start=1)
+    ]
 
 
 def chain_letters(structure: NDArray[Any]) -> dict[str, str]:
     """One letter for each chain: its own where it has one, else the first that is free."""
     chains = list(dict.fromkeys(structure["chain"].tolist()))
-    taken = {chain for chain in chains if len(chain) == 1 and chain.isascii()}
+    taken = {chain for chain in chains if len(chain) == 1 and chain in _CHAINS}
     free = (letter for letter in _CHAINS if letter not in taken)
     return {chain: chain if chain in taken else next(free, " ") for chain in chains}
 
@@ -397,12 +405,17 @@ def _atom_line(
     # Names of elements of one letter begin in the second column.
     name = f" {name:<3}" if len(element) < 2 and len(name) < 4 else f"{name:<4}"
     x, y, z = atom["position"]
-    place = f"{letters[str(atom['chain'])]}{int(atom['resid']) % 10_000:>4}{atom['icode']!s:1.1}"
+    place = f"{letters[str(atom['chain'])]}{_in_columns(atom['resid']):>4}{atom['icode']!s:1.1}"
     return (
         f"ATOM  {number % 100_000:>5} {name} {str(atom['resname'])[:4]:<4}{place}   "
         f"{x:8.3f}{y:8.3f}{z:8.3f}{community:6.2f}{min(max(value, -99.99), 999.99):6.2f}"
-        f"          {element:>2}\n"
+        f"          {element:>2}"
     )
+
+
+def _in_columns(resid: int) -> int:
+    """The number of a residue in the four columns of a PDB file, from 0 again after 9999."""
+    return int(resid) if -1000 < resid < 10_000 else int(resid) % 10_000
 
 
 def _one_line(text: str) -> str:

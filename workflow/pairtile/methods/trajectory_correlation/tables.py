@@ -448,7 +448,9 @@ def path_table(
     | n_edges | edges |
     | weakest_correlation | the least along it, by size |
     | path | names from one end to the other, separated by blanks |
+    | items | their numbers in ``items.parquet``, separated by blanks |
     """
+    numbers = _kept(items, network).index.astype(str)
     names = _kept(items, network)["name"].astype(str).tolist()
     size = {
         (min(a, b), max(a, b)): value
@@ -458,7 +460,7 @@ def path_table(
     for (start, end), found in zip(ends, paths, strict=True):
         between = {"source": names[start], "target": names[end]}
         if not found:
-            rows.append({**between, "rank": None, "path": ""})
+            rows.append({**between, "rank": None, "path": "", "items": ""})
         for rank, path in enumerate(found, start=1):
             steps = zip(path.nodes, path.nodes[1:], strict=False)
             rows.append(
@@ -469,9 +471,11 @@ def path_table(
                     "n_edges": len(path.nodes) - 1,
                     "weakest_correlation": min(size[min(a, b), max(a, b)] for a, b in steps),
                     "path": " ".join(names[node] for node in path.nodes),
+                    "items": " ".join(numbers[node] for node in path.nodes),
                 }
             )
-    columns = ["source", "target", "rank", "length", "n_edges", "weakest_correlation", "path"]
+    columns = ["source", "target", "rank", "length", "n_edges", "weakest_correlation"]
+    columns += ["path", "items"]
     table = pd.DataFrame(rows, columns=columns)
     return table.astype({"rank": "Int32", "n_edges": "Int32", "length": np.float64})
 

@@ -10,6 +10,7 @@ step. MDAnalysis' NoJump needs each frame after the one before, its ``unwrap`` b
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,21 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components, mini
 
 from pairtile.cpu.njit import njit
 from pairtile.errors import InputError
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Positions of all atoms in Angstrom, (atoms, 3), and the box as three lengths and three
+    angles, or None."""
+
+    positions: NDArray[np.float32]
+    dimensions: NDArray[np.float32] | None
+
+    @classmethod
+    def of(cls, step: Any) -> Frame:
+        """From a time step of MDAnalysis, which is overwritten by the next."""
+        return cls(step.positions.copy(), step.dimensions)
+
 
 FIRST_CUTOFF = 2.5
 """Angstrom within which atoms are looked for first: bonds; then twice as far, and so on."""
@@ -53,16 +69,16 @@ class WholeMolecules:
         self.atoms = atoms
         self._child, self._parent = _tree(positions[atoms], _present(box, name))
 
-    def made_whole(self, step: Any, name: str) -> Any:
-        """A copy of a time step of MDAnalysis in which the atoms are whole and their centre lies in
-        the middle of the box; others stay where they are.
+    def made_whole(self, step: Frame, name: str) -> Frame:
+        """The frame with the atoms whole and their centre in the middle of the box; others stay
+        where they are.
 
         Raises ``InputError`` without a box.
         """
         from MDAnalysis.lib.mdamath import triclinic_vectors
 
         vectors = triclinic_vectors(_present(step.dimensions, name)).astype(np.float64)
-        step = step.copy()
+        positions = step.positions.copy()
         own = step.positions[self.atoms].astype(np.float64)
         places = own @ np.linalg.inv(vectors)
         apart = np.rint(places[self._child] - places[self._parent])
@@ -70,8 +86,8 @@ class WholeMolecules:
         _add_along(self._child, self._parent, apart, images)
         own -= images @ vectors
         middle = vectors.sum(axis=0) / 2
-        step.positions[self.atoms] = own - own.mean(axis=0) + middle
-        return step
+        positions[self.atoms] = own - own.mean(axis=0) + middle
+        return replace(step, positions=positions)
 
 
 @njit()

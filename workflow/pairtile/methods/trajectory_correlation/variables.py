@@ -13,12 +13,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from pairtile.errors import InputError
+from pairtile.methods.trajectory_correlation.atoms import CALCIUM, Floats, Place
 from pairtile.methods.trajectory_correlation.residues import Residues, unique_names
 
-Floats = NDArray[np.float64]
-Place = NDArray[np.int64]
 AXES = ("x", "y", "z")
-_CALCIUM = ("CA", "CAL", "CA2+")
 
 
 @dataclass(frozen=True)
@@ -59,11 +57,11 @@ class Variables:
 
 
 def position_variables(
-    residues: Residues, selected: Place, kind: str, masses: Floats, source: str
+    residues: Residues, selected: Place, kind: str, masses: Floats | None, source: str
 ) -> Variables:
     """Positions of atoms (``kind``: atom), C-alphas (ca) or centres of mass (center_of_mass).
 
-    ``selected``: atom numbers. ``masses``: of all atoms of the topology, 0 where not known.
+    ``selected``: atom numbers. ``masses``: of all atoms of the topology, for ``center_of_mass``.
     ``source``: what messages call the topology.
 
     Raises
@@ -83,7 +81,7 @@ def position_variables(
         elif kind == "center_of_mass":
             rows.append((label, "center_of_mass", residue, own.tolist()))
         else:
-            calcium = residues.table["resname"][residue].upper() in _CALCIUM
+            calcium = residues.table["resname"][residue].upper() in CALCIUM
             alpha = None if calcium else residues.by_name(residue).get("CA")
             if alpha is None:
                 row = {"name": label, "atom": "CA", "residue": residue, "reason": "no C-alpha"}

@@ -5,8 +5,7 @@
   const data = JSON.parse(byId("data").textContent);
   const [canvas, status, legend, chosen] = ["canvas", "status", "legend", "by"].map(byId);
   const root = document.documentElement;
-  const number = new Map(data.residues.map((key, k) => [key, k]));
-  const residueOf = (atom) => number.get(`${atom.chain.trim()}:${atom.resi}${(atom.icode || "").trim()}`);
+  const residueOf = (atom) => data.residue_of_atom[atom.serial - 1];
   const colouring = () => data.colourings[chosen.value];
   let viewer = null;
 
@@ -20,7 +19,7 @@
   }
   function colourOf(residue) {
     const by = colouring();
-    if (!by || residue === undefined) return data.none;
+    if (!by) return data.none;
     if (by.groups) return by.colours[by.groups[residue]] ?? data.none;
     const value = by.values[residue];
     if (value === null) return data.none;
@@ -29,8 +28,8 @@
   function told(atom) {
     const by = colouring();
     const residue = residueOf(atom);
-    const name = `${atom.chain.trim()}:${atom.resn}${atom.resi}${(atom.icode || "").trim()}`;
-    if (!by || residue === undefined) return name;
+    const name = data.residues[residue];
+    if (!by) return name;
     const value = by.groups ? by.names[by.groups[residue]] ?? "none" : by.values[residue] ?? "no value";
     return `${name}: ${by.title} ${value}`;
   }

@@ -1,0 +1,96 @@
+"""Iterate in a fork of this process, whose death is an error like another.
+
+Readers of trajectories are C code that trusts its input: a damaged file makes them write beyond
+their arrays, or ask for all memory. In a fork that ends the fork alone, and the file has a name.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import resource
+import signal
+import warnings
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection, Pipe
+from typing import Any, NoReturn
+
+import psutil
+
+
+class ReaderError(Exception):
+    """What ended the reading. ``kind``: type of an exception, or ``""`` where the process died.
+    ``text``: its message, or how the process died."""
+
+    def __init__(self, kind: str, text: str) -> None:
+        super().__init__(f"{kind}: {text}" if kind else text)
+        self.kind, self.text = kind, text
+
+
+def in_fork(make: Callable[[], Iterator[Any]], memory_bytes: int) -> Iterator[Any]:
+    """The items of ``make()``, which runs in a fork and is some items ahead.
+
+    Parameters
+    ----------
+    make
+        Called in the fork. Items are pickled.
+    memory_bytes
+        Of address space that the fork may have beyond what this process has now.
+
+    Raises
+    ------
+    ReaderError
+        If ``make`` raises, or its process dies.
+    """
+    receiving, sending = Pipe(duplex=False)
+    with warnings.catch_warnings():  # Python warns of forks beside threads: this one needs no lock
+        warnings.simplefilter("ignore")
+        process = os.fork()
+    if not process:
+        receiving.close()
+        _run(make, sending, memory_bytes)
+    sending.close()
+    ended = False
+    try:
+        while True:
+            try:
+                what, value = receiving.recv()
+            except EOFError:
+                ended = True
+                raise ReaderError("", _death(process)) from None
+            if what == "item":
+                yield value
+            elif what == "error":
+                raise ReaderError(*value)
+            else:
+                return
+    finally:
+        receiving.close()
+        if not ended:
+            os.kill(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+
+
+def _run(make: Callable[[], Iterator[Any]], sending: Connection, memory_bytes: int) -> NoReturn:
+    try:
+        faulthandler.disable()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # the C library's last words
+        most = psutil.Process().memory_info().vms + memory_bytes
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        if hard == resource.RLIM_INFINITY or most < hard:
+            resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+        try:
+            for item in make():
+                sending.send(("item", item))
+            sending.send(("end", None))
+        except Exception as error:  # readers of some forty formats raise what they like
+            sending.send(("error", (type(error).__name__, str(error))))
+    finally:
+        os._exit(1)
+
+
+def _death(process: int) -> str:
+    """How a process that has closed its pipe ended."""
+    _, status = os.waitpid(process, 0)
+    code = os.waitstatus_to_exitcode(status)
+    return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
