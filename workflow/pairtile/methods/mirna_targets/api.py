@@ -184,7 +184,7 @@ def mirna_targets(
         messages += message_of_missing(restriction, "restrict")
         pairs = restriction.pairs
     items, renamed = items_table(*files)
-    messages += message_of_names(renamed)
+    messages += message_of_names(renamed, items)
     notes = [message for message in messages if message.severity == "note"]
     of_warnings = [message for message in messages if message.severity != "note"]
     for message in of_warnings:

@@ -193,9 +193,10 @@ def refuse_bad_records(files: Sequence[Fasta]) -> None:
 def _cure(fasta: Fasta) -> str:
     """What a file is whose records are mostly bad, and what to give instead; empty if unknown."""
     strange = [bad.strange for bad in fasta.faults if bad.strange]
-    if 2 * sum(bool(set(text.upper()) & set("EFILPQ")) for text in strange) > len(fasta):
+    half = (len(fasta) + len(fasta.faults)) / 2
+    if sum(bool(set(text.upper()) & set("EFILPQ")) for text in strange) > half:
         return f"{fasta.path} seems to hold proteins: give nucleotide sequences (cDNA or 3' UTRs)"
-    if strange and all(set(text) <= set("-.~") for text in strange):
+    if sum(set(text) <= set("-.~") for text in strange) > half:
         return (
             f"{fasta.path} seems to be an alignment: remove its gaps (seqkit seq -g, for instance)"
             "; on_bad_record: skip goes on without these records"

@@ -76,7 +76,7 @@ def _of_pipes(fasta: Fasta) -> _Parts:
     transcript, the gene or the symbol is what fits all records."""
     lines = zip(fasta.first_words, fasta.headers, strict=True)
     rows = [f"{word} {header}".strip().split("|") for word, header in lines]
-    if min(map(len, rows)) < 2:
+    if min(map(len, rows)) < 2 or rows[0][0] == "gi":  # NCBI's, with something added
         return None
     columns = [list(column) for column in zip_longest(*rows, fillvalue="")]
     transcript, gene = _column_of(_TRANSCRIPTS, columns), _column_of(_GENES, columns)

@@ -111,10 +111,11 @@ def choose_records(
         transcripts, pattern = take_apart(transcripts)
     messages = [*notes, *warnings, *twice, *twice_too]
     if pattern:
-        symbol = transcripts.symbols[0] if transcripts.symbols else ""
-        first = {"first_word": transcripts.first_words[0], "name": transcripts.names[0]}
-        numbers = {"path": transcripts.path, "pattern": pattern, **first}
-        more = f", with the symbol {symbol}," if symbol else ""
+        parts = {"gene": transcripts.genes[:1], "symbol": transcripts.symbols[:1]}
+        more = "".join(
+            f", {part} {word}" for part, words in parts.items() for word in words if word
+        )
+        numbers = {"path": transcripts.path, "pattern": pattern, "name": transcripts.names[0]}
         messages.append(message("headers_taken_apart", **numbers, more=more))
     return mirnas, transcripts, messages
 
@@ -191,7 +192,7 @@ def lay_out(
         *messages,
         *(found for file in files for found in messages_on(file)),
         *(messages_on(orthologs) if orthologs is not None else []),
-        *message_of_names(renamed),
+        *message_of_names(renamed, items),
         *message_of_missing(restriction, str(config.restrict)),
     ]
     if unmapped:
@@ -274,11 +275,16 @@ def _notes(transcripts: Fasta, trim: int | None) -> list[str]:
     return [f"{n_cut} of {len(transcripts)} transcripts were cut to {trim} letters (trim)."]
 
 
-def message_of_names(renamed: Sequence[tuple[str, str]]) -> list[Message]:
+def message_of_names(renamed: Sequence[tuple[str, str]], items: pd.DataFrame) -> list[Message]:
     """What there is to say of names that were changed (``items_table``)."""
     if not renamed:
         return []
-    shown = ", ".join(f"{printable(old)} as {new}" for old, new in renamed[:_SHOWN])
+    record = dict(zip(items["name"][::-1], items["record"][::-1], strict=True))
+    texts = []
+    for old, new in ((printable(old), new) for old, new in renamed[:_SHOWN]):
+        first = f" after that of record {record[old]}" if old in record and old != new else ""
+        texts.append(f"{old} as {new} (record {record[new]}{first})")
+    shown = ", ".join(texts)
     more = ", ..." if len(renamed) > _SHOWN else ""
     return [message("names_taken", n=len(renamed), shown=shown + more)]
 

@@ -47,12 +47,12 @@ def choose_mirnas(
         return mirnas, [], several if n_species > 1 else []
     wanted = {name.lower() for name in ([species] if isinstance(species, str) else species or ())}
     if wanted - there.keys():
-        found = f"no miRNA of {', '.join(sorted(wanted - there.keys()))}"
-        raise InputError.at(mirnas.path, "species", found, f"some of {_listed(there, 20)}")
+        none = f"no miRNA of {', '.join(sorted(wanted - there.keys()))}"
+        raise InputError.at(mirnas.path, "species", none, f"some of {_listed(there, 20)}")
     listed = names
     if isinstance(names, str):
         listed = read_regulators(names, "miRNA")
-    named = {name.lower() for name in listed or ()}
+    named = {name.lower(): name for name in listed or ()}
 
     def asked(name: str) -> bool:
         of_species = not wanted or species_of(name) in wanted
@@ -64,11 +64,12 @@ def choose_mirnas(
         mirnas.only(rows), bad=bad, n_passed=len(mirnas) - len(rows) + len(mirnas.bad) - len(bad)
     )
     note = message("mirnas_chosen", **counts, species=_listed(there), chosen=len(rows))
-    missing = sorted(named - {name.lower() for name in chosen.names})
+    found = {name.lower() for name in chosen.names}
+    missing = [name for key, name in named.items() if key not in found]
     if missing and not rows:
-        found = f"none of its {len(named)} names ({_some(missing)}) in {mirnas.path}"
         source = names if isinstance(names, str) else "mirna_names"
-        raise InputError.at(source, "", found, f"names such as {_some(mirnas.names)}")
+        none = f"none of its {len(named)} names ({_some(missing)}) in {mirnas.path}"
+        raise InputError.at(source, "", none, f"names such as {_some(mirnas.names)}")
     if not missing:
         return chosen, [note], []
     numbers = {"n": len(missing), "of": len(named), "names": _some(missing)}

@@ -65,7 +65,7 @@ def _target_map(results: Results) -> FigureWithText | None:
     )
     if canonical is not None:
         caption += f" Dot: at least one canonical seed site ({listed(CANONICAL)})."
-    best = pairs.loc[pairs["score"].idxmax()]
+    best = pairs.iloc[int(pairs["score"].to_numpy().argmax())]
     alternative = (
         f"Heat map. {caption} The pair with the highest score, {best['source']} and "
         f"{best['target']}, has a {label} of {number(best[column])}{unit}."
