@@ -309,7 +309,7 @@ class MirnaTargetsConfig(Analysis):
     gold_standard: OptionalPath = Field(
         default=None,
         description=(
-            "A table of known targets, columns miRNA and transcript, names as in the FASTA files "
+            "A table of known targets, columns miRNA and transcript, names as in `hits.tsv` "
             "(not those of genes), to compare the network with: adds `evaluation.json` and its "
             "part of the report. null: no evaluation. It does not change the network. A relative "
             "path starts at the working directory."
