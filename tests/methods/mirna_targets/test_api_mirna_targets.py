@@ -73,8 +73,10 @@ def test_restricted_search_and_extras_are_those_of_the_workflow(tmp_path: Path) 
     sequences = random_sequences()
     frame = pd.DataFrame(pairs, columns=["mirna", "transcript"])
     for restrict in (pairs, frame, tmp_path / "pairs.tsv"):
-        with pytest.warns(UserWarning, match=r"1 of 4 pairs .* not there .*: mir-2 nobody"):
+        with pytest.warns(UserWarning, match="mir-2 nobody"):
             found = mirna_targets(*sequences, restrict=restrict, extras=extras, score=80)
+        (warning,) = found.attrs["warnings"]
+        assert (warning.code, warning.numbers["n"]) == ("restrict_pairs_missing", 1)
         pd.testing.assert_frame_equal(found, expected, check_dtype=False)
         assert found.attrs["counts"]["pairs"] == 3
 
@@ -140,10 +142,15 @@ def test_nothing_found_is_a_table_with_its_columns() -> None:
 def test_names_that_are_there_twice_are_told_apart() -> None:
     mirnas, transcripts = random_sequences()
     twice = [*transcripts.items(), *transcripts.items()]
-    with pytest.warns(UserWarning, match="10 names are there twice; .* tr-0 as tr-0#2"):
-        found = mirna_targets(mirnas, twice)
+    found = mirna_targets(mirnas, twice)
     once = mirna_targets(mirnas, transcripts)
-    assert len(found) == 2 * len(once)
+    pd.testing.assert_frame_equal(found, once)
+    (note,) = found.attrs["notes"]
+    assert (note.code, note.numbers["n"]) == ("same_record_twice", 10)
+    twice = [*transcripts.items(), *((name, f"{text}A") for name, text in transcripts.items())]
+    with pytest.warns(UserWarning, match="tr-0 as tr-0#2"):
+        found = mirna_targets(mirnas, twice)
+    assert found.attrs["warnings"][0].numbers["n"] == 10
     assert set(found["transcript"]) == {*once["transcript"], *(once["transcript"] + "#2")}
 
 
@@ -158,9 +165,7 @@ def test_bad_records_of_a_file_are_refused_or_left_out(tmp_path: Path) -> None:
     file = write_fasta(tmp_path / "t.fa", {"odd": "MKVLA", **transcripts, "nothing": ""})
     with pytest.raises(InputError, match=r"t\.fa: record 1 'odd', line 2: .*\n.*record 12"):
         mirna_targets(mirnas, file)
-    with pytest.warns(
-        UserWarning, match=r"2 bad records left out, the first: .*t\.fa: record 1 'odd'"
-    ):
+    with pytest.warns(UserWarning, match=r"2 unusable records of 12: .*t\.fa: record 1 'odd'"):
         found = mirna_targets(mirnas, file, on_bad_record="skip")
     pd.testing.assert_frame_equal(found, mirna_targets(mirnas, transcripts))
 

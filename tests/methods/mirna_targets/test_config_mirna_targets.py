@@ -15,6 +15,8 @@ from pairtile.methods.mirna_targets.config import TABLES, MirnaTargetsConfig
 LEAST = {"method": "mirna_targets", "mirnas": "m.fa", "transcripts": "t.fa"}
 DEFAULTS: dict[str, Any] = {
     **LEAST,
+    "species": None,
+    "mirna_names": None,
     "restrict": None,
     "genes": None,
     "orthologs": None,
@@ -75,6 +77,20 @@ def test_contract_written_out_resolves_to_the_defaults() -> None:
 def test_all_files_are_named_as_inputs() -> None:
     files = {key: f"{key}.x" for key in ("restrict", "genes", "annotation", "gold_standard")}
     assert one(**files).input_files() == {"mirnas": "m.fa", "transcripts": "t.fa"} | files
+
+
+def test_species_and_names_have_several_forms() -> None:
+    assert one(species="hsa").species == one(species=["hsa"]).species == ("hsa",)
+    assert one(mirna_names=["a", "b"]).mirna_names == ("a", "b")
+    assert "mirna_names" not in one(mirna_names=["a", "b"]).input_files()
+    assert one(mirna_names="names.txt").input_files()["mirna_names"] == "names.txt"
+
+
+@pytest.mark.parametrize("value", [[], [1], {"a": 1}, 3, [""]])
+@pytest.mark.parametrize("key", ["species", "mirna_names"])
+def test_other_forms_of_them_are_refused(key: str, value: Any) -> None:
+    with pytest.raises(ConfigError, match=key):
+        one(**{key: value})
 
 
 def test_resolved_section_is_json_and_loads_to_itself() -> None:

@@ -128,7 +128,7 @@ def test_transcripts_of_another_length_stay_in_their_own_coordinates(tmp_path: P
     (tmp_path / "a.bed").write_text(BED)
     to_genome = items_to_genome(sequences.items, read_transcript_models(tmp_path / "a.bed"))
     assert [model is not None for model in to_genome.models] == [False, False, True, False]
-    assert (to_genome.n_missing, to_genome.n_other_length, to_genome.n_ambiguous) == (1, 1, 0)
+    assert (to_genome.n_missing, len(to_genome.other_lengths), to_genome.n_ambiguous) == (1, 1, 0)
     rows = hand.rows([hand.ungapped_hit(sequences, "m1", "plus", 3)])
     hits = hits_table(rows, sequences.items, sequences.state)
     write_bed(tmp_path, hits, hit_places(hits, to_genome))

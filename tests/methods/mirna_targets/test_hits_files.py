@@ -189,7 +189,9 @@ def test_transcripts_that_stay_where_they_are_are_told(tmp_path: Path) -> None:
     assert done.counts["transcripts_in_genome"] == 1
     assert done.counts["hits_in_genome"] == 3
     (warning,) = done.warnings
-    assert "1 are not in it, 1 have another length than its spliced transcripts" in warning
+    numbers = {"n": warning.numbers["n"], "n_other_length": warning.numbers["n_other_length"]}
+    assert (warning.code, numbers) == ("not_in_genome", {"n": 2, "n_other_length": 1})
+    assert done.counts["utrs_in_genome"] == 0
 
 
 def test_extras_are_columns_before_the_alignment(tmp_path: Path) -> None:

@@ -99,8 +99,10 @@ def test_what_was_left_out_is_counted_listed_and_comes_last(tmp_path: Path) -> N
     assert prepared.counts["transcripts_read"] == 3
     assert prepared.counts["transcripts_kept"] == 1
     assert prepared.counts["pairs"] == 2
-    assert len([w for w in prepared.warnings if w.startswith("Left out: ")]) == 3
-    assert f"Left out: {tmp_path}/mirnas.fa: record 3 'm3', line 6" in prepared.warnings[0]
+    of_mirnas, of_transcripts = prepared.warnings
+    assert {w.code for w in prepared.warnings} == {"bad_records_left_out"}
+    assert (of_mirnas.numbers["n"], of_transcripts.numbers["n"]) == (1, 2)
+    assert "record 3 'm3', line 6" in of_mirnas.numbers["first"]
 
 
 def test_bad_records_of_both_files_are_refused_in_one_message(tmp_path: Path) -> None:
@@ -116,12 +118,12 @@ def test_duplicate_names_become_unique_with_a_warning_and_stay_for_miranda(
     tmp_path: Path,
 ) -> None:
     prepared = prepare(
-        tmp_path, ">a\nACGU\n>a#2\nACGU\n>a x\nACGU\n", ">a\nACGUA\n>b\nAC\n>b\nAC\n"
+        tmp_path, ">a\nACGU\n>a#2\nACGU\n>a x\nACGA\n", ">a\nACGUA\n>b\nAC\n>b\nAG\n"
     )
     assert prepared.items["name"].tolist() == ["a", "a#2", "a#3", "a#4", "b", "b#2"]
     (warning,) = prepared.warnings
-    assert "3 records" in warning
-    assert "a as a#3, a as a#4, b as b#2" in warning
+    assert (warning.code, warning.numbers["n"]) == ("names_taken", 3)
+    assert "b as b#2 (record 3 after that of record 2)" in warning.numbers["shown"]
     names, headers = header_lines(prepared.state["mirna_lines"])
     assert names == ["a", "a#2", "a"]
     assert headers == ["", "", "x"]
@@ -166,8 +168,9 @@ def test_restrict_pairs_are_rows_in_file_order(tmp_path: Path) -> None:
     assert prepared.counts["pairs"] == 3
     assert prepared.counts["restrict_pairs_read"] == 4
     assert prepared.counts["restrict_pairs_missing"] == 1
-    assert "1 of 4 pairs" in prepared.warnings[0]
-    assert "m9 long" in prepared.warnings[0]
+    (warning,) = prepared.warnings
+    assert (warning.code, warning.numbers["n"]) == ("restrict_pairs_missing", 1)
+    assert warning.numbers["shown"] == "m9 long"
 
 
 def test_trim_cuts_what_is_searched_and_sorts_by_what_is_left(tmp_path: Path) -> None:
@@ -189,12 +192,17 @@ def test_no_transcript_left_is_a_warning_as_miranda_goes_on(
     assert prepared.state["transcript_offsets"].tolist() == [0]
     assert header_lines(prepared.state["transcript_lines"]) == ([], [])
     assert prepared.items["kept"].sum() == 2
-    assert any("no sequence to search with (transcripts)" in w for w in prepared.warnings)
+    assert "no_sequences" in [w.code for w in prepared.warnings]
 
 
 def test_hairpins_in_place_of_mature_mirnas_are_warned_of(tmp_path: Path) -> None:
     prepared = prepare(tmp_path, ">hairpin\n" + "ACGU" * 20 + "\n")
-    assert any("1 of 1 miRNAs have more than 30 letters (up to 80)" in w for w in prepared.warnings)
+    (warning,) = prepared.warnings
+    assert (warning.code, warning.numbers["n"], warning.numbers["longest"]) == (
+        "long_mirnas",
+        1,
+        80,
+    )
 
 
 def test_every_item_finds_its_letters_in_the_real_data(shared: Path) -> None:

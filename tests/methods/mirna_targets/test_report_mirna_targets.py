@@ -75,7 +75,10 @@ def test_findings_agree_with_the_tables(demo: Path) -> None:
     assert page.xpath("//*[@class='headline']")[0].text == headline
     text = part(page, "findings")
     best = hits.sort_values(["score", "energy_kcal_mol"], ascending=[False, True]).iloc[0]
-    assert f"Strongest: {best['mirna']} on {best['transcript']} (score {best['score']:g}" in text
+    assert (
+        f"Strongest by score: {best['mirna']} on {best['transcript']} (score {best['score']:g}"
+        in text
+    )
     most = hits.drop_duplicates(["mirna", "transcript"])["mirna"].value_counts()
     assert f"({most.iloc[0]} transcripts)" in text
     canonical = hits["seed_class"].isin(["8mer", "7mer-m8", "7mer-A1"]).sum()

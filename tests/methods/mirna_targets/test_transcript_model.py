@@ -138,7 +138,8 @@ def test_sequences_of_another_length_and_ambiguous_ones_are_counted(tmp_path: Pa
     twice = Annotation("a", annotation.models, frozenset({"D"}))
     to_genome = TranscriptToGenome.match(["T1", "T1", "D", "none"], [150, 149, 9, 9], twice)
     assert to_genome.models == [T1, None, None, None]
-    assert (to_genome.n_missing, to_genome.n_ambiguous, to_genome.n_other_length) == (1, 1, 1)
+    assert (to_genome.n_missing, to_genome.n_ambiguous, to_genome.n_utrs) == (1, 1, 0)
+    assert to_genome.other_lengths == [("T1", 149, 150)]
 
 
 def lifted(
@@ -211,3 +212,90 @@ def test_lifted_bases_are_those_of_the_exons(
         assert len(blocks) == sum(
             any(a <= base < b for base in expected) for a, b in models[which].exons
         )
+
+
+# --- 3' UTRs --------------------------------------------------------------------------------------
+
+
+def gtf(name: str, strand: str, features: dict[str, list[tuple[int, int]]]) -> str:
+    """Lines of a transcript, places 0-based, end excluded."""
+    return "".join(
+        f'c\ts\t{kind}\t{begin + 1}\t{end}\t.\t{strand}\t.\ttranscript_id "{name}";\n'
+        for kind, places in features.items()
+        for begin, end in places
+    )
+
+
+EXONS = [(100, 120), (200, 230), (300, 350)]  # 100 letters
+# The CDS ends within the second exon, its stop codon behind it; the 3' UTR spans two exons.
+PLUS = {
+    "ensembl": {"exon": EXONS, "CDS": [(105, 120), (200, 210)],
+                "stop_codon": [(210, 213)], "three_prime_utr": [(213, 230), (300, 350)]},
+    "gencode": {"exon": EXONS, "CDS": [(105, 120), (200, 210)], "stop_codon": [(210, 213)],
+                "UTR": [(100, 105), (210, 230), (300, 350)]},
+    "stop_in_cds": {"exon": EXONS, "CDS": [(105, 120), (200, 213)]},
+    "ucsc": {"exon": EXONS, "CDS": [(105, 120), (200, 210)], "3UTR": [(213, 230), (300, 350)]},
+    "utr_alone": {"three_prime_utr": [(213, 230), (300, 350)]},
+}  # fmt: skip
+UTR_PLUS = [*range(213, 230), *range(300, 350)]
+
+
+def mirrored(
+    features: dict[str, list[tuple[int, int]]], about: int = 450
+) -> dict[str, list[tuple[int, int]]]:
+    return {kind: [(about - b, about - a) for a, b in places] for kind, places in features.items()}
+
+
+@pytest.mark.parametrize("form", PLUS)
+@pytest.mark.parametrize("strand", ["+", "-"])
+def test_a_sequence_as_long_as_the_3_utr_lies_there(tmp_path: Path, form: str, strand: str) -> None:
+    features = PLUS[form] if strand == "+" else mirrored(PLUS[form])
+    bases = UTR_PLUS if strand == "+" else [449 - base for base in UTR_PLUS]
+    annotation = read(tmp_path, gtf("T.1", strand, features))
+    found = TranscriptToGenome.match(["g|T.2|s"], [len(bases)], annotation)
+    assert (found.n_utrs, found.n_missing, found.other_lengths) == (1, 0, [])
+    spans = [(0, k, k + 3) for k in range(1, len(bases) - 2)]
+    for (_, begin, end), blocks in zip(spans, lifted(list(found.models), spans), strict=True):
+        assert sorted(bases[begin - 1 : end]) == [b for x, y in blocks for b in range(x, y)]
+
+
+@pytest.mark.parametrize("strand", ["+", "-"])
+def test_a_stop_codon_across_exons_is_left_out_or_not_by_the_length(
+    tmp_path: Path, strand: str
+) -> None:
+    features = {"exon": EXONS, "CDS": [(105, 120), (200, 229)]}
+    features = features if strand == "+" else mirrored(features)
+    annotation = read(tmp_path, gtf("T", strand, features))
+    found = TranscriptToGenome.match(["T", "T", "T"], [51, 48, 100], annotation)
+    assert found.n_utrs == 2
+    with_stop, without, whole = found.models
+    if strand == "+":
+        assert with_stop == TranscriptModel("c", "+", ((229, 230), (300, 350)))
+        assert without == TranscriptModel("c", "+", ((302, 350),))
+    else:
+        assert with_stop == TranscriptModel("c", "-", ((100, 150), (220, 221)))
+        assert without == TranscriptModel("c", "-", ((100, 148),))
+    assert whole is not None
+    assert whole.length == 100
+
+
+def test_thick_parts_of_bed_lines_are_the_cds(tmp_path: Path) -> None:
+    line = "c\t100\t350\tT\t0\t{}\t105\t213\t0\t3\t20,30,50\t0,100,200\n"
+    for strand, bases in (("+", UTR_PLUS), ("-", list(range(100, 105)))):
+        annotation = read(tmp_path, line.format(strand), "a.bed")
+        (model,) = TranscriptToGenome.match(["T"], [len(bases)], annotation).models
+        assert model is not None
+        assert [base for a, b in model.exons for base in range(a, b)] == bases
+
+
+def test_whole_transcripts_and_utrs_may_be_mixed_and_the_rest_is_named(tmp_path: Path) -> None:
+    text = "".join(gtf(name, "+", PLUS["ensembl"]) for name in "ABCD")
+    found = TranscriptToGenome.match(list("ABCDE"), [100, 67, 66, 70, 9], read(tmp_path, text))
+    assert [model.length if model else None for model in found.models] == [100, 67, None, 70, None]
+    assert (found.n_utrs, found.n_missing) == (2, 1)
+    assert found.other_lengths == [("C", 66, 100)]
+
+
+def test_a_transcript_without_a_cds_is_no_utr(tmp_path: Path) -> None:
+    found = TranscriptToGenome.match(["T"], [67], read(tmp_path, gtf("T", "+", {"exon": EXONS})))
+    assert found.models == [None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pairtile.api.settings import analysis_config
+from pairtile.declare.messages import Message
 from pairtile.engine.tiles import PairSpace
 from pairtile.gpu.device import Device, choose
 from pairtile.methods.mirna_targets.config import AlignmentConfig, MirnaTargetsConfig
@@ -21,7 +22,15 @@ from pairtile.methods.mirna_targets.export import with_more_columns
 from pairtile.methods.mirna_targets.fasta import LETTERS, Fasta, refuse_bad_records
 from pairtile.methods.mirna_targets.kernels.hit_sites import Texts
 from pairtile.methods.mirna_targets.kernels.traceback import LINKER
-from pairtile.methods.mirna_targets.prepare import LONG_MIRNA, items_table, match_restrict
+from pairtile.methods.mirna_targets.prepare import (
+    Restriction,
+    choose_records,
+    items_table,
+    match_restrict,
+    message_of_missing,
+    message_of_names,
+    messages_on,
+)
 from pairtile.methods.mirna_targets.score import (
     MIRNAS_OF_A_TILE,
     TRANSCRIPTS_OF_A_TILE,
@@ -38,9 +47,6 @@ if TYPE_CHECKING:
     Strings: TypeAlias = list[str] | tuple[str, ...] | NDArray[Any] | pd.Series[str]
 
 
-_SHOWN = 5
-
-
 def mirna_targets(
     mirnas: Any,
     transcripts: Any,
@@ -53,6 +59,8 @@ def mirna_targets(
     strict: bool = False,
     energies: bool = True,
     trim: int | None = None,
+    species: str | Sequence[str] | None = None,
+    mirna_names: str | Sequence[str] | None = None,
     restrict: Any = None,
     extras: Mapping[str, bool] | None = None,
     on_bad_record: str = "error",
@@ -85,6 +93,10 @@ def mirna_targets(
         Compute energies; without them ``energy`` decides nothing.
     trim : int, optional
         Use only so many letters from the start of each transcript.
+    species : str or list of str, optional
+        Search with the miRNAs of these species: what their names begin with, such as ``hsa``.
+    mirna_names : path or list of str, optional
+        Search with the miRNAs of these names.
     restrict : path, DataFrame or list of pairs, optional
         The pairs to look at, names of miRNA and transcript. Pairs that are not there are left out
         with a warning.
@@ -105,8 +117,9 @@ def mirna_targets(
         ``identity_percent``, ``similarity_percent``, ``seed_class``, ``local_au``,
         ``relative_position``, ``transcript_length``, ``query_alignment`` (3' to 5'),
         ``match_line``, ``reference_alignment`` (5' to 3'). Positions count from 1 and include both
-        ends. ``attrs`` has ``counts``, ``warnings``, ``device``, ``settings``. A name that is there
-        twice has ``#2`` the second time; sequences without names are ``mirna_0``,
+        ends. ``attrs`` has ``counts``, ``notes``, ``warnings``, ``device``, ``settings``. Of
+        headers as databases write them, ``transcript`` is the part that names it. A name that is
+        there twice has ``#2`` the second time; sequences without names are ``mirna_0``,
         ``transcript_0``, and so on.
 
     Raises
@@ -154,24 +167,27 @@ def mirna_targets(
             "energies": energies,
             "trim": trim,
         },
+        species=species,
+        mirna_names=mirna_names,
         extras=extras or {},
         on_bad_record=on_bad_record,
         backend=backend,
     )
     settings = config.estimator
-    files = as_fasta(mirnas, "mirnas"), as_fasta(transcripts, "transcripts")
+    files, messages = chosen_files(config, mirnas, transcripts)
     if on_bad_record == "error":
         refuse_bad_records(files)
-    messages = _warnings_on(*files)
+    messages += messages_on(files[0]) + messages_on(files[1])
     pairs = None
     if restrict is not None:
-        pairs, missing = _restricted(restrict, *files)
-        messages += missing
+        restriction = matched_pairs(restrict, *files)
+        messages += message_of_missing(restriction, "restrict")
+        pairs = restriction.pairs
     items, renamed = items_table(*files)
-    if renamed:
-        shown = ", ".join(f"{old} as {new}" for old, new in renamed[:_SHOWN])
-        messages.append(f"{len(renamed)} names are there twice; the table shows {shown}.")
-    for message in messages:
+    messages += message_of_names(renamed, items)
+    notes = [message for message in messages if message.severity == "note"]
+    of_warnings = [message for message in messages if message.severity != "note"]
+    for message in of_warnings:
         warnings.warn(message, stacklevel=2)
 
     state = _state(*files, settings.trim)
@@ -186,48 +202,29 @@ def mirna_targets(
             "hits": len(table),
             "pairs_with_hits": int((table["rank"] == 1).sum()),
         },
-        "warnings": messages,
+        "notes": notes,
+        "warnings": of_warnings,
         "device": device.name,
         "settings": {"estimator": settings.model_dump(), "extras": config.extras.model_dump()},
     }
     return table
 
 
-def _warnings_on(mirnas: Fasta, transcripts: Fasta) -> list[str]:
-    messages = []
-    for file in (mirnas, transcripts):
-        if file.bad:
-            count = "1 bad record" if len(file.bad) == 1 else f"{len(file.bad)} bad records"
-            messages.append(f"{count} left out, the first: {file.bad[0].message(file.path)}.")
-    messages += [
-        f"{file.path}: no sequence to search with."
-        for file in (mirnas, transcripts)
-        if not len(file)
-    ]
-    long = int((mirnas.lengths > LONG_MIRNA).sum())
-    if long:
-        messages.append(
-            f"{mirnas.path}: {long} of {len(mirnas)} miRNAs have more than {LONG_MIRNA} letters; "
-            "mature miRNAs have 18 to 25. Are these hairpins, or are mirnas and transcripts "
-            "exchanged?"
-        )
-    return messages
+def chosen_files(
+    config: MirnaTargetsConfig, mirnas: Any, transcripts: Any
+) -> tuple[tuple[Fasta, Fasta], list[Message]]:
+    """Sequences in any form (``as_fasta``), those that are asked for (``choose_records``); names
+    that are not from files stay as they are."""
+    files = as_fasta(mirnas, "mirnas"), as_fasta(transcripts, "transcripts")
+    *chosen, messages = choose_records(config, *files)
+    return (chosen[0], chosen[1]), messages
 
 
-def _restricted(
-    restrict: Any, mirnas: Fasta, transcripts: Fasta
-) -> tuple[NDArray[np.int32], list[str]]:
-    """Rows of the pairs that are there, and a word on those that are not."""
-    asked = as_pairs(restrict)
-    matched = match_restrict(asked, mirnas.names, transcripts.names, "restrict")
-    if not matched.missing:
-        return matched.pairs, []
-    shown = ", ".join(f"{a} {b}" for a, b in matched.missing[:_SHOWN])
-    more = ", ..." if len(matched.missing) > _SHOWN else ""
-    return matched.pairs, [
-        f"{len(matched.missing)} of {len(asked)} pairs of restrict name a miRNA or transcript that "
-        f"is not there and were left out: {shown}{more}."
-    ]
+def matched_pairs(restrict: Any, mirnas: Fasta, transcripts: Fasta) -> Restriction:
+    """Rows of the pairs of a list in any form (``as_pairs``)."""
+    spelling = transcripts.spelling
+    pairs = [(mirna, spelling.get(name, name)) for mirna, name in as_pairs(restrict)]
+    return match_restrict(pairs, mirnas.names, transcripts.names, "restrict")
 
 
 def _state(mirnas: Fasta, transcripts: Fasta, trim: int | None) -> dict[str, NDArray[Any]]:

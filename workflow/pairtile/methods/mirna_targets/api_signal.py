@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -13,16 +14,16 @@ import pyarrow as pa
 from pairtile.api.settings import analysis_config
 from pairtile.engine.in_memory import merged_in_memory
 from pairtile.gpu.device import choose
-from pairtile.methods.mirna_targets.api import frame_of
+from pairtile.methods.mirna_targets.api import chosen_files, frame_of, matched_pairs
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.conservation import conservation_rates
 from pairtile.methods.mirna_targets.conservation_tables import conservation_table
 from pairtile.methods.mirna_targets.export import with_expression, with_more_columns
 from pairtile.methods.mirna_targets.expression import expression_table
 from pairtile.methods.mirna_targets.fasta import refuse_bad_records
-from pairtile.methods.mirna_targets.prepare import lay_out, match_restrict
+from pairtile.methods.mirna_targets.prepare import lay_out
 from pairtile.methods.mirna_targets.score import ALPHA, MirnaTargets
-from pairtile.methods.mirna_targets.sequences import as_fasta, as_orthologs, as_pairs
+from pairtile.methods.mirna_targets.sequences import as_orthologs
 from pairtile.methods.mirna_targets.tables import (
     ROWS,
     hits_table,
@@ -71,6 +72,8 @@ def mirna_signal(
     species_tree: str | PathLike[str] | None = None,
     mirna_expression: str | PathLike[str] | None = None,
     transcript_expression: str | PathLike[str] | None = None,
+    species: str | Sequence[str] | None = None,
+    mirna_names: str | Sequence[str] | None = None,
     restrict: Any = None,
     extras: Mapping[str, bool] | None = None,
     backend: str = "auto",
@@ -82,7 +85,7 @@ def mirna_signal(
 
     Parameters
     ----------
-    mirnas, transcripts, restrict, extras : as :func:`mirna_targets`
+    mirnas, transcripts, species, mirna_names, restrict, extras : as :func:`mirna_targets`
     shuffles : int, 20 to 10,000
         So many shuffles of each miRNA.
     seed : int
@@ -137,6 +140,8 @@ def mirna_signal(
         backend=backend,
         estimator=estimator,
         null={"shuffles": shuffles},
+        species=species,
+        mirna_names=mirna_names,
         extras=extras or {},
         orthologs=None if orthologs is None else "in memory",
         reference_species=reference_species,
@@ -144,14 +149,15 @@ def mirna_signal(
         mirna_expression=mirna_expression and str(mirna_expression),
         transcript_expression=transcript_expression and str(transcript_expression),
     )
-    files = as_fasta(mirnas, "mirnas"), as_fasta(transcripts, "transcripts")
+    files, messages = chosen_files(config, mirnas, transcripts)
     others = None if orthologs is None else as_orthologs(orthologs, reference_species)
     refuse_bad_records(files if others is None else [*files, others])
     pairs = None
     if restrict is not None:
-        names = files[0].names, files[1].names
-        pairs = match_restrict(as_pairs(restrict), *names, "restrict")
-    prepared = MirnaTargets.with_null(config, lay_out(config, *files, others, pairs), seed)
+        pairs = matched_pairs(restrict, *files)
+    prepared = MirnaTargets.with_null(config, lay_out(config, files, others, pairs, messages), seed)
+    for warning in prepared.warnings:
+        warnings.warn(warning, stacklevel=2)
     state, items = prepared.state, prepared.items
     opened = MirnaTargets(config, state, choose(backend), "integer")
     tiles = opened.space(state).tiles(*opened.tile_edges(config, state))
@@ -161,20 +167,20 @@ def mirna_signal(
     rows = pa.concat_tables(merged.batches()).select(ROWS.names).cast(ROWS)
     hits = hits_table(rows, items, state, energies=config.estimator.energies)
     rates, conservation = None, None
-    mirna_names = items["name"].to_numpy()[: opened.n_mirnas]
+    searched = items["name"].to_numpy()[: opened.n_mirnas]
     if opened.conservation is not None:
         rates = conservation_rates(counts)
-        conservation = frame_of(conservation_table(counts, mirna_names, opened.conservation))
+        conservation = frame_of(conservation_table(counts, searched, opened.conservation))
     hits = with_more_columns(hits, state, config.extras, rates)
     targets = with_expression(targets_table(hits), state, counts)
     expression = None
     if config.mirna_expression is not None:
-        expression = frame_of(expression_table(counts, mirna_names))
+        expression = frame_of(expression_table(counts, searched))
     return MirnaSignal(
         targets=frame_of(ranked_targets(targets, tests)),
         hits=frame_of(hits),
-        signal=frame_of(signal_table(counts, mirna_names, config.estimator.score)),
-        signal_curve=frame_of(signal_curve(counts, mirna_names)),
+        signal=frame_of(signal_table(counts, searched, config.estimator.score)),
+        signal_curve=frame_of(signal_curve(counts, searched)),
         conservation=conservation,
         expression=expression,
         notes=prepared.notes,

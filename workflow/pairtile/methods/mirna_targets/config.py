@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, Tag
+from pydantic import BeforeValidator, Field, Tag
 
 from pairtile.config.models import Analysis, ConfigModel, Fault
 from pairtile.config.network import Chunks, ExportList, OptionalPath, chunks_field, export_field
@@ -18,6 +18,7 @@ from pairtile.config.values import (
     Text,
     model_or_false,
     model_or_false_form,
+    refusal,
 )
 
 TABLES = ("hits.tsv", "hits.parquet", "hits.bed", "hits.gff3", "targets.tsv", "miranda.txt")
@@ -31,6 +32,25 @@ EXPRESSION = ("mirna_expression", "transcript_expression")
 """Keys of expression tables: both or neither."""
 
 MAX_TRIM = 2**31 - 1  # positions are int32
+
+
+_SPECIES_FORM = "a species (hsa), a list of species, or null"
+_NAMES_FORM = "a list of miRNAs, the path of a file of them, or null"
+
+
+def _species(value: Any) -> Any:
+    return None if value is None else _words([value] if isinstance(value, str) else value)
+
+
+def _path_or_names(value: Any) -> Any:
+    return value if value is None or isinstance(value, str) else _words(value, _NAMES_FORM)
+
+
+def _words(value: Any, expected: str = _SPECIES_FORM) -> tuple[str, ...]:
+    words = value if isinstance(value, list | tuple) else []
+    if not words or not all(isinstance(word, str) and word.strip() for word in words):
+        raise refusal(expected)
+    return tuple(word.strip() for word in words)
 
 
 class AlignmentConfig(ConfigModel):
@@ -182,8 +202,32 @@ class MirnaTargetsConfig(Analysis):
     transcripts: Annotated[str, Text("a path")] = Field(
         description=(
             "Transcripts (or their 3' UTRs) to search, FASTA, plain or `.gz`, the strand that is "
-            "transcribed, 5' to 3'. Names end at the first white space. 3' UTRs give fewer false "
+            "transcribed, 5' to 3'. Names end at the first white space; in headers as Ensembl, "
+            "BioMart, GENCODE, NCBI and UCSC write them, the name is the transcript, and gene and "
+            "symbol are columns of `items.parquet` and `targets.tsv`. 3' UTRs give fewer false "
             "hits than whole transcripts. A relative path starts at the working directory."
+        ),
+    )
+    species: Annotated[
+        tuple[str, ...] | None,
+        BeforeValidator(_species, json_schema_input_type=str | list[str] | None),
+        Expected(_SPECIES_FORM),
+    ] = Field(
+        default=None,
+        description=(
+            "Species of the miRNAs to search with, of a FASTA file of many such as miRBase's: what "
+            "their names begin with, `hsa` or a list such as `[hsa, ebv]`. null: all of the file."
+        ),
+    )
+    mirna_names: Annotated[
+        str | tuple[str, ...] | None,
+        BeforeValidator(_path_or_names, json_schema_input_type=str | list[str] | None),
+        Expected(_NAMES_FORM),
+    ] = Field(
+        default=None,
+        description=(
+            "The miRNAs of the file to search with: a list of names as in the FASTA file (capitals "
+            "make no difference), or the path of a file with one a line. null: all of the file."
         ),
     )
     restrict: OptionalPath = Field(
@@ -252,12 +296,12 @@ class MirnaTargetsConfig(Analysis):
     annotation: OptionalPath = Field(
         default=None,
         description=(
-            "Where the transcripts lie in the genome: a GTF file (exons with `transcript_id`) or a "
+            "Where the transcripts lie in the genome: a GTF file (lines with `transcript_id`) or a "
             "BED12 file, plain or `.gz`. Then `hits.bed` and `hits.gff3` have genome coordinates "
             "for the transcripts that it holds, by name (with or without version, also between the "
-            "`|` of a longer name). Needs FASTA sequences that are the whole spliced transcripts, "
-            "from the first exon's first base: a transcript of another length is left in its own "
-            "coordinates. For 3' UTRs give a BED12 file of the 3' UTRs, one line each. It is read "
+            "`|` of a longer name). A FASTA sequence is taken for the whole spliced transcript or "
+            "for its 3' UTR, whichever has its length; one of another length is left in its own "
+            "coordinates. It is read "
             "when the tables are written, after the search. null: all stay in transcript "
             "coordinates. A relative path starts at the working directory."
         ),
@@ -265,7 +309,7 @@ class MirnaTargetsConfig(Analysis):
     gold_standard: OptionalPath = Field(
         default=None,
         description=(
-            "A table of known targets, columns miRNA and transcript, names as in the FASTA files "
+            "A table of known targets, columns miRNA and transcript, names as in `hits.tsv` "
             "(not those of genes), to compare the network with: adds `evaluation.json` and its "
             "part of the report. null: no evaluation. It does not change the network. A relative "
             "path starts at the working directory."
@@ -276,8 +320,9 @@ class MirnaTargetsConfig(Analysis):
         description=(
             "What to do about records of a FASTA file that cannot be used (no name, no letters, "
             "illegal characters, a header in which the file ends). `error`: stop before any work, "
-            "with a list of them all. `skip`: go on without them and list them in `items.parquet` "
-            "and `summary.json`; for Ensembl's `Sequence unavailable`, for instance."
+            "and name the first. `skip`: go on without them and list them in `items.parquet`. "
+            "Records that say that there is no sequence, such as BioMart's `Sequence unavailable`, "
+            "are left out either way, and counted."
         ),
     )
     estimator: AlignmentConfig = Field(
@@ -332,6 +377,11 @@ class MirnaTargetsConfig(Analysis):
         "chunks": frozenset({"plan"}),
         "export": frozenset(),
     }
+
+    def input_files(self) -> dict[str, str]:
+        """With the list of miRNAs where it is a file."""
+        named = {"mirna_names": self.mirna_names} if isinstance(self.mirna_names, str) else {}
+        return super().input_files() | named
 
     def result_tables(self) -> tuple[str, ...]:
         """Those of ``tables`` that are made of what there is."""

@@ -73,13 +73,15 @@ def prepare_orthologs(
     genes: Mapping[str, str],
     reference: str | None,
     tree: str | PathLike[str] | None,
+    spelling: Mapping[str, str] | None = None,
 ) -> PreparedOrthologs:
     """Sort orthologs (``maf.read_orthologs``), named ``transcript|species``, by transcript.
 
     orthologs : what follows the last ``|`` of a name is its species; several records of a species
     count as one. transcripts : names, rows as in the state. genes : gene of a transcript; what
     precedes ``|`` is looked for among these, too. reference : species of the transcripts; its
-    records are left out. tree : Newick file with the reference and all species.
+    records are left out. tree : Newick file with the reference and all species. spelling : other
+    names of transcripts (``Fasta.spelling``).
 
     Raises
     ------
@@ -94,6 +96,8 @@ def prepare_orthologs(
             found = f"the name {orthologs.names[record]!r}"
             expected = "transcript|species, or gene|species"
             raise InputError.at(orthologs.path, place, found, expected)
+    spelling = spelling or {}
+    split = [(spelling.get(name, name), bar, species) for name, bar, species in split]
     groups = {name: k for k, name in enumerate(dict.fromkeys(name for name, _, _ in split))}
     group = np.array(
         [groups.get(name, groups.get(genes.get(name, ""), -1)) for name in transcripts], np.int32

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import Merged, Written
 from pairtile.methods.mirna_targets.config import ExtraColumnsConfig
 from pairtile.methods.mirna_targets.conservation import conservation_rates
@@ -42,6 +43,7 @@ from pairtile.methods.mirna_targets.tables import (
     codes,
     context_of,
     hits_table,
+    named_targets,
     ranked_targets,
     rows_by_length,
     signal_curve,
@@ -58,6 +60,8 @@ from pairtile.methods.mirna_targets.transcript_model import (
 )
 from pairtile.methods.mirna_targets.viennarna_columns import Accessibilities, duplex_energies
 from pairtile.runtime.files import atomic_path
+
+message = messages_of(__package__)
 
 if TYPE_CHECKING:
     from pairtile.methods.mirna_targets.score import MirnaTargets
@@ -255,6 +259,7 @@ def write_hits(
             all_targets = with_expression(all_targets, state, null_counts)
         if tests is not None:
             all_targets = ranked_targets(all_targets, tests)
+        all_targets = named_targets(all_targets, items)
         write_arrow_tsv(all_targets, path["targets.tsv"])
         regions = _regions(items, hits_of_item, to_genome)
         with path["hits.bed"].open("wb") as bed, path["hits.gff3"].open("wb") as gff3:
@@ -270,6 +275,7 @@ def write_hits(
     done.counts |= {"hits": n_hits, "pairs_with_hits": all_targets.num_rows}
     if models is not None:
         done.counts["transcripts_in_genome"] = sum(model is not None for model in models.models)
+        done.counts["utrs_in_genome"] = models.n_utrs
         done.counts["hits_in_genome"] = in_genome
         done.warnings += _genome_warnings(models, str(annotation))
     return done
@@ -375,13 +381,22 @@ def _parquet(schema: pa.Schema, path: Path) -> pq.ParquetWriter:
     return pq.ParquetWriter(path, schema, compression="zstd", store_schema=False)
 
 
-def _genome_warnings(to_genome: TranscriptToGenome, annotation: str) -> list[str]:
+def _genome_warnings(to_genome: TranscriptToGenome, annotation: str) -> list[Message]:
+    others = to_genome.other_lengths
     reasons = {
         "are not in it": to_genome.n_missing,
         "have several places in it": to_genome.n_ambiguous,
-        "have another length than its spliced transcripts": to_genome.n_other_length,
+        "have the length neither of the spliced transcript nor of its 3' UTR": len(others),
     }
-    listed = ", ".join(f"{n} {reason}" for reason, n in reasons.items() if n)
-    if not listed:
+    if not any(reasons.values()):
         return []
-    return [f"{annotation}: transcripts left in their own coordinates: {listed}."]
+    shown = [f"{name} has {own:,} letters, there {there:,}" for name, own, there in others]
+    examples = f" ({_shown(shown)})" if shown else ""
+    listed = ", ".join(f"{n:,} {reason}" for reason, n in reasons.items() if n)
+    n = sum(reasons.values())
+    numbers = {"n": n, "n_other_length": len(others), "reasons": listed + examples}
+    return [message("not_in_genome", annotation=annotation, **numbers)]
+
+
+def _shown(texts: Sequence[str], limit: int = 3) -> str:
+    return "; ".join([*texts[:limit], *["..."] * (len(texts) > limit)])

@@ -54,11 +54,13 @@ def prepare_expression(
     mirnas: Sequence[str],
     transcripts: Sequence[str],
     genes: Mapping[str, str],
+    spelling: Mapping[str, str] | None = None,
 ) -> PreparedExpression:
     """Read expression of miRNAs and of transcripts, names in rows, the same samples in both.
 
     paths : of miRNAs, of transcripts. mirnas, transcripts : names, rows as in the state. genes :
-    gene of a transcript, by whose name its expression may stand in the table.
+    gene of a transcript, by whose name its expression may stand in the table. spelling : other
+    names of transcripts (``Fasta.spelling``).
 
     Raises
     ------
@@ -69,7 +71,8 @@ def prepare_expression(
     of_mirnas, of_transcripts = (read_expression(path) for path in paths)
     _check_samples(of_mirnas, of_transcripts)
     order = pd.Index(of_transcripts.samples).get_indexer(pd.Index(of_mirnas.samples))
-    of_transcripts = replace(of_transcripts, values=of_transcripts.values[:, order])
+    spelled = [(spelling or {}).get(name, name) for name in of_transcripts.genes]
+    of_transcripts = replace(of_transcripts, genes=spelled, values=of_transcripts.values[:, order])
     known = set(of_transcripts.genes)
     in_table = [name if name in known else genes.get(name, name) for name in transcripts]
     ranks = {

@@ -10,7 +10,8 @@ import gzip
 import re
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 
@@ -29,18 +30,33 @@ _SPACE = b" \t\n\v\f\r"  # what C's isspace takes for white space
 _PASSED = LETTERS.encode() + LETTERS.lower().encode() + _SPACE
 _NAME = re.compile(rb"[^ \t\n\v\f\r]*")
 _BOM = b"\xef\xbb\xbf"
-_SHOWN = 200
+_SHOWN = 5
+
+_COMMENT = re.compile(rb"^;[^\n]*", re.MULTILINE)  # of old FASTA files
+_FASTQ = re.compile(rb"\s*@[^\n]*\n[^\n>]+\n\+")
+_PLACEHOLDER = re.compile(
+    rb"[^\n]*\b(unavailable|not available|not found|annotated|no (sequence|utr))\b[^\n]*"
+    rb"|n\.?/?a\.?|none|null|[-.?*\s]+",
+    re.IGNORECASE,
+)
+"""What stands where there is no sequence: BioMart's "Sequence unavailable", and its like."""
 
 
 @dataclass(frozen=True)
 class BadRecord:
-    """A record that cannot be used: which (counted from 1), where, and what is wrong with it."""
+    """A record that cannot be used: which (counted from 1), where, and what is wrong with it.
+
+    strange : the different characters that are no letters. placeholder : whether it says that there
+    is no sequence; such a record is no fault of the file.
+    """
 
     record: int
     line: int
     name: str
     found: str
     expected: str
+    strange: str = ""
+    placeholder: bool = False
 
     def message(self, path: str | PathLike[str]) -> str:
         """One line that names the file, the record and the line."""
@@ -54,13 +70,15 @@ class Fasta:
     """The records of a FASTA file, in file order, without the bad ones.
 
     path : the file. key : what the configuration calls it ("" where it has no key).
-    names : each name as in the file; several records may have the same one. Bytes that are not
-    UTF-8 are surrogates (PEP 383), so that ``encode("utf-8", "surrogateescape")`` gives them back.
-    headers : the header line after the name and the one white space that ends it.
+    first_words : each header up to white space; several records may have the same. Bytes that are
+    not UTF-8 are surrogates (PEP 383), so that ``encode("utf-8", "surrogateescape")`` gives them
+    back. names : the same, or the part of it that names the transcript (``headers``).
+    headers : the header line after the first word and the one white space that ends it.
     text : uint8 (total,), all letters as in the file (case kept), without white space.
     offsets : int64 (n + 1,); record k is ``text[offsets[k]:offsets[k + 1]]``.
     records : int32 (n,), the number of each record in the file, from 1, bad ones counted.
-    bad : the records left out, in file order.
+    bad : the records left out, in file order. n_passed : records that are not asked for, or are
+    there twice. genes, symbols : of each record, where headers say them; else empty lists.
     """
 
     path: str
@@ -71,9 +89,46 @@ class Fasta:
     offsets: np.ndarray
     records: np.ndarray
     bad: list[BadRecord] = field(default_factory=list)
+    n_passed: int = 0
+    first_words: list[str] = field(default_factory=list)
+    genes: list[str] = field(default_factory=list)
+    symbols: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if not self.first_words:
+            object.__setattr__(self, "first_words", self.names)
 
     def __len__(self) -> int:
         return len(self.names)
+
+    @cached_property
+    def spelling(self) -> dict[str, str]:
+        """The name of each record that is not its first word, by its first word."""
+        pairs = zip(self.first_words, self.names, strict=True)
+        return {word: name for word, name in pairs if word != name}
+
+    @property
+    def faults(self) -> list[BadRecord]:
+        """The bad records that are faults of the file."""
+        return [bad for bad in self.bad if not bad.placeholder]
+
+    def only(self, rows: Sequence[int]) -> Fasta:
+        """Some of the records (counted from 0), ascending."""
+        if len(rows) == len(self):
+            return self
+        begins = self.offsets.tolist()
+        return replace(
+            self,
+            names=[self.names[k] for k in rows],
+            first_words=[self.first_words[k] for k in rows],
+            headers=[self.headers[k] for k in rows],
+            text=np.concatenate(
+                [self.text[:0], *(self.text[begins[k] : begins[k + 1]] for k in rows)]
+            ),
+            offsets=np.cumsum([0, *self.lengths[list(rows)].tolist()], dtype=np.int64),
+            records=self.records[list(rows)],
+            n_passed=self.n_passed + len(self) - len(rows),
+        )
 
     @property
     def lengths(self) -> np.ndarray:
@@ -90,8 +145,10 @@ def read_fasta(path: str | PathLike[str], key: str = "", on_bad_record: str = "e
 
     A record begins with ``>``, also inside a line of letters, and not inside a header. Its name is
     what follows up to white space; the rest of the line is kept beside it. White space between
-    letters is passed over (wrapped lines, CRLF, blank lines, blanks). A file without a record is
-    one with no sequences.
+    letters is passed over (wrapped lines, CRLF, blank lines, blanks), and so are, which miRanda
+    does not, lines that begin with ``;`` and a ``*`` that ends a sequence. A file without a record
+    is one with no sequences. A record with words such as "Sequence unavailable" in place of letters
+    is no fault, and always in ``Fasta.bad``.
 
     Parameters
     ----------
@@ -107,7 +164,7 @@ def read_fasta(path: str | PathLike[str], key: str = "", on_bad_record: str = "e
     Raises
     ------
     InputError
-        File missing or damaged; or, with one line for each, its bad records.
+        File missing, damaged or FASTQ; or, with a line for each of the first, its bad records.
     """
     fasta = fasta_of(str(path), key, file_content(path))
     if on_bad_record == "error":
@@ -116,15 +173,35 @@ def read_fasta(path: str | PathLike[str], key: str = "", on_bad_record: str = "e
 
 
 def refuse_bad_records(files: Sequence[Fasta]) -> None:
-    """Refuse files with bad records, all of them in one message, a line for each."""
-    lines = [bad.message(fasta.path) for fasta in files for bad in fasta.bad]
+    """Refuse files with bad records in one message: a line for each of the first of a file, how
+    many there are, and what to do."""
+    lines = []
+    for fasta in files:
+        faults = fasta.faults
+        lines += [bad.message(fasta.path) for bad in faults[:_SHOWN]]
+        if len(faults) > _SHOWN:
+            lines.append(f"{fasta.path}: ... and {len(faults) - _SHOWN} more bad records")
     if not lines:
         return
-    if len(lines) > _SHOWN:
-        lines[_SHOWN:] = [f"... and {len(lines) - _SHOWN} more bad records"]
-    total = sum(len(fasta.bad) for fasta in files)
+    total = sum(len(fasta.faults) for fasta in files)
     records = "1 bad record" if total == 1 else f"{total} bad records"
-    raise InputError("\n".join([*lines, f"{records}; on_bad_record: skip goes on without"]))
+    cures = [cure for cure in map(_cure, files) if cure]
+    cure = "; ".join(cures or ["on_bad_record: skip goes on without"])
+    raise InputError("\n".join([*lines, f"{records}; {cure}"]))
+
+
+def _cure(fasta: Fasta) -> str:
+    """What a file is whose records are mostly bad, and what to give instead; empty if unknown."""
+    strange = [bad.strange for bad in fasta.faults if bad.strange]
+    half = (len(fasta) + len(fasta.faults)) / 2
+    if sum(bool(set(text.upper()) & set("EFILPQ")) for text in strange) > half:
+        return f"{fasta.path} seems to hold proteins: give nucleotide sequences (cDNA or 3' UTRs)"
+    if sum(set(text) <= set("-.~") for text in strange) > half:
+        return (
+            f"{fasta.path} seems to be an alignment: remove its gaps (seqkit seq -g, for instance)"
+            "; on_bad_record: skip goes on without these records"
+        )
+    return ""
 
 
 def file_content(path: str | PathLike[str]) -> bytes:
@@ -162,6 +239,11 @@ class _Raw:
 
 def fasta_of(path: str, key: str, data: bytes) -> Fasta:
     """The records of a file's content, bad ones in ``Fasta.bad``; see ``read_fasta``."""
+    if _FASTQ.match(data):
+        raise InputError.at(
+            path, "line 1", "FASTQ", "FASTA (seqkit fq2fa converts it); transcripts, not reads"
+        )
+    data = _COMMENT.sub(b"", data)
     lines = _Lines(data)
     names: list[str] = []
     headers: list[str] = []
@@ -171,14 +253,17 @@ def fasta_of(path: str, key: str, data: bytes) -> Fasta:
     for number, raw in enumerate(_raw_records(data), start=1):
         found = _NAME.match(raw.header)
         name = _decoded(found.group() if found else b"")
-        fault = _fault(raw, name)
+        sequence = raw.body.translate(None, _SPACE)
+        if sequence.translate(None, _PASSED) == b"*":
+            sequence = sequence.removesuffix(b"*")
+        fault = _fault(raw, name, sequence)
         if fault:
-            position, *message = fault
-            bad.append(BadRecord(number, lines.number(position), name, *message))
+            line = lines.number(fault[0])
+            bad.append(_bad_record(raw, (number, line, name), sequence, fault[1:]))
             continue
         names.append(name)
         headers.append(_decoded(raw.header[found.end() + 1 :] if found else b""))
-        letters.append(raw.body.translate(None, _SPACE))
+        letters.append(sequence)
         records.append(number)
     offsets = np.zeros(len(letters) + 1, dtype=np.int64)
     np.cumsum([len(text) for text in letters], out=offsets[1:])
@@ -213,8 +298,11 @@ def _raw_records(data: bytes) -> Iterator[_Raw]:
 
 
 def _start_of(text: bytes) -> str:
-    shown = text[:10].split(b"\n")[0].decode("ascii", "backslashreplace")
-    return f"text before the first '>': {shown.strip()!r}"
+    return f"text before the first '>': {_start(text[:10])!r}"
+
+
+def _start(text: bytes) -> str:
+    return text[:40].split(b"\n")[0].decode("ascii", "backslashreplace").strip()
 
 
 def _cut_header(header: bytes) -> tuple[str, str]:
@@ -224,23 +312,32 @@ def _cut_header(header: bytes) -> tuple[str, str]:
     return "a header in which the file ends", "a header line, and letters below it"
 
 
-def _fault(raw: _Raw, name: str) -> tuple[int, str, str] | None:
+def _fault(raw: _Raw, name: str, sequence: bytes) -> tuple[int, str, str] | None:
     """Position, what was found and what is expected, where a record cannot be used."""
     if raw.fault:
         return raw.begin, *raw.fault
     if not name:
         return raw.begin, "no name", "a name right after '>'"
-    strange = raw.body.translate(None, _PASSED)
+    strange = sequence.translate(None, _PASSED)
     if strange:
         at = raw.body.index(strange[:1])
         more = f" (and {len(strange) - 1} more)" if len(strange) > 1 else ""
         return raw.body_begin + at, f"illegal character {_shown(strange[0])}{more}", _EXPECTED
-    n_letters = len(raw.body.translate(None, _SPACE))
-    if not n_letters:
+    if not sequence:
         return raw.begin, "an empty sequence", "at least one letter"
-    if n_letters > MAX_LENGTH:
-        return raw.begin, f"a sequence of {n_letters} letters", f"at most {MAX_LENGTH}"
+    if len(sequence) > MAX_LENGTH:
+        return raw.begin, f"a sequence of {len(sequence)} letters", f"at most {MAX_LENGTH}"
     return None
+
+
+def _bad_record(
+    raw: _Raw, place: tuple[int, int, str], sequence: bytes, fault: tuple[str, str]
+) -> BadRecord:
+    body = raw.body.strip(_SPACE)
+    if place[2] and body and _PLACEHOLDER.fullmatch(body):
+        return BadRecord(*place, f"no sequence: {_start(body)!r}", "letters", placeholder=True)
+    strange = set(sequence.translate(None, _PASSED).decode("ascii", "replace"))
+    return BadRecord(*place, *fault, strange="".join(sorted(strange)))
 
 
 _EXPECTED = f"letters of {' '.join(LETTERS)}, in either case"

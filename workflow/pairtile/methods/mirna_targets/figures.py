@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.cluster.hierarchy import leaves_list, linkage
 
 from pairtile.report.formats import count, percent, plain
+from pairtile.report.network_figures import shortened
 from pairtile.report.style import (
     BLUE,
     GREY,
@@ -41,7 +42,7 @@ __all__ = [
 ]
 
 
-MAX_NAME = 26
+MAX_NAME = 40
 CANONICAL_LABEL, OTHER_LABEL = "canonical seed site", "other"
 
 
@@ -400,9 +401,8 @@ def _similar_together(grid: NDArray[np.float64]) -> NDArray[np.intp]:
 
 
 def _name(axes: Axes, places: NDArray[Any], names: list[str], along: str) -> None:
-    """Names at an axis, long ones shortened in the middle, no character taken as mathematics."""
-    half = MAX_NAME // 2
-    short = [n if len(n) <= MAX_NAME else f"{n[: half - 2]}…{n[-half - 1 :]}" for n in names]
+    """Names at an axis, no character taken as mathematics."""
+    short = [shortened(name, MAX_NAME) for name in names]
     if along == "x":
         axes.set_xticks(places, short, rotation=90, parse_math=False)
     else:

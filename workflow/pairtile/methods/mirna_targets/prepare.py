@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 from pairtile.io.text_file import open_lines
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
@@ -18,15 +19,19 @@ from pairtile.methods.mirna_targets.conservation import PreparedOrthologs, prepa
 from pairtile.methods.mirna_targets.context import site_abundance
 from pairtile.methods.mirna_targets.expression import PreparedExpression, prepare_expression
 from pairtile.methods.mirna_targets.fasta import BadRecord, Fasta, read_fasta, refuse_bad_records
+from pairtile.methods.mirna_targets.headers import take_apart
 from pairtile.methods.mirna_targets.kernels.hit_sites import Texts
 from pairtile.methods.mirna_targets.maf import read_orthologs
+from pairtile.methods.mirna_targets.records import choose_mirnas, without_duplicates
 from pairtile.preprocess.items import printable, unique_names
+
+message = messages_of(__package__)
 
 LONG_MIRNA = 30
 """Letters; mature miRNAs have 18 to 25."""
 
 _SHOWN = 5
-_LISTED = 20
+_FAULTS_SHOWN = 3
 
 
 @dataclass
@@ -78,25 +83,79 @@ def prepare_sequences(config: MirnaTargetsConfig) -> PreparedSequences:
     orthologs = None
     if config.orthologs is not None:
         orthologs = read_orthologs(config.orthologs, "orthologs", config.reference_species)
+    mirnas, transcripts, messages = choose_records(config, mirnas, transcripts)
     files = [mirnas, transcripts] if orthologs is None else [mirnas, transcripts, orthologs]
     if config.on_bad_record == "error":
         refuse_bad_records(files)
     restriction = None
     if config.restrict is not None:
-        restriction = match_restrict(
-            read_restrict(config.restrict), mirnas.names, transcripts.names, config.restrict
+        spelling = transcripts.spelling
+        pairs = [(a, spelling.get(b, b)) for a, b in read_restrict(config.restrict)]
+        restriction = match_restrict(pairs, mirnas.names, transcripts.names, config.restrict)
+    return lay_out(config, (mirnas, transcripts), orthologs, restriction, messages)
+
+
+def choose_records(
+    config: MirnaTargetsConfig, mirnas: Fasta, transcripts: Fasta
+) -> tuple[Fasta, Fasta, list[Message]]:
+    """The miRNAs that are asked for, each record of both files once, transcripts by the names in
+    their headers; and what there is to say of it (``records``, ``headers``).
+
+    Raises InputError as ``choose_mirnas``.
+    """
+    mirnas, notes, warnings = choose_mirnas(mirnas, config.species, config.mirna_names)
+    mirnas, twice = without_duplicates(mirnas)
+    transcripts, twice_too = without_duplicates(transcripts)
+    pattern = ""
+    if transcripts.path != transcripts.key:  # names given in memory are the caller's own
+        transcripts, pattern = take_apart(transcripts)
+    messages = [*notes, *warnings, *twice, *twice_too]
+    if pattern:
+        parts = {"gene": transcripts.genes[:1], "symbol": transcripts.symbols[:1]}
+        more = "".join(
+            f", {part} {word}" for part, words in parts.items() for word in words if word
         )
-    return lay_out(config, mirnas, transcripts, orthologs, restriction)
+        numbers = {"path": transcripts.path, "pattern": pattern, "name": transcripts.names[0]}
+        messages.append(message("headers_taken_apart", **numbers, more=more))
+    return mirnas, transcripts, messages
+
+
+def messages_on(file: Fasta) -> list[Message]:
+    """What there is to say of the records left out of a file, and of a file without any."""
+    n_read = len(file) + len(file.bad) + file.n_passed
+    empty = [bad for bad in file.bad if bad.placeholder]
+    messages = []
+    if empty:
+        example = f"{empty[0].name}: {empty[0].found}"
+        numbers = {"path": file.path, "n": len(empty), "of": n_read}
+        messages.append(message("no_sequence_given", **numbers, example=example))
+    if file.faults:
+        first = "; ".join(bad.message(file.path) for bad in file.faults[:_FAULTS_SHOWN])
+        numbers = {"path": file.path, "n": len(file.faults), "of": n_read}
+        messages.append(message("bad_records_left_out", **numbers, first=first))
+    if not len(file):
+        messages.append(message("no_sequences", path=file.path, key=file.key))
+    if file.key == "mirnas":
+        long = int((file.lengths > LONG_MIRNA).sum())
+        numbers = {"path": file.path, "n": long, "of": len(file), "limit": LONG_MIRNA}
+        if long:
+            longest = int(file.lengths.max())
+            messages.append(message("long_mirnas", **numbers, longest=longest))
+    return messages
 
 
 def lay_out(
     config: MirnaTargetsConfig,
-    mirnas: Fasta,
-    transcripts: Fasta,
+    files: tuple[Fasta, Fasta],
     orthologs: Fasta | None,
     restriction: Restriction | None,
+    messages: Sequence[Message],
 ) -> PreparedSequences:
-    """``prepare_sequences`` of what has been read; the list of genes and the tree are read here."""
+    """``prepare_sequences`` of what has been read; the list of genes and the tree are read here.
+
+    files : miRNAs and transcripts. messages : of ``choose_records``.
+    """
+    mirnas, transcripts = files
     trim = config.estimator.trim
     state = {
         "mirna_text": mirnas.text,
@@ -111,7 +170,7 @@ def lay_out(
     unmapped = 0
     if config.genes is not None:
         items, state["gene_items"], unmapped = with_genes(
-            items, transcripts.names, len(mirnas), config.genes
+            items, transcripts, len(mirnas), config.genes
         )
     state["site_abundance"] = site_abundance(
         *(Texts(state[f"{kind}_text"], state[f"{kind}_offsets"]) for kind in (MIRNA, TRANSCRIPT))
@@ -119,30 +178,34 @@ def lay_out(
     names = [transcripts.names[row] for row in state["transcript_order"]]
     genes = {}
     if config.genes is not None and (orthologs is not None or config.mirna_expression is not None):
-        genes = read_transcript_genes(config.genes, names)
+        genes = read_transcript_genes(config.genes, names, transcripts.spelling)
     more: list[PreparedOrthologs | PreparedExpression] = []
     if orthologs is not None:
         species = config.reference_species, config.species_tree
-        more.append(prepare_orthologs(orthologs, names, genes, *species))
+        more.append(prepare_orthologs(orthologs, names, genes, *species, transcripts.spelling))
     if config.mirna_expression is not None and config.transcript_expression is not None:
         paths = config.mirna_expression, config.transcript_expression
-        more.append(prepare_expression(paths, mirnas.names, names, genes))
+        more.append(prepare_expression(paths, mirnas.names, names, genes, transcripts.spelling))
     for part in more:
         state |= part.state
+    messages = [
+        *messages,
+        *(found for file in files for found in messages_on(file)),
+        *(messages_on(orthologs) if orthologs is not None else []),
+        *message_of_names(renamed, items),
+        *message_of_missing(restriction, str(config.restrict)),
+    ]
+    if unmapped:
+        numbers = {"source": config.genes, "n": unmapped, "of": len(transcripts)}
+        messages.append(message("transcripts_without_gene", **numbers))
     return PreparedSequences(
         items=items,
         state=state,
         counts=_counts(mirnas, transcripts, restriction, state)
         | {name: number for part in more for name, number in part.counts.items()},
-        notes=_notes(transcripts, trim),
+        notes=[*(m for m in messages if m.severity == "note"), *_notes(transcripts, trim)],
         warnings=[
-            *_warn_of_bad(mirnas),
-            *_warn_of_bad(transcripts),
-            *(_warn_of_bad(orthologs) if orthologs else []),
-            *_warn_of_names(renamed),
-            *_warn_of_lengths(mirnas),
-            *_warn_of_missing(restriction, config.restrict),
-            *_warn_of_unmapped(unmapped, len(transcripts), config.genes),
+            *(m for m in messages if m.severity != "note"),
             *(warning for part in more for warning in part.warnings),
         ],
     )
@@ -161,7 +224,7 @@ def header_lines(lines: NDArray[np.uint8]) -> tuple[list[str], list[str]]:
 
 def _lines(fasta: Fasta) -> NDArray[np.uint8]:
     """Header lines with one blank after the name, whatever white space stood there."""
-    pairs = zip(fasta.names, fasta.headers, strict=True)
+    pairs = zip(fasta.first_words, fasta.headers, strict=True)
     text = "".join(f"{name} {header}\n" for name, header in pairs)
     return np.frombuffer(text.encode("utf-8", "surrogateescape"), dtype=np.uint8)
 
@@ -189,9 +252,9 @@ def _counts(
     state: Mapping[str, NDArray[Any]],
 ) -> dict[str, int]:
     counts = {
-        "mirnas_read": len(mirnas) + len(mirnas.bad),
+        "mirnas_read": len(mirnas) + len(mirnas.bad) + mirnas.n_passed,
         "mirnas_kept": len(mirnas),
-        "transcripts_read": len(transcripts) + len(transcripts.bad),
+        "transcripts_read": len(transcripts) + len(transcripts.bad) + transcripts.n_passed,
         "transcripts_kept": len(transcripts),
         "mirna_letters": int(state["mirna_text"].size),
         "transcript_letters": int(state["transcript_text"].size),
@@ -212,58 +275,28 @@ def _notes(transcripts: Fasta, trim: int | None) -> list[str]:
     return [f"{n_cut} of {len(transcripts)} transcripts were cut to {trim} letters (trim)."]
 
 
-def _warn_of_bad(fasta: Fasta) -> list[str]:
-    warnings = [f"Left out: {bad.message(fasta.path)}." for bad in fasta.bad[:_LISTED]]
-    if len(fasta.bad) > _LISTED:
-        more = len(fasta.bad) - _LISTED
-        warnings.append(f"{fasta.path}: {more} more bad records were left out, see items.parquet.")
-    if not len(fasta):
-        warnings.append(f"{fasta.path}: no sequence to search with ({fasta.key}).")
-    return warnings
-
-
-def _warn_of_names(renamed: Sequence[tuple[str, str]]) -> list[str]:
+def message_of_names(renamed: Sequence[tuple[str, str]], items: pd.DataFrame) -> list[Message]:
+    """What there is to say of names that were changed (``items_table``)."""
     if not renamed:
         return []
-    shown = ", ".join(f"{printable(old)} as {new}" for old, new in renamed[:_SHOWN])
+    record = dict(zip(items["name"][::-1], items["record"][::-1], strict=True))
+    texts = []
+    for old, new in ((printable(old), new) for old, new in renamed[:_SHOWN]):
+        first = f" after that of record {record[old]}" if old in record and old != new else ""
+        texts.append(f"{old} as {new} (record {record[new]}{first})")
+    shown = ", ".join(texts)
     more = ", ..." if len(renamed) > _SHOWN else ""
-    records = "1 record has a name that is" if len(renamed) == 1 else f"{len(renamed)} records have"
-    names = "" if len(renamed) == 1 else " names that are"
-    return [
-        f"{records}{names} taken, or that tables cannot hold; our tables and networks "
-        f"show {shown}{more}. miranda.txt has them as in the file."
-    ]
+    return [message("names_taken", n=len(renamed), shown=shown + more)]
 
 
-def _warn_of_lengths(mirnas: Fasta) -> list[str]:
-    long = int((mirnas.lengths > LONG_MIRNA).sum())
-    if not long:
-        return []
-    return [
-        f"{mirnas.path}: {long} of {len(mirnas)} miRNAs have more than {LONG_MIRNA} letters (up to "
-        f"{int(mirnas.lengths.max())}); mature miRNAs have 18 to 25. Are these hairpins, or are "
-        "mirnas and transcripts exchanged?"
-    ]
-
-
-def _warn_of_unmapped(unmapped: int, transcripts: int, source: str | None) -> list[str]:
-    if not unmapped:
-        return []
-    return [
-        f"{source}: {unmapped} of {transcripts} transcripts have no gene there; they stand for "
-        "themselves in the network."
-    ]
-
-
-def _warn_of_missing(restriction: Restriction | None, source: str | None) -> list[str]:
+def message_of_missing(restriction: Restriction | None, source: str) -> list[Message]:
+    """What there is to say of pairs of a restrict list that are not there."""
     if restriction is None or not restriction.missing:
         return []
     shown = ", ".join(f"{a} {b}" for a, b in restriction.missing[:_SHOWN])
     more = ", ..." if len(restriction.missing) > _SHOWN else ""
-    return [
-        f"{source}: {len(restriction.missing)} of {restriction.n_rows} pairs name a miRNA or "
-        f"transcript that is not there and were left out: {shown}{more}."
-    ]
+    numbers = {"n": len(restriction.missing), "of": restriction.n_rows}
+    return [message("restrict_pairs_missing", source=source, **numbers, shown=shown + more)]
 
 
 # --- items ----------------------------------------------------------------------------------------
@@ -279,13 +312,14 @@ def items_table(mirnas: Fasta, transcripts: Fasta) -> tuple[pd.DataFrame, list[t
     | column | meaning |
     |---|---|
     | item | row number, int32; ``i`` and ``j`` of a pairs table are these |
-    | name | as in the file; where it is there already, with ``#2``, ``#3``... |
+    | name | ``Fasta.names``; where it is there already, with ``#2``, ``#3``... |
     | kept, reason | whether it is searched; if not, line and fault |
     | kind | ``mirna``, ``transcript`` or ``gene`` |
     | length | letters in the file, before ``trim``, int32; 0 where left out |
     | header | the header line after the name |
     | record | number of the record in its file, from 1, int32 |
     | is_regulator | true for miRNAs: edges point from them |
+    | symbol, gene | of transcripts, where headers say them (``headers``) |
 
     Names are unique over both kinds, since networks name their nodes by them. Characters that
     tables cannot hold stand as ``\\x..``. Also returns the names that were changed, (in the file,
@@ -329,11 +363,17 @@ def items_table(mirnas: Fasta, transcripts: Fasta) -> tuple[pd.DataFrame, list[t
             "is_regulator": (joined["kind"] == MIRNA) & joined["kept"],
         }
     )
+    for column, values in (("symbol", transcripts.symbols), ("gene", transcripts.genes)):
+        if values:
+            own = range(len(mirnas), len(mirnas) + len(transcripts))
+            texts = pd.Series(map(printable, values), index=own, dtype=object).replace("", None)
+            without = items["name"] if column == "symbol" else ""
+            items[column] = texts.reindex(items.index).fillna(without)
     return items, renamed
 
 
 def with_genes(
-    items: pd.DataFrame, transcripts: Sequence[str], n_mirnas: int, path: str
+    items: pd.DataFrame, transcripts: Fasta, n_mirnas: int, path: str
 ) -> tuple[pd.DataFrame, NDArray[np.int32], int]:
     """Add the genes of a table transcript -> gene as items of their own, after all others.
 
@@ -341,7 +381,7 @@ def with_genes(
     itself. Also returns, for the kept transcripts in file order, the item of each one's gene, and
     how many have none.
     """
-    genes = read_transcript_genes(path, transcripts)
+    genes = read_transcript_genes(path, transcripts.names, transcripts.spelling)
     kept = items[items["kept"]]
     item_of = dict(zip(kept["name"], kept["item"].tolist(), strict=True))
     named = list(dict.fromkeys(printable(gene) for gene in genes.values()))
@@ -349,14 +389,15 @@ def with_genes(
     item_of |= {gene: len(items) + k for k, gene in enumerate(new)}
     rows = pd.DataFrame({"name": pd.Series(new, dtype=object), "kept": True, "reason": ""})
     rows = rows.assign(item=np.arange(len(new)) + len(items), kind=GENE, length=0, header="")
-    rows = rows.assign(record=0, is_regulator=False)[list(items.columns)]
+    rows = rows.assign(record=0, is_regulator=False, symbol=rows["name"], gene=rows["name"])
+    rows = rows[list(items.columns)]
     itself = range(n_mirnas, n_mirnas + len(transcripts))
     of_transcript = [
         item_of[printable(genes[name])] if name in genes else item
-        for name, item in zip(transcripts, itself, strict=True)
+        for name, item in zip(transcripts.names, itself, strict=True)
     ]
     joined = pd.concat([items, rows.astype(items.dtypes)], ignore_index=True)
-    unmapped = sum(name not in genes for name in transcripts)
+    unmapped = sum(name not in genes for name in transcripts.names)
     return joined, np.array(of_transcript, dtype=np.int32), unmapped
 
 
@@ -457,8 +498,13 @@ _GENE_HEADERS = (
 )
 
 
-def read_transcript_genes(path: str | PathLike[str], transcripts: Sequence[str]) -> dict[str, str]:
+def read_transcript_genes(
+    path: str | PathLike[str],
+    transcripts: Sequence[str],
+    spelling: Mapping[str, str] | None = None,
+) -> dict[str, str]:
     """Read a table transcript -> gene; returns it for those of ``transcripts`` that it holds.
+    spelling : other names of transcripts (``Fasta.spelling``).
 
     Raises
     ------
@@ -466,7 +512,8 @@ def read_transcript_genes(path: str | PathLike[str], transcripts: Sequence[str])
         As ``read_name_pairs``; a transcript with two genes; none of the transcripts in the table.
     """
     genes: dict[str, str] = {}
-    for transcript, gene in read_name_pairs(path, "transcript and gene", _GENE_HEADERS):
+    for written, gene in read_name_pairs(path, "transcript and gene", _GENE_HEADERS):
+        transcript = (spelling or {}).get(written, written)
         other = genes.setdefault(transcript, gene)
         if other != gene:
             raise InputError.at(

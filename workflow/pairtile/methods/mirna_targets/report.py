@@ -13,8 +13,8 @@ from pairtile.methods.mirna_targets.report_hits import (
     GENES,
     hits_of,
     shared_sites,
-    target_rows,
     targets_of,
+    targets_of_pairs,
 )
 from pairtile.methods.mirna_targets.report_methods import methods_paragraph, settings_of
 from pairtile.methods.mirna_targets.report_signal import (
@@ -124,9 +124,12 @@ def findings(results: Results) -> list[str]:
         pairs = counted(counts.get("pairs_scored", 0), "pair")
         sentences.append(f"Only what the restrict list names was looked at: {pairs}.")
     if counts.get("hits_in_genome") is not None:
+        placed, utrs = counts.get("transcripts_in_genome", 0), counts.get("utrs_in_genome", 0)
         sentences.append(
             f"{count(counts['hits_in_genome'])} of {counted(n_hits(results), 'hit')} have genome "
-            "coordinates in hits.bed and hits.gff3; the others stay in those of their transcript."
+            "coordinates in hits.bed and hits.gff3; the others stay in those of their transcript. "
+            f"By their lengths, {counted(placed - utrs, 'sequence')} are whole transcripts and "
+            f"{count(utrs)} are 3' UTRs."
         )
     return sentences
 
@@ -174,7 +177,7 @@ def edge_table(results: Results, table: pd.DataFrame) -> pd.DataFrame:
     path = results.folder / "targets.tsv"
     if not path.is_file() or table.empty or GENES in table:
         return table
-    rows = target_rows(path, table)
+    rows = targets_of_pairs(results, table)
     whole = ("n_canonical_sites", "transcript_length")
     more: dict[str, Any] = {
         name: rows[name].astype("int64") if name in whole else rows[name]
@@ -227,7 +230,7 @@ def remarks(results: Results) -> list[str]:
         *signal_findings(results),
         *conservation_findings(results),
         *expression_findings(results),
-        *_strongest_hits(results),
+        *([] if has_null(results) else _strongest_hits(results)),
         *_hubs(results),
         *_seeds(results),
         *_left_out(results),
@@ -262,7 +265,7 @@ def _strongest_hits(results: Results) -> list[str]:
         more = f"{least}{counted(len(transcripts) - 1, 'transcript')} more"
         place = f"{transcripts[0]} and {more}" if len(transcripts) > 1 else transcripts[0]
         sites.append(f"{hit['mirna']} on {place} ({', '.join(parts)})")
-    return [f"Strongest: {listed(sites)}."]
+    return [f"Strongest by score: {listed(sites)}."]
 
 
 def _hubs(results: Results) -> list[str]:
@@ -388,6 +391,7 @@ TEXT = MethodText(
         "mirnas_with_expression": "miRNAs with expression",
         "transcripts_with_expression": "transcripts with expression",
         "transcripts_in_genome": "transcripts placed in the genome",
+        "utrs_in_genome": "those of them placed as 3' UTRs",
         "hits_in_genome": "hits placed in the genome",
     },
     headline=headline,

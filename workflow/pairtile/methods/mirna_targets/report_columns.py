@@ -80,6 +80,7 @@ NULL_COLUMNS = {
 
 TARGET_COLUMNS = {
     "mirna, transcript": "names",
+    "gene, symbol": "of the transcript, where the headers of the FASTA file say them",
     **NULL_COLUMNS,
     "n_hits": "hits of the pair",
     "n_canonical_sites": "those of class 8mer, 7mer-m8 or 7mer-A1",

@@ -12,8 +12,8 @@ from pairtile.methods.mirna_targets.report_hits import (
     GENES,
     hits_of,
     mapped_transcript,
-    target_rows,
     targets_of,
+    targets_of_pairs,
 )
 from pairtile.methods.mirna_targets.report_signal import conservation, signal
 from pairtile.report.formats import count, counted, listed, number, percent, plain
@@ -48,7 +48,7 @@ def _target_map(results: Results) -> FigureWithText | None:
     path = results.folder / "targets.tsv"
     by_gene = GENES in results.network
     if path.is_file() and not by_gene:
-        rows = target_rows(path, pairs)
+        rows = targets_of_pairs(results, pairs)
         canonical = rows["n_canonical_sites"].to_numpy(dtype=np.float64) > 0
     figure = figures.target_map(
         pairs,
@@ -65,7 +65,7 @@ def _target_map(results: Results) -> FigureWithText | None:
     )
     if canonical is not None:
         caption += f" Dot: at least one canonical seed site ({listed(CANONICAL)})."
-    best = pairs.iloc[0]
+    best = pairs.iloc[int(pairs["score"].to_numpy().argmax())]
     alternative = (
         f"Heat map. {caption} The pair with the highest score, {best['source']} and "
         f"{best['target']}, has a {label} of {number(best[column])}{unit}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ GENES = "n_transcripts"
 POSITION_BINS = 40
 """Parts of equal length into which transcripts are divided."""
 
-_WORDS = ("mirna", "transcript", "best_seed_class", "positions")
+_WORDS = ("mirna", "transcript", "gene", "symbol", "best_seed_class", "positions")
 _WHOLE = ("n_hits", "n_canonical_sites", "transcript_length")
 _DECIMAL = (
     "total_score",
@@ -241,15 +241,30 @@ def _floats(values: pa.Array) -> NDArray[np.float64]:
 
 
 def hits_of(results: Results) -> HitsOverview | None:
-    """What hits.parquet of an analysis holds, for ``results.cached``; None where there is none."""
+    """What hits.parquet of an analysis holds, for ``results.cached``, with the page's names of
+    transcripts; None where there is none."""
     path = results.folder / "hits.parquet"
-    return read_hits(path) if path.is_file() else None
+    if not path.is_file():
+        return None
+    found = read_hits(path)
+    return replace(found, strongest=results.labelled(found.strongest, ["transcript"]))
 
 
 def targets_of(results: Results) -> TargetsOverview | None:
-    """What targets.tsv of an analysis holds, for ``results.cached``; None where there is none."""
+    """What targets.tsv of an analysis holds, for ``results.cached``, with the page's names of
+    transcripts; None where there is none."""
     path = results.folder / "targets.tsv"
-    return read_targets(path, results.items) if path.is_file() else None
+    if not path.is_file():
+        return None
+    found = read_targets(path, results.items.assign(name=results.items["identifier"]))
+    return replace(found, transcripts=found.transcripts.rename(index=dict(results.labels)))
+
+
+def targets_of_pairs(results: Results, pairs: pd.DataFrame) -> pd.DataFrame:
+    """``target_rows`` of pairs with the page's names."""
+    names = {label: name for name, label in results.labels.items()}
+    pairs = pairs.assign(target=pairs["target"].map(lambda label: names.get(label, label)))
+    return target_rows(results.folder / "targets.tsv", pairs)
 
 
 # --- hits with the same alignment -----------------------------------------------------------------
@@ -444,7 +459,7 @@ def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | 
     columns = [name for name in HEADINGS if name in hits and hits[name].notna().any()]
     return PageSection(
         id="hits",
-        title="Strongest hits",
+        title="Hits of the highest scores",
         template="section_mirna_hits.html.j2",
         values={
             "shown": len(hits),

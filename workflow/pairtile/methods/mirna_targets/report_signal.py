@@ -9,12 +9,15 @@ import pandas as pd
 from pairtile.methods.mirna_targets import figures
 from pairtile.methods.mirna_targets.null import CLASS_ROWS
 from pairtile.methods.mirna_targets.tables import ALL_MIRNAS
-from pairtile.report.formats import count, counted, number, percent, plain
+from pairtile.report.formats import count, counted, listed, number, percent, plain
 from pairtile.report.method_report import FigureWithText
 from pairtile.report.results import Results
 
 FEW_KEPT = 10
 """Sites below which a rate is not drawn."""
+
+N_NAMED = 5
+"""Pairs that are named in the findings, those of the lowest p."""
 
 SHOWN_CLASSES = ("8mer", "7mer-m8", "7mer-A1", "6mer", "offset 6mer", "none")
 
@@ -47,14 +50,25 @@ def signal_findings(results: Results) -> list[str]:
         )
     lines = [text]
     network = results.network
-    if "q_value" in network:
+    if "q_value" in network and len(network):
         found = int((network["q_value"] <= 0.05).sum())
-        lines.append(
-            f"{counted(found, 'pair')} {'has' if found == 1 else 'have'} more or stronger sites "
-            "than chance explains at q ≤ 0.05, by number and kind of sites together."
-            + ("" if found else " No pair can be told from chance by its sequence alone.")
-        )
+        if found:
+            verb = "has" if found == 1 else "have"
+            text = f"{counted(found, 'pair')} {verb} more or stronger sites than chance explains"
+            text += f" at q ≤ 0.05{', the strongest' if found > N_NAMED else ''}: "
+        else:
+            text = "No pair has more sites than chance explains at q ≤ 0.05. The lowest p: "
+        lines.append(f"{text}{listed(_pairs_by_p(network, found or N_NAMED))}.")
     return lines
+
+
+def _pairs_by_p(network: pd.DataFrame, n: int) -> list[str]:
+    """``let-7 on HMGA2 (p 1e-5, q 0.02)``: the first pairs of the network, which goes by p."""
+    return [
+        f"{pair['source']} on {pair['target']} (p {number(pair['p_value'])}, "
+        f"q {number(pair['q_value'])}, {counted(int(pair['n_hits']), 'hit')})"
+        for pair in network.head(min(n, N_NAMED)).to_dict("records")
+    ]
 
 
 def conserved(results: Results) -> pd.DataFrame | None:

@@ -240,6 +240,16 @@ def ranked_targets(targets: pa.Table, tests: pd.DataFrame) -> pa.Table:
     return targets.take(pa.array(order))
 
 
+def named_targets(targets: pa.Table, items: pd.DataFrame) -> pa.Table:
+    """The targets with ``gene`` and ``symbol`` of their transcripts behind the names, where the
+    items have them."""
+    for name in ("symbol", "gene"):
+        if name in items:
+            words = items[name].iloc[codes(targets["transcript"])]
+            targets = targets.add_column(2, name, pa.array(words.tolist(), pa.string()))
+    return targets
+
+
 ALL_MIRNAS = "all"
 """Stands for all miRNAs together in the tables of signal and background."""
 

@@ -1,9 +1,9 @@
 """Where transcripts lie in the genome: exons from a GTF or BED12 file, and spans carried over.
 
-A transcript's coordinates are taken for those of the whole spliced transcript: position 1 is the
-first base of its first exon, introns are left out, and the last position is the last base of its
-last exon. A sequence that is only a part of it (3' UTR, CDS) has other coordinates and is not
-carried over; its length gives it away.
+A sequence is taken for the whole spliced transcript (position 1 is the first base of its first
+exon, introns are left out, and the last position is the last base of its last exon) or for its 3'
+UTR, whichever has its length. A sequence of another length has other coordinates and is not carried
+over.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from os import PathLike
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,8 @@ from pairtile.io.text_file import open_lines
 _GTF_FIELDS, _BED12_FIELDS = 9, 12
 _ID = re.compile(r'(?:^|[;\s])transcript_id "?([^";]+)"?')
 _VERSION = re.compile(r'(?:^|[;\s])transcript_version "?([^";]+)"?')
+_UTRS = {"three_prime_utr", "three_prime_UTR", "3UTR"}
+_STOP_CODON = 3
 _VERSIONED = re.compile(r"(.+)\.[0-9]+$")
 
 
@@ -42,18 +45,46 @@ class TranscriptModel:
         """Letters of the spliced transcript."""
         return sum(end - begin for begin, end in self.exons)
 
+    def without_first(self, n: int) -> TranscriptModel:
+        """The same without its first letters, 5' to 3'."""
+        left = []
+        for begin, end in self.exons if self.strand == "+" else self.exons[::-1]:
+            cut = min(n, end - begin)
+            n -= cut
+            if cut < end - begin:
+                plus = self.strand == "+"
+                left.append((begin + cut, end) if plus else (begin, end - cut))
+        return replace(self, exons=tuple(sorted(left)))
+
 
 @dataclass(frozen=True)
 class Annotation:
     """The transcripts of an annotation file.
 
     models : name -> transcript. ambiguous : names with exons at several places (chromosomes,
-    strands, overlapping exons, or BED lines), which have no model.
+    strands, overlapping exons, or BED lines), which have no model. utrs : name -> 3' UTR, where the
+    file says it. coding : name -> begin and end of the CDS, 0-based, end excluded.
     """
 
     source: str
     models: Mapping[str, TranscriptModel]
     ambiguous: frozenset[str]
+    utrs: Mapping[str, TranscriptModel] = field(default_factory=dict)
+    coding: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    def three_prime_utrs(self, name: str) -> list[TranscriptModel]:
+        """What the 3' UTR of a transcript may be: as the file says it; what follows the CDS; and
+        that without the stop codon, which files count to either."""
+        found = [self.utrs[name]] if name in self.utrs else []
+        if name not in self.coding or name not in self.models:
+            return found
+        model, (begin, end) = self.models[name], self.coding[name]
+        if model.strand == "+":
+            behind = tuple((max(a, end), b) for a, b in model.exons if b > end)
+        else:
+            behind = tuple((a, min(b, begin)) for a, b in model.exons if a < begin)
+        utr = TranscriptModel(model.chromosome, model.strand, behind)
+        return [*found, utr, utr.without_first(_STOP_CODON)]
 
 
 @dataclass(frozen=True)
@@ -72,15 +103,17 @@ class GenomeBlocks:
 class TranscriptToGenome:
     """Which sequences can be carried over to the genome, and how.
 
-    models : for each sequence its transcript, or None. n_missing : sequences that the annotation
-    does not hold. n_ambiguous : those that it holds at several places. n_other_length : those whose
-    length is not that of the spliced transcript.
+    models : for each sequence its transcript or 3' UTR, or None. n_utrs : how many are 3' UTRs.
+    n_missing : sequences that the annotation does not hold. n_ambiguous : those that it holds at
+    several places. other_lengths : of those whose length is neither that of the spliced transcript
+    nor that of its 3' UTR, name, own length and the length of the transcript.
     """
 
     models: Sequence[TranscriptModel | None]
+    n_utrs: int = 0
     n_missing: int = 0
     n_ambiguous: int = 0
-    n_other_length: int = 0
+    other_lengths: Sequence[tuple[str, int, int]] = ()
 
     @classmethod
     def match(
@@ -96,22 +129,31 @@ class TranscriptToGenome:
         after the last point on either side, where that leaves one transcript only.
         """
         versionless: dict[str, set[str]] = {}
-        for name in annotation.models.keys() | annotation.ambiguous:
+        for name in annotation.models.keys() | annotation.utrs.keys() | annotation.ambiguous:
             versionless.setdefault(_bare(name), set()).add(name)
         models: list[TranscriptModel | None] = []
-        n_missing = n_ambiguous = n_other_length = 0
+        n_utrs = n_missing = n_ambiguous = 0
+        other_lengths = []
         for name, length in zip(names, lengths, strict=True):
             found = _found(name, versionless, annotation)
-            model = annotation.models.get(found) if found is not None else None
+            model = None
             if found is None:
                 n_missing += 1
-            elif model is None:
+            elif found in annotation.ambiguous:
                 n_ambiguous += 1
-            elif model.length != int(length):
-                n_other_length += 1
-                model = None
+            else:
+                whole = annotation.models.get(found)
+                utrs = annotation.three_prime_utrs(found)
+                if whole is not None and whole.length == int(length):
+                    model = whole
+                else:
+                    model = next((utr for utr in utrs if utr.length == int(length)), None)
+                    n_utrs += model is not None
+                if model is None:
+                    expected = (whole or utrs[0]).length
+                    other_lengths.append((name, int(length), expected))
             models.append(model)
-        return cls(models, n_missing, n_ambiguous, n_other_length)
+        return cls(models, n_utrs, n_missing, n_ambiguous, other_lengths)
 
     def blocks(
         self, sequence: NDArray[np.int64], begin: NDArray[np.int64], end: NDArray[np.int64]
@@ -150,22 +192,36 @@ class TranscriptToGenome:
         )
 
 
+_Key = tuple[str, str, str]  # name, chromosome, strand
+
+
+@dataclass
+class _Parts:
+    """What a file says, before it is one model for each transcript."""
+
+    exons: dict[_Key, list[tuple[int, int]]] = field(default_factory=dict)
+    utrs: dict[_Key, list[tuple[int, int]]] = field(default_factory=dict)
+    coding: dict[str, tuple[int, int]] = field(default_factory=dict)
+    aliases: dict[str, str] = field(default_factory=dict)
+    repeated: set[str] = field(default_factory=set)
+
+
 def read_transcript_models(path: str | PathLike[str]) -> Annotation:
-    """Read a GTF file (``exon`` lines with ``transcript_id``) or a BED12 file, plain or gzip.
+    """Read a GTF file (lines with ``transcript_id``) or a BED12 file, plain or gzip.
 
     The number of fields says which of the two it is. Comment, ``track`` and ``browser``
-    lines are passed over. A transcript is known by its id, and by ``id.version`` where a GTF line
-    has ``transcript_version``. Transcripts without a strand (``.``) are left out.
+    lines are passed over. Of GTF files ``exon``, ``CDS`` and ``three_prime_utr`` (or ``3UTR``)
+    lines are used; of BED12 lines the thick part is the CDS. A transcript is known by its id, and
+    by ``id.version`` where a GTF line has ``transcript_version``. Transcripts without a strand
+    (``.``) are left out.
 
     Raises
     ------
     InputError
-        File missing or damaged, another number of fields, coordinates that are none, exon lines
+        File missing or damaged, another number of fields, coordinates that are none, such lines
         without ``transcript_id`` (GFF3), blocks that do not fit their line; or no transcript.
     """
-    exons: dict[tuple[str, str, str], list[tuple[int, int]]] = {}
-    aliases: dict[str, str] = {}
-    repeated: set[str] = set()
+    found = _Parts()
     width = 0
     with open_lines(path) as lines:
         for number, line in lines:
@@ -175,12 +231,12 @@ def read_transcript_models(path: str | PathLike[str]) -> Annotation:
             width = width or len(fields)
             _check_width(path, number, len(fields), width)
             if width == _GTF_FIELDS:
-                _add_gtf(path, number, fields, exons, aliases)
+                _add_gtf(path, number, fields, found)
             else:
-                _add_bed(path, number, fields, exons, repeated)
-    if not exons:
+                _add_bed(path, number, fields, found)
+    if not found.exons and not found.utrs:
         raise InputError.at(path, "", "no transcript", "exon lines of GTF, or BED12 lines")
-    return _annotation(str(path), exons, aliases, repeated)
+    return _annotation(str(path), found)
 
 
 def _check_width(path: str | PathLike[str], number: int, found: int, width: int) -> None:
@@ -194,32 +250,38 @@ def _add_gtf(
     path: str | PathLike[str],
     number: int,
     fields: list[str],
-    exons: dict[tuple[str, str, str], list[tuple[int, int]]],
-    aliases: dict[str, str],
+    parts: _Parts,
 ) -> None:
-    if fields[2] != "exon":
+    kind = "utr" if fields[2] in _UTRS else fields[2]
+    if kind not in ("exon", "CDS", "utr"):
         return
     name = _ID.search(fields[8])
     if not name:
         expected = 'transcript_id "..." in the last field (GTF; GFF3 files have none)'
-        raise InputError.at(path, f"line {number}", "an exon without transcript_id", expected)
+        raise InputError.at(
+            path, f"line {number}", f"an {fields[2]} without transcript_id", expected
+        )
     begin, end = _integers(path, number, fields[3:5])
     if not 1 <= begin <= end:
         raise InputError.at(path, f"line {number}", f"{begin} to {end}", "start up to end, from 1")
     if fields[6] not in ("+", "-"):
         return
-    exons.setdefault((name[1], fields[0], fields[6]), []).append((begin - 1, end))
+    if kind == "CDS":
+        first, last = parts.coding.get(name[1], (begin - 1, end))
+        parts.coding[name[1]] = min(first, begin - 1), max(last, end)
+        return
+    places = parts.exons if kind == "exon" else parts.utrs
+    places.setdefault((name[1], fields[0], fields[6]), []).append((begin - 1, end))
     version = _VERSION.search(fields[8])
     if version:
-        aliases[f"{name[1]}.{version[1]}"] = name[1]
+        parts.aliases[f"{name[1]}.{version[1]}"] = name[1]
 
 
 def _add_bed(
     path: str | PathLike[str],
     number: int,
     fields: list[str],
-    exons: dict[tuple[str, str, str], list[tuple[int, int]]],
-    repeated: set[str],
+    parts: _Parts,
 ) -> None:
     begin, end = _integers(path, number, fields[1:3])
     sizes = _integers(path, number, fields[10].rstrip(",").split(","))
@@ -237,9 +299,12 @@ def _add_bed(
     if fields[5] not in ("+", "-"):
         return
     key = (fields[3], fields[0], fields[5])
-    if key in exons:
-        repeated.add(fields[3])
-    exons[key] = blocks
+    if key in parts.exons:
+        parts.repeated.add(fields[3])
+    parts.exons[key] = blocks
+    thick_begin, thick_end = fields[6:8]
+    if thick_begin.isdigit() and thick_end.isdigit() and int(thick_begin) < int(thick_end):
+        parts.coding[fields[3]] = int(thick_begin), int(thick_end)
 
 
 def _integers(path: str | PathLike[str], number: int, texts: Sequence[str]) -> list[int]:
@@ -250,27 +315,32 @@ def _integers(path: str | PathLike[str], number: int, texts: Sequence[str]) -> l
         raise InputError.at(path, f"line {number}", repr(found), "whole numbers") from None
 
 
-def _annotation(
-    source: str,
-    exons: Mapping[tuple[str, str, str], list[tuple[int, int]]],
-    aliases: Mapping[str, str],
-    repeated: set[str],
-) -> Annotation:
+def _annotation(source: str, found: _Parts) -> Annotation:
     models: dict[str, TranscriptModel] = {}
-    ambiguous = set(repeated)
-    for (name, chromosome, strand), parts in exons.items():
+    ambiguous = set(found.repeated)
+    for (name, chromosome, strand), parts in found.exons.items():
         parts.sort()
         if name in models or _overlap(parts):
             ambiguous.add(name)
         models[name] = TranscriptModel(chromosome, strand, tuple(parts))
-    for alias, name in aliases.items():
+    utrs: dict[str, TranscriptModel] = {}
+    for (name, chromosome, strand), parts in found.utrs.items():
+        parts.sort()
+        if name in utrs or _overlap(parts):
+            ambiguous.add(name)
+        utrs[name] = TranscriptModel(chromosome, strand, tuple(parts))
+    coding = dict(found.coding)
+    of_names: tuple[dict[str, Any], ...] = (models, utrs, coding)
+    for alias, name in found.aliases.items():
         if name in ambiguous:
             ambiguous.add(alias)
-        else:
-            models.setdefault(alias, models[name])
+        for of_name in of_names:
+            if name in of_name:
+                of_name.setdefault(alias, of_name[name])
     for name in ambiguous:
-        models.pop(name, None)
-    return Annotation(source, models, frozenset(ambiguous))
+        for of_name in of_names:
+            of_name.pop(name, None)
+    return Annotation(source, models, frozenset(ambiguous), utrs, coding)
 
 
 def _overlap(parts: Sequence[tuple[int, int]]) -> bool:
@@ -288,14 +358,15 @@ def _found(
     annotation: Annotation,
 ) -> str | None:
     """The name of the annotation that a sequence's name stands for."""
-    parts = [name, *(part for part in name.split("|") if part)]
+    parts = [name, *(part for part in re.split("[|;]", name) if part)]
     for part in parts:
-        if part in annotation.models or part in annotation.ambiguous:
+        if any(part in of for of in (annotation.models, annotation.utrs, annotation.ambiguous)):
             return part
     for part in parts:
         candidates = versionless.get(_bare(part), set())
         # id and id.version of one GTF line are one transcript.
-        places = {id(annotation.models.get(candidate)) for candidate in candidates}
+        models = annotation.models, annotation.utrs
+        places = {tuple(id(of.get(candidate)) for of in models) for candidate in candidates}
         if candidates and len(places) == 1:
             return next(iter(candidates))
     return None

@@ -1,0 +1,105 @@
+"""Which records of the FASTA files are used: miRNAs of some species or names, each record once."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pairtile.declare.messages import Message, messages_of
+from pairtile.errors import InputError
+from pairtile.io.regulators import read_regulators
+from pairtile.methods.mirna_targets.fasta import Fasta
+
+message = messages_of(__package__)
+
+_SHOWN = 5
+
+# miRBase and MirGeneDB: hsa-miR-21-5p, Hsa-Mir-10-P1a_5p, ebv-miR-BART1-3p, cel-lin-4-5p.
+_SPECIES = re.compile(r"([a-z][a-z0-9]{2,5})-(?:let|mirt?|bantam|lin|lsy|iab|novel)", re.IGNORECASE)
+
+
+def species_of(name: str) -> str:
+    """The species that a miRNA's name begins with, in small letters; "" where it has none."""
+    found = _SPECIES.match(name)
+    return found[1].lower() if found else ""
+
+
+def choose_mirnas(
+    mirnas: Fasta, species: str | Sequence[str] | None, names: str | Sequence[str] | None
+) -> tuple[Fasta, list[Message], list[Message]]:
+    """The miRNAs of some species and of some names; notes and warnings.
+
+    species : what names begin with, such as ``hsa``; None: any. names : miRNAs, or the path of a
+    file of them, one a line; None: any. Capitals make no difference in either.
+
+    Raises
+    ------
+    InputError
+        A species, or all of the names, that the file does not have; a list that cannot be read.
+    """
+    there = Counter(map(species_of, mirnas.names))
+    n_species = len(there.keys() - {""})
+    counts = {"path": mirnas.path, "n": len(mirnas), "n_species": n_species}
+    if species is None and names is None:
+        several = [message("several_species", **counts, species=_listed(there))]
+        return mirnas, [], several if n_species > 1 else []
+    wanted = {name.lower() for name in ([species] if isinstance(species, str) else species or ())}
+    if wanted - there.keys():
+        none = f"no miRNA of {', '.join(sorted(wanted - there.keys()))}"
+        raise InputError.at(mirnas.path, "species", none, f"some of {_listed(there, 20)}")
+    listed = names
+    if isinstance(names, str):
+        listed = read_regulators(names, "miRNA")
+    named = {name.lower(): name for name in listed or ()}
+
+    def asked(name: str) -> bool:
+        of_species = not wanted or species_of(name) in wanted
+        return of_species and (listed is None or name.lower() in named)
+
+    rows = [k for k, name in enumerate(mirnas.names) if asked(name)]
+    bad = [record for record in mirnas.bad if not record.name or asked(record.name)]
+    chosen = replace(
+        mirnas.only(rows), bad=bad, n_passed=len(mirnas) - len(rows) + len(mirnas.bad) - len(bad)
+    )
+    note = message("mirnas_chosen", **counts, species=_listed(there), chosen=len(rows))
+    found = {name.lower() for name in chosen.names}
+    missing = [name for key, name in named.items() if key not in found]
+    if missing and not rows:
+        source = names if isinstance(names, str) else "mirna_names"
+        none = f"none of its {len(named)} names ({_some(missing)}) in {mirnas.path}"
+        raise InputError.at(source, "", none, f"names such as {_some(mirnas.names)}")
+    if not missing:
+        return chosen, [note], []
+    numbers = {"n": len(missing), "of": len(named), "names": _some(missing)}
+    return chosen, [note], [message("mirnas_not_there", **numbers)]
+
+
+def without_duplicates(fasta: Fasta) -> tuple[Fasta, list[Message]]:
+    """Each record once: of those with the same header and the same letters (U as T, in either case)
+    the first; a note of how many were passed over."""
+    twice = {name for name, n in Counter(fasta.first_words).items() if n > 1}
+    seen: set[tuple[str, str]] = set()
+    rows = []
+    for k, name in enumerate(fasta.first_words):
+        record = (
+            (name, fasta.sequence(k).upper().replace("U", "T")) if name in twice else (name, "")
+        )
+        if record not in seen:
+            rows.append(k)
+        seen.add(record)
+    n = len(fasta) - len(rows)
+    if not n:
+        return fasta, []
+    return fasta.only(rows), [message("same_record_twice", path=fasta.path, n=n)]
+
+
+def _listed(there: Counter[str], limit: int = _SHOWN) -> str:
+    """``hsa 2,656, mmu 1,978, ...``"""
+    shown = [f"{name or 'without a species'} {n:,}" for name, n in there.most_common(limit)]
+    return ", ".join(shown + ["..."] * (len(there) > limit))
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join([*names[:_SHOWN], *["..."] * (len(names) > _SHOWN)])
