@@ -28,7 +28,9 @@ from pairtile.io.text_table import find_layout, read_fast
 from pairtile.methods.mirna_targets.fasta import read_fasta
 from pairtile.methods.mirna_targets.transcript_model import read_transcript_models
 from pairtile.methods.predictor_pairs.read_input import read_series
+from pairtile.methods.trajectory_correlation.config_sections import FramesConfig
 from pairtile.methods.trajectory_correlation.read_tables import open_series_table
+from pairtile.methods.trajectory_correlation.read_trajectory import Trajectories
 from pairtile.preprocess.items import Account, items_table
 
 GENES = ["g1", "g2", "g3", "g4"]
@@ -137,6 +139,12 @@ def test_a_second_column_of_names_is_read_as_symbols(
     assert with_symbols(items, own)[0]["symbol"].tolist() == ["Mine", "g2", "g3", "g4"]
 
 
+def test_a_column_of_symbols_that_is_empty_is_no_sample(tmp_path: Path) -> None:
+    rows = [f"{gene}\t" for gene in GENES]
+    expression = read_expression(write(tmp_path / "t.tsv", table("g\tsymbol\ta\tb\tc\td", rows)))
+    assert expression.samples == ["a", "b", "c", "d"]
+
+
 @pytest.mark.parametrize("first", [0, 1])
 def test_numbers_of_rows_are_no_names(tmp_path: Path, first: int) -> None:
     rows = [f"{first + k},{gene}" for k, gene in enumerate(GENES)]
@@ -230,7 +238,7 @@ def test_a_data_set_of_geo_has_symbols(tmp_path: Path) -> None:
     np.testing.assert_array_equal(expression.values, VALUES)
 
 
-@pytest.mark.parametrize("above", ["# by hand\n", "#\n# a\tb\n\n", "#x,y\n# z\n"])
+@pytest.mark.parametrize("above", ["# by hand\n", "sep=\t\n", "#\n# a\tb\n\n", "#x,y\n# z\n"])
 @pytest.mark.parametrize("header", ["gene\ts1\ts2\ts3\ts4", "#gene\ts1\ts2\ts3\ts4"])
 def test_lines_above_the_header_are_passed_over(tmp_path: Path, above: str, header: str) -> None:
     path = write(tmp_path / "t.txt", above + table(header, GENES))
@@ -260,6 +268,12 @@ def test_names_that_a_spreadsheet_changed_are_counted_and_named(
     assert expression.genes == genes
     warning = said(expression)["converted_names"]
     assert (warning.severity, warning.numbers["n"]) == ("warning", len(names))
+
+
+def test_names_that_became_the_same_date_are_refused_with_the_reason(tmp_path: Path) -> None:
+    text = table("g\ta\tb\tc\td", ["1-Mar", "1-Mar", "g3"])
+    with pytest.raises(InputError, match="takes MARCH1 and MARC1"):
+        read_expression(write(tmp_path / "t.tsv", text))
 
 
 def test_whole_numbers_among_many_are_identifiers() -> None:
@@ -490,6 +504,7 @@ READERS = {
     "s.txt": lambda path: read_series(path, ["a"]),
     "x.fa": read_fasta,
     "x.gtf": read_transcript_models,
+    "x.pdb": lambda path: Trajectories(str(path), [str(path)], FramesConfig()),
     "x.dat": lambda path: open_series_table(str(path), 1, None, None, None, 1),
 }
 

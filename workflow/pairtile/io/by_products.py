@@ -63,6 +63,7 @@ def annotation_columns(
         k
         for k, key in enumerate(keys)
         if (by_name and _is_known_number(key, columns[k], keys))
+        or (key in _SYMBOL | _TEXT and not columns[k])
         or (key in _SYMBOL | _TEXT | _CHROMOSOME | _NUMBER_ID and _is_text(columns[k]))
     }
     for order in (range(len(names)), reversed(range(len(names)))):

@@ -10,6 +10,7 @@ import numpy as np
 
 from pairtile.engine.large_table import count
 from pairtile.errors import InputError
+from pairtile.io.by_products import converted_names
 from pairtile.io.sparse_rows import Values, stored_values
 
 
@@ -82,6 +83,8 @@ def check_names(
         places = place(at[:_SHOWN])
         shown.append(f"{name!r} {len(at)} times" + (f" ({places})" if places else ""))
     more = ", ..." if len(twice) > _SHOWN else ""
+    if kind == "gene" and converted_names(list(twice)):
+        more += " (a spreadsheet takes MARCH1 and MARC1 for the same date)"
     raise InputError.at(
         file,
         "",

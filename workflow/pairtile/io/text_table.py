@@ -138,6 +138,9 @@ def find_layout(path: str | PathLike[str], kinds: Kinds) -> Layout:
     )
 
 
+_ABOVE = ("#", "sep=", "!", "^")
+"""What lines above a header begin with; the last two in files of GEO."""
+
 _FIRST_ROWS, _FIRST_CELLS = 50, 500_000
 """What is looked at to find the layout."""
 
@@ -158,7 +161,7 @@ def _read_head(rows: Iterator[Row]) -> _Head:
     above = [none]
     line, fields = next(rows, none)
     geo = bool(fields) and fields[0].startswith(("!", "^"))
-    while fields and fields[0].startswith(("!", "^", "#") if geo else "#"):
+    while fields and fields[0].startswith(_ABOVE if geo else _ABOVE[:2]):
         above.append((line, fields))
         line, fields = next(rows, none)
     last_line, last = above[-1]
@@ -219,12 +222,11 @@ def find_delimiter(path: str | PathLike[str]) -> str:
     if suffix in (".tsv", ".tab"):
         check_file(path)
         return "\t"
-    marks = ("#", "!", "^")
     with open_lines(path) as lines:
         some = (line for _, line in lines if line)
         first = next(some, "")
-        if first.startswith(marks):
-            first = next((line for line in some if not line.startswith(marks)), first)
+        if first.startswith(_ABOVE):
+            first = next((line for line in some if not line.startswith(_ABOVE)), first)
     return max(",;" if suffix == ".csv" else "\t,;", key=first.count)
 
 
