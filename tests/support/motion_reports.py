@@ -80,6 +80,25 @@ def of_tables(
     return _run(Analysis(folder, base | changes), page)
 
 
+def two_states(folder: Path, replicas: int) -> Path:
+    """Four series with a shared part, compared with a state in which they share little."""
+    for name, size in (("there", 0.3), ("net", 1.5)):
+        random = np.random.default_rng(len(name))
+        paths = []
+        for number in range(replicas):
+            shared = size * random.normal(size=(300, 1))
+            paths.append(str(folder / f"{name}{number}.tsv"))
+            rows = ["\t".join(map(str, row)) for row in shared + random.normal(size=(300, 4))]
+            text = "\n".join(["arm-1\tarm-2\tx\ty", *rows])
+            Path(paths[-1]).write_text(text + "\n", encoding="utf-8")
+        keys = {"method": "trajectory_correlation", "time_series": paths, "export": ["tsv"]}
+        made = Analysis(folder, keys | {"estimator": {"kind": "gaussian"}}, name=name)
+        if name == "net":
+            made.model = made.model.model_copy(update={"compare": "there"})
+        out = _run(made, page=False)
+    return out
+
+
 def _run(made: Analysis, page: bool) -> Path:
     if page:
         return made.all().report().out

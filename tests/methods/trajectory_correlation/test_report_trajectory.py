@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from motion_reports import analysis, of_tables
+from motion_reports import analysis, of_tables, two_states
 from pairtile.errors import StoreError
 from pairtile.methods.trajectory_correlation.report import FIGURES, TEXT
-from pairtile.methods.trajectory_correlation.report_states import _shown
+from pairtile.methods.trajectory_correlation.report_states import _shown, states_finding
 from pairtile.methods.trajectory_correlation.report_text import (
     MotionResults,
     motion_results,
@@ -154,13 +154,25 @@ def test_every_residue_is_in_the_table_most_between_first(demo: Path) -> None:
     assert headings[-2:] == ["correlation time", "effective frames"]
 
 
-def test_differences_of_two_states_are_named(demo: Path) -> None:
-    table = pd.read_parquet(demo / "difference.parquet")
-    text = part(read_page(demo), "findings")
-    most = table.loc[table["correlation_difference"].idxmax()]
-    value = f"({most['correlation_difference']:+.2f})".replace("-", "−")
-    assert f"Stronger here than in other: {most['source']} and {most['target']} {value}" in text
-    assert "Difference from other." in part(read_page(demo), "figures")
+@pytest.mark.parametrize("replicas", [3, 1])
+def test_differences_are_told_with_z_and_q_or_as_untested(tmp_path: Path, replicas: int) -> None:
+    out = two_states(tmp_path, replicas)
+    text = states_finding(read_results(out), motion_of(out))
+    edges = table_of(out, "difference_network.tsv")
+    table = pd.read_parquet(out / "difference.parquet")
+    assert ("mi_q_value" in table) == (replicas > 1)
+    if replicas == 1:
+        assert edges.empty
+        most = table.loc[table["correlation_centred_difference"].idxmax()]
+        assert f"highest {most['source']} and {most['target']} (+" in text
+        assert "not tested" in text
+        return
+    assert len(edges) == 6
+    first = edges.iloc[0]
+    z, q = (f"{first['mi_z']:+.1f}", number(first["mi_q_value"]))
+    assert f"{first['source']} and {first['target']} (" in text
+    assert f"z = {z}, q = {q})" in text
+    assert "highest" not in text
 
 
 def test_tables_of_differences_have_headings_in_words() -> None:

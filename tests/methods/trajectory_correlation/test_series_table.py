@@ -87,6 +87,8 @@ def test_frames_are_sliced_as_those_of_trajectories(tmp_path: Path) -> None:
         ("a\tb\n1\t2\n3\t\n", "line 3, column 'b': found a missing value"),
         ("a\tb\n1\t2\n3\tNaN\n", "line 3, column 'b': found a missing value"),
         ("a\tb\n1\t2\n3\tinf\n", "line 3, column 'b': found 'inf'"),
+        ("a\tb\n1\t2\n3\t1e300\n", "line 3, column 'b': found '1e300'"),
+        ("a\tb\n1\t2\n-2e200\t1\n", "line 3, column 'a': found '-2e200'"),
         ("a\tb\n1\t2\n3\n", "line 3: found 1 field; expected 2, as above"),
         ("a\tb\n", "found no line of numbers"),
         ("# nothing\n", "found no line of numbers"),
@@ -165,3 +167,12 @@ def test_tables_that_do_not_match_are_told(tmp_path: Path) -> None:
     alone = written(tmp_path, "a\n" + lines(values=VALUES[:, :1]), "4.tsv")
     with pytest.raises(InputError, match="found one variable; expected two or more"):
         prepare(time_series=[alone])
+
+
+def test_arrays_of_huge_values_are_refused_with_their_place(tmp_path: Path) -> None:
+    values = np.ones((5, 3))
+    values[3, 1] = 1e300
+    np.save(tmp_path / "run.npy", values)
+    for missing in (False, True):
+        with pytest.raises(InputError, match=r"run\.npy: frame 3, column 1: found 1e\+300"):
+            list(open_series_table(str(tmp_path / "run.npy")).blocks(10, missing))

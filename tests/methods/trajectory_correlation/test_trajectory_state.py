@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pairtile.command.check import check
 from pairtile.engine.state import open_state, scratch_beside, state_digest, write_state
 from pairtile.errors import InputError
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
@@ -281,3 +282,25 @@ def test_what_a_killed_preparation_left_is_removed(tmp_path: Path) -> None:
     with scratch_beside(tmp_path / "state") as scratch:
         assert not leftover.exists()
     assert not list(tmp_path.iterdir())
+
+
+def test_a_long_analysis_is_told_what_is_cheaper(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    np.save(tmp_path / "run0.npy", slow(900, 400, 3, time=1.0))
+    (tmp_path / "config.yaml").write_text(
+        "backend: cpu\nanalyses:\n  a:\n    method: trajectory_correlation\n"
+        "    time_series: [run0.npy]\n    table: {dimensions: 3}\n    estimator: {kind: KIND}\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("pairtile.steps.plan.WORTH_SAMPLING_SECONDS", 1e9)
+    config = (tmp_path / "config.yaml").read_text()
+    found = {}
+    for kind in ("ksg", "gaussian"):
+        (tmp_path / "config.yaml").write_text(config.replace("KIND", kind))
+        lines = [line.strip() for line in check(tmp_path / "config.yaml")]
+        found[kind] = [line for line in lines if line.startswith("cheaper: ")]
+    first, second = found["ksg"]
+    assert first.startswith("cheaper: estimator: {kind: gaussian}, about ")
+    assert second.startswith("cheaper: frames: {step: 3}, about ")
+    assert found["gaussian"] == []

@@ -32,8 +32,8 @@ from pairtile.runtime.record import Progress
 STRUCTURE = np.dtype(
     [
         ("name", "U8"),
-        ("resname", "U8"),
-        ("chain", "U8"),
+        ("resname", "U16"),
+        ("chain", "U32"),
         ("resid", "i4"),
         ("icode", "U2"),
         ("element", "U3"),
