@@ -297,7 +297,7 @@ def test_bad_file_is_named(tmp_path: Path, text: str, part: str) -> None:
 
 def test_file_that_is_not_there_or_no_text_is_named(tmp_path: Path) -> None:
     assert "none.yaml: found No such file or directory" in message(tmp_path / "none.yaml")
-    assert "found Is a directory" in message(tmp_path)
+    assert "found a folder" in message(tmp_path)
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00\x01")
     assert "found no UTF-8 text" in message(str(tmp_path / "binary.yaml"))
 
