@@ -41,9 +41,9 @@ from pairtile.runtime.fork_server import VARIABLE, listen, start_fork_server_for
 from pairtile.runtime.job import Deferred
 from pairtile.runtime.record import COMMAND
 from pairtile.runtime.requests import is_little, read_requests
-from pairtile.runtime.user_cache import give_libraries_a_cache
+from pairtile.runtime.user_cache import do_without_a_home
 
-give_libraries_a_cache()
+do_without_a_home()
 
 # With a default storage provider, relative paths lie there; Snakemake itself looks for them.
 DEFAULT_STORAGE = workflow.storage_settings.default_storage_provider is not None

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pairtile import __version__
 from pairtile.errors import PairtileError
-from pairtile.runtime.user_cache import give_libraries_a_cache
+from pairtile.runtime.user_cache import do_without_a_home
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns the exit code: 0, or 1 after an error, whose message is on standard error; of ``run``
     that of Snakemake, of ``reproduce`` 1 where a result differs.
     """
-    give_libraries_a_cache()
+    do_without_a_home()
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["simulate"]:  # has a command line of its own
         from pairtile.simulate.command import main as simulate

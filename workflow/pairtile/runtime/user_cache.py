@@ -3,6 +3,7 @@ a bare user number."""
 
 from __future__ import annotations
 
+import getpass
 import os
 import stat
 import tempfile
@@ -32,13 +33,17 @@ def _private_folder() -> Path:
     return folder if own else Path(tempfile.mkdtemp(prefix="pairtile-"))
 
 
-def give_libraries_a_cache() -> None:
+def do_without_a_home() -> None:
     """Tell libraries, in this process and those that it starts, of ``user_cache`` where their own
-    places, below the home folder, cannot be written."""
-    folder = user_cache()
+    places, below the home folder, cannot be written; and Snakemake of a user without a name."""
+    try:
+        getpass.getuser()
+    except (KeyError, OSError):
+        os.environ["USER"] = str(os.getuid())
     with suppress(RuntimeError):
         if os.access(Path.home(), os.W_OK | os.X_OK):
             return
+    folder = user_cache()
     os.environ["XDG_CACHE_HOME"] = str(folder)
     os.environ.setdefault("CUPY_CACHE_DIR", str(folder / "cupy"))
     os.environ.setdefault("MPLCONFIGDIR", str(folder / "matplotlib"))
