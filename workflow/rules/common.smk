@@ -80,15 +80,14 @@ wildcard_constraints:
 def jobs_run_in_this_environment():
     """Whether jobs have this machine and this Python: no cluster, no container, no conda."""
     return (
-        sys.platform == "linux"
-        and submits_through("local")
-        and not workflow.deployment_settings.deployment_method
+        submits_through("local") and not workflow.deployment_settings.deployment_method
     )
 
 
 def start_jobs_faster():
     """Import once what jobs import: many of them compute for less time than that takes."""
-    if VARIABLE not in os.environ:  # pairtile run has done so already
+    # The server needs sockets of Linux; pairtile run may have started it already.
+    if sys.platform == "linux" and VARIABLE not in os.environ:
         start_fork_server_for(
             CONFIG, listen(), workflow.cores, "gpu" in workflow.global_resources
         )
