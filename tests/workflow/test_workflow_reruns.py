@@ -93,6 +93,60 @@ def test_an_input_counts_by_its_content_not_its_time(finished: Path, tmp_path: P
     assert would_run(folder, {}) == {"evaluate"} | LAST
 
 
+def replace_by_older(path: Path, old: str, new: str) -> None:
+    """Other content of the same size, as ``cp -p`` or an archive brings it."""
+    text = path.read_text()
+    assert old in text
+    assert len(old) == len(new)
+    path.write_text(text.replace(old, new))
+    os.utime(path, (978_307_200, 978_307_200))
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "expected"),
+    [
+        ("expression.tsv", "\t1", "\t2", {"prepare"} | PLANNED),
+        pytest.param("regulators.txt", "G0", "G1", None, marks=pytest.mark.complete),
+        pytest.param(
+            "gold_standard.tsv", "G01", "G02", {"evaluate"} | LAST, marks=pytest.mark.complete
+        ),
+    ],
+)
+def test_other_content_of_an_older_time_runs_again(
+    finished: Path, tmp_path: Path, file: str, old: str, new: str, expected: set[str] | None
+) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(finished, folder)
+    replace_by_older(folder / file, old, new)
+    before = {path: path.stat().st_mtime_ns for path in (folder / "out").rglob("*")}
+    assert would_run(folder, {}) == (expected or {"prepare"} | PLANNED)
+    assert {path: path.stat().st_mtime_ns for path in (folder / "out").rglob("*")} == before
+
+
+@pytest.mark.complete
+def test_nor_does_it_need_snakemakes_notes(finished: Path, tmp_path: Path) -> None:
+    """As when the results lie in another working folder than that of the run."""
+    folder = tmp_path / "copy"
+    shutil.copytree(finished, folder, ignore=shutil.ignore_patterns(".snakemake"))
+    assert would_run(folder, {}) == set()
+    replace_by_older(folder / "expression.tsv", "\t1", "\t2")
+    assert {"prepare"} | PLANNED <= would_run(folder, {})
+
+
+def test_a_moved_input_runs_nothing_again(finished: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(finished, folder)
+    (folder / "data").mkdir()
+    moved = {"expression": "expression.tsv", "gold_standard": "gold_standard.tsv"}
+    moved |= {"regulators": "regulators.txt"}
+    for key, name in moved.items():
+        place = folder / "data" / f"{key}.v2{Path(name).suffix}"
+        (folder / name).rename(place)
+        os.utime(place)  # copied, not moved
+        moved[key] = str(place)
+    assert would_run(folder, moved) == set()
+
+
 @pytest.mark.complete  # the dry runs above say which jobs run
 def test_another_input_and_dpi_give_what_a_fresh_run_gives(finished: Path, tmp_path: Path) -> None:
     """The rerun of a changed table is the same, byte for byte, as a run that knew no other."""
@@ -105,6 +159,7 @@ def test_another_input_and_dpi_give_what_a_fresh_run_gives(finished: Path, tmp_p
         for name in ("regulators.txt", "gold_standard.tsv"):
             shutil.copy(finished / name, place)
         (place / "expression.tsv").write_text("\n".join(lines) + "\n")
+    os.utime(folder / "expression.tsv", (978_307_200, 978_307_200))  # older than the results
     write_config(folder, {"net": NET | {"dpi": {"tolerance": 0.15}}}, results="out")
     again = run(folder)
     assert again.code == 0, again.text

@@ -2,7 +2,6 @@
 import os
 import shlex
 import sys
-import time
 from functools import cache
 from pathlib import Path
 
@@ -13,23 +12,38 @@ from snakemake.logging import logger
 WORKFLOW_FOLDER = os.path.dirname(
     os.path.abspath(workflow.current_basedir.get_path_or_uri(secret_free=True))
 )
+if not IMPORTED:
+    # A file in the user's folder must not take the place of a module, here or in a job. (An importing
+    # workflow may have modules of its own beside it.)
+    os.environ["PYTHONSAFEPATH"] = "1"
+    sys.path[:] = [
+        path for path in sys.path if os.path.realpath(path) != os.path.realpath(".")
+    ]
 sys.path.insert(0, WORKFLOW_FOLDER)
 os.environ.update(
     PYTHONPATH=os.pathsep.join(
-        [WORKFLOW_FOLDER, *filter(None, [os.environ.get("PYTHONPATH")])]
+        [
+            WORKFLOW_FOLDER,
+            # An empty part would be the working folder.
+            *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)),
+        ]
     )
 )
 
 from pairtile import __version__ as VERSION
-from pairtile.runtime.earlier_runs import redate_future_results
+from pairtile.config.addresses import scheme
 from pairtile.config import check_inputs_exist, check_results_writable, load_config
 from pairtile.config.load import read_mapping_file
-from pairtile.errors import ConfigError
-from pairtile.runtime.files import read_json_once
+from pairtile.errors import ConfigError, PairtileError
+from pairtile.runtime.end_together import ENDS_WITH, end_with_run
+from pairtile.runtime.files import file_format, read_json_once
 from pairtile.runtime.fork_server import VARIABLE, listen, start_fork_server_for
 from pairtile.runtime.job import Deferred
 from pairtile.runtime.record import COMMAND
 from pairtile.runtime.requests import is_little, read_requests
+from pairtile.runtime.user_cache import do_without_a_home
+
+do_without_a_home()
 
 # With a default storage provider, relative paths lie there; Snakemake itself looks for them.
 DEFAULT_STORAGE = workflow.storage_settings.default_storage_provider is not None
@@ -47,6 +61,8 @@ except ConfigError as error:
     raise WorkflowError(str(error))
 
 if workflow.is_main_process:
+    end_with_run()  # pairtile run
+    os.environ.pop(ENDS_WITH, None)
     os.environ.setdefault(COMMAND, shlex.join(["snakemake", *sys.argv[1:]]))
 
 ANALYSIS = f"{CONFIG.results}/{{analysis}}"
@@ -64,21 +80,34 @@ wildcard_constraints:
 def jobs_run_in_this_environment():
     """Whether jobs have this machine and this Python: no cluster, no container, no conda."""
     return (
-        sys.platform == "linux"
-        and submits_through("local")
-        and not workflow.deployment_settings.deployment_method
+        submits_through("local") and not workflow.deployment_settings.deployment_method
     )
 
 
 def start_jobs_faster():
     """Import once what jobs import: many of them compute for less time than that takes."""
-    if VARIABLE not in os.environ:  # pairtile run has done so already
+    # The server needs sockets of Linux; pairtile run may have started it already.
+    if sys.platform == "linux" and VARIABLE not in os.environ:
         start_fork_server_for(
             CONFIG, listen(), workflow.cores, "gpu" in workflow.global_resources
         )
     # A limit for clusters. Snakemake keeps it with a timer for each round of its scheduler, which
     # makes a round of its own each second and holds up the end by one.
     workflow.scheduling_settings.max_jobs_per_timespan = None
+
+
+def hold_results_for_this_run():
+    """Refuse a run while another works on the same results, and release what a killed one held."""
+    from pairtile.runtime.results_lock import hold_results, mark_run
+
+    snakemake_folder = workflow.persistence.path
+    results = snakemake_folder if DEFAULT_STORAGE else CONFIG.results
+    hold_results(results)
+    if mark_run(snakemake_folder, results):
+        workflow.persistence.unlock()
+        # It takes away the folder of the lock files, in which this run is to have its own.
+        os.makedirs(os.path.join(snakemake_folder, "locks"), exist_ok=True)
+        logger.info("the run before was killed: its locks are released")
 
 
 @cache
@@ -92,22 +121,22 @@ def clean_up_interrupted_run():
         return
     starts_jobs = not (workflow.dryrun or workflow.touch)
     if starts_jobs:
+        try:
+            if not DEFAULT_STORAGE:
+                check_results_writable(CONFIG)
+            hold_results_for_this_run()
+        except PairtileError as error:
+            # Snakemake would put a dozen lines about an input function around it.
+            logger.error(f"pairtile: {error}")
+            sys.exit(1)
         if jobs_run_in_this_environment():
+            os.environ[ENDS_WITH] = str(os.getpid())
             start_jobs_faster()
         else:
             os.environ.pop(VARIABLE, None)
-        from pairtile.runtime.earlier_runs import release_locks_of_a_killed_run
-
-        if not DEFAULT_STORAGE:
-            check_results_writable(CONFIG)
-        if release_locks_of_a_killed_run(workflow.persistence.path):
-            logger.info("the run before was killed: its locks are released")
     # Chunks left by an earlier run are taken over only whole; a damaged one is computed again.
     for analysis in CONFIG.analyses:
         folder = Path(CONFIG.results) / analysis
-        message = redate_future_results(folder, time.time(), dry_run=not starts_jobs)
-        if message:
-            logger.warning(message)
         if (folder / "scan").is_dir() or (folder / "chunks").is_dir():
             from pairtile.steps.merge import remove_damaged_before_run
 
@@ -121,6 +150,11 @@ def drop_outdated_copy(file):
     if file.is_storage and os.path.exists(file):
         if os.path.getmtime(file) < file.storage_object.mtime():
             os.remove(file)
+
+
+def compared_by_content(path):
+    """Whether an input is a file here that no other rule makes."""
+    return not (scheme(path) or DEFAULT_STORAGE or IMPORTED)
 
 
 def analysis_for(step):
@@ -139,7 +173,21 @@ def analysis_to_prepare(wildcards):
 def settings_for(step):
     """A params function: ``analysis_for`` as text. Snakemake notes only parameters of built-in
     types, and runs a job again when a noted one changed."""
-    return lambda wildcards: repr(CONFIG.analyses[wildcards.analysis].for_step(step))
+    return lambda wildcards: repr(
+        without_paths(CONFIG.analyses[wildcards.analysis]).for_step(step)
+    )
+
+
+def without_paths(analysis):
+    """An analysis with what the end of their names says of its inputs: elsewhere and under another
+    name, the same content gives the same."""
+    return analysis.with_inputs(
+        {
+            key: file_format(path)
+            for key, path in analysis.input_files().items()
+            if compared_by_content(path)
+        }
+    )
 
 
 def whole_analysis(wildcards):

@@ -21,6 +21,7 @@ rule export:
         **asks(export_memory, data_seconds(0.2e6), least=30),
     params:
         method=lambda wildcards: CONFIG.analyses[wildcards.analysis].method,
+        tables=lambda wildcards: CONFIG.analyses[wildcards.analysis].result_tables(),
         format=lambda wildcards: EXPORT_FORMAT.get(wildcards.suffix, wildcards.suffix),
     message:
         "{wildcards.analysis}: write network.{wildcards.suffix}"

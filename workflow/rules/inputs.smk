@@ -1,4 +1,5 @@
 # What the rules ask for, by wildcards: pairtile.steps.result_files knows the files of an analysis.
+from pairtile.runtime.input_changes import input_changed
 from pairtile.steps.result_files import EXPORT_FORMAT, ResultFiles, table_rules
 
 
@@ -54,17 +55,34 @@ def scan_of_second_pass(wildcards):
     return [] if wildcards.stage == "scan" else planned("scan")(wildcards)
 
 
+def input_path(analysis, key, step, outputs=()):
+    """What a rule asks for in place of an input that ``step`` reads. Its content decides whether
+    ``outputs`` are made again, not its time and path; of what lies elsewhere or is made by another
+    workflow, Snakemake decides."""
+    path = CONFIG.analyses[analysis].input_files()[key]
+    if not compared_by_content(path) or not workflow.is_main_process:
+        return located(path)
+    record = Path(CONFIG.results) / analysis / "steps" / f"{step}.json"
+    changed = input_changed(record, key, path)
+    if changed:
+        workflow.dag.forcefiles.update(outputs)
+    return ancient(path) if changed is False else path
+
+
 def input_files(wildcards):
     """The files that decide an analysis' scores, by their key in the configuration.
 
     Without those that only a later step reads: another gold standard must not score again.
     """
     clean_up_interrupted_run()
-    analysis = CONFIG.analyses[wildcards.analysis]
+    name = wildcards.analysis
+    analysis = CONFIG.analyses[name]
     later = analysis.later_inputs()
     return {
-        key: located(path)
-        for key, path in analysis.input_files().items()
+        key: input_path(
+            name, key, "prepare", [f"{CONFIG.results}/{name}/items.parquet"]
+        )
+        for key in analysis.input_files()
         if key not in later
     }
 
@@ -73,21 +91,28 @@ def later_inputs(kind):
     """An input function: those of one step (``table_inputs``, ``network_inputs``)."""
 
     def files(wildcards):
-        analysis = CONFIG.analyses[wildcards.analysis]
-        found = analysis.input_files()
-        return [located(found[key]) for key in getattr(analysis, kind) if key in found]
+        name = wildcards.analysis
+        analysis = CONFIG.analyses[name]
+        if kind == "table_inputs":
+            step, outputs = "tables", files_of(name).tables()
+        else:
+            step, outputs = "network", [f"{CONFIG.results}/{name}/network.parquet"]
+        keys = [key for key in getattr(analysis, kind) if key in analysis.input_files()]
+        return [input_path(name, key, step, outputs) for key in keys]
 
     return files
 
 
 def names_file(wildcards):
     """The symbols of the items, where the analysis has them."""
-    path = getattr(CONFIG.analyses[wildcards.analysis], "names", None)
-    return [] if path is None else [located(path)]
+    if getattr(CONFIG.analyses[wildcards.analysis], "names", None) is None:
+        return []
+    return [input_path(wildcards.analysis, "names", "network")]
 
 
 def gold_standard_file(wildcards):
-    return located(CONFIG.analyses[wildcards.analysis].gold_standard)
+    evaluation = files_of(wildcards.analysis).evaluation()
+    return input_path(wildcards.analysis, "gold_standard", "evaluate", evaluation)
 
 
 def other_results(wildcards):

@@ -32,7 +32,9 @@ rule report:
         **asks(report_memory, data_seconds(0.2e6), least=30),
     params:
         analysis=lambda wildcards: Deferred(CONFIG.analyses[wildcards.analysis]),
-        settings=lambda wildcards: repr(CONFIG.analyses[wildcards.analysis]),
+        settings=lambda wildcards: repr(
+            without_paths(CONFIG.analyses[wildcards.analysis])
+        ),
         seed=CONFIG.seed,
     message:
         "{wildcards.analysis}: summary and report"

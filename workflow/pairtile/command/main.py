@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from pairtile import __version__
 from pairtile.errors import PairtileError
+from pairtile.runtime.user_cache import do_without_a_home
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run ``pairtile`` with ``arguments`` (by default those of the process).
 
+    A reader of the output that leaves (``| head``) ends a command that is for reading.
+
     Returns the exit code: 0, or 1 after an error, whose message is on standard error; of ``run``
     that of Snakemake, of ``reproduce`` 1 where a result differs.
     """
+    do_without_a_home()
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["simulate"]:  # has a command line of its own
         from pairtile.simulate.command import main as simulate
@@ -67,6 +72,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(compare(options.first, options.second, options.json), end="")
     except PairtileError as error:
         print(f"pairtile {options.command}: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        # Python would write what is left when it ends, and fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return 0
 

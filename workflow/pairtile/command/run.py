@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
+from types import FrameType
 
 from pairtile.command.workflow_folder import workflow_folder
 from pairtile.errors import ConfigError, PairtileError
+from pairtile.runtime.end_together import ENDS_WITH, end_with_parent
 from pairtile.runtime.files import read_json
 from pairtile.runtime.fork_server import VARIABLE, listen, start_fork_server_for
 from pairtile.runtime.record import COMMAND, about
@@ -41,10 +44,12 @@ _ABOUT_THE_RUN = ("Complete log(s):", "Elapsed time:")
 
 
 def run(config: Path, arguments: Sequence[str] = ()) -> int:
-    """Run the workflow with a configuration, in the working directory; its exit code.
+    """Run the workflow with a configuration, in the working directory; its exit code, or 128 plus
+    the number of the signal that ended it.
 
     arguments : for Snakemake. Without a number of cores or a profile among them, all cores are
-    used. Progress, warnings and how the run ended go to standard error.
+    used. Progress, warnings and how the run ended go to standard error. Signals are handed on to
+    Snakemake and all jobs, which also end where this process is killed.
 
     Raises
     ------
@@ -62,26 +67,59 @@ def run(config: Path, arguments: Sequence[str] = ()) -> int:
     all_cores = not flags & {"--cores", "-c", "--jobs", "-j", "--profile"}
     if all_cores:
         own += ["--cores", "all"]
-    command = [sys.executable, "-m", "snakemake", *own, *arguments]
+    # -P: a file in the user's folder must not take the place of a module.
+    command = [sys.executable, "-P", "-m", "snakemake", *own, *arguments]
     serve = sys.platform == "linux" and all_cores and not flags & _STARTS_NO_JOB
     with (
         _fork_server(serve, gpu="gpu" in flags) as start_server,
         subprocess.Popen(
-            command, stdout=None, stderr=subprocess.PIPE, text=True, errors="replace"
+            command,
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            env=os.environ | {ENDS_WITH: str(os.getpid())},
+            preexec_fn=end_with_parent,
+            process_group=0,  # a signal from the terminal comes once, by way of this process
         ) as process,
+        _signals_handed_on(process.pid) as received,
     ):
         assert process.stderr is not None
-        planned = partial(_planned, start_server(config))
-        while True:
-            try:
-                told = tell(process.stderr, _print, time.monotonic, planned)
-                code = process.wait()
-                break
-            except KeyboardInterrupt:  # Snakemake was interrupted, too, and says how it ends
-                continue
+        planned = partial(_planned, start_server(config, process.pid))
+        told = tell(process.stderr, _print, time.monotonic, planned)
+        code = process.wait()
+    if code and received:
+        name = signal.Signals(received[0]).name
+        _print(f"pairtile run: stopped by {name}; the same command goes on from here.")
+        return 128 + received[0]
     if code and not told:
         _print(f"pairtile run: Snakemake ended with exit code {code} before any job.")
     return code
+
+
+@contextmanager
+def _signals_handed_on(group: int) -> Iterator[list[int]]:
+    """Signals that this process gets go to a process group; gives those that were to end it."""
+    received: list[int] = []
+
+    def hand_on(number: int, frame: FrameType | None) -> None:
+        stop = number == signal.SIGTSTP
+        with suppress(ProcessLookupError):  # it has just ended
+            os.killpg(group, signal.SIGSTOP if stop else number)
+        if stop:
+            os.kill(os.getpid(), signal.SIGSTOP)
+        elif number != signal.SIGCONT:
+            received.append(number)
+
+    ends = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP, signal.SIGCONT)
+    # What is ignored, as SIGHUP under nohup, stays ignored, here and in the group.
+    heeded = [number for number in ends if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, hand_on) for number in heeded}
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def check_workflow() -> None:
@@ -133,13 +171,14 @@ def tell(
 
 
 @contextmanager
-def _fork_server(wanted: bool, gpu: bool) -> Iterator[Callable[[Path], Path]]:
+def _fork_server(wanted: bool, gpu: bool) -> Iterator[Callable[[Path, int], Path]]:
     """Gives a function that starts a server with what the jobs of a configuration import, while
-    Snakemake starts, and says where their results go. The server ends afterwards."""
+    Snakemake starts, in its process group, and says where their results go. The server ends
+    afterwards."""
     listening = listen() if wanted else None
     server = None
 
-    def start(config: Path) -> Path:
+    def start(config: Path, group: int) -> Path:
         nonlocal server
         from pairtile.config import load_config  # pydantic takes as long as a small job
 
@@ -150,7 +189,7 @@ def _fork_server(wanted: bool, gpu: bool) -> Iterator[Callable[[Path], Path]]:
                 return Path()
             if listening is not None:
                 threads = len(os.sched_getaffinity(0))
-                server = start_fork_server_for(known, listening, threads, gpu)
+                server = start_fork_server_for(known, listening, threads, gpu, group)
             return Path(known.results)
 
     try:
@@ -213,4 +252,5 @@ def _planned(results: Path, analysis: str) -> dict[str, tuple[int, float]]:
 
 
 def _print(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    with suppress(OSError):  # nobody reads any more (`| head`, a closed terminal): the run goes on
+        print(line, file=sys.stderr, flush=True)

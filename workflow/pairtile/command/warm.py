@@ -49,7 +49,7 @@ def try_method(method: Method, backend: str) -> str:
         section |= {"method": method.name, "chunks": 1, "export": ["tsv"]}
         config = Path(name) / "config.json"
         config.write_text(json.dumps({"backend": backend, "analyses": {"trial": section}}))
-        command = [sys.executable, "-m", "snakemake", "--snakefile", str(SNAKEFILE)]
+        command = [sys.executable, "-P", "-m", "snakemake", "--snakefile", str(SNAKEFILE)]
         command += ["--configfile", str(config), "--directory", name, "--cores", "1"]
         # The page compiles nothing.
         done = subprocess.run(

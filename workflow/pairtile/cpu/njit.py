@@ -19,6 +19,8 @@ from typing import Any
 
 import numba
 
+from pairtile.runtime.user_cache import user_cache
+
 _PACKAGE = Path(__file__).resolve().parents[1]
 _IMPORT = re.compile(r"^from pairtile([\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
 
@@ -66,4 +68,4 @@ def _folder() -> Path:
     """Beside the package or, where nothing can be written there, the user's."""
     if os.access(_PACKAGE, os.W_OK):
         return _PACKAGE / "__pycache__"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pairtile"
+    return user_cache() / "pairtile"

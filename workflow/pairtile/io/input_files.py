@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from pairtile.config.models import Analysis
 from pairtile.errors import InputError
 from pairtile.runtime.files import file_digest
+from pairtile.runtime.input_changes import file_stamp
 
 A = TypeVar("A", bound=Analysis)
 Described = dict[str, dict[str, Any]]
@@ -44,7 +45,7 @@ def describe_inputs(
 
     Returns
     -------
-    Key -> ``{path, sha256, bytes}`` with the path as configured.
+    Key -> ``{path, sha256, bytes, stamp}`` with the path as configured.
 
     Raises
     ------
@@ -55,11 +56,13 @@ def describe_inputs(
     for key, path in local.items():
         configured = str(_value_at(config, key.split(".")))
         try:
+            stamp = file_stamp(path)  # of a file that changes meanwhile, the one before
             digest = file_digest(path)
         except OSError:
             continue  # whoever reads it says what is wrong
         verify_checksum(configured, path, (checksums or {}).get(configured), digest)
-        described[key] = {"path": configured, "sha256": digest, "bytes": _bytes(Path(path))}
+        size = _bytes(Path(path))
+        described[key] = {"path": configured, "sha256": digest, "bytes": size, "stamp": stamp}
     return described
 
 

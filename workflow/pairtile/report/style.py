@@ -16,8 +16,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from pairtile.runtime.end_together import end_with_parent
 from pairtile.runtime.files import atomic_path
-from pairtile.runtime.job import end_with_parent
 from pairtile.runtime.record import Progress
 
 # Okabe and Ito's palette, distinct for colour-blind readers and in grey print.

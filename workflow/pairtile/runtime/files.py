@@ -141,6 +141,12 @@ def file_digest(path: str | os.PathLike[str]) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
+def file_format(path: str | os.PathLike[str]) -> str:
+    """The end of a file's name that says how to read it: ``.tsv``, ``.tsv.gz``."""
+    packed, plain = Path(path).suffix, Path(path).with_suffix("").suffix
+    return (plain if packed.lower() in (".gz", ".bz2", ".xz", ".zst") else "") + packed
+
+
 def _as_json(value: Any) -> Any:
     """A configuration model as JSON holds it."""
     return value.model_dump(mode="json")

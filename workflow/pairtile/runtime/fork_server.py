@@ -29,6 +29,8 @@ from importlib import import_module
 from select import select
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from pairtile.runtime.end_together import end_with_parent
+
 if TYPE_CHECKING:
     from pairtile.config import Config
 
@@ -54,11 +56,11 @@ def listen() -> socket.socket:
 
 
 def start_fork_server_for(
-    config: Config, listening: socket.socket, threads: int, gpu: bool
+    config: Config, listening: socket.socket, threads: int, gpu: bool, group: int | None = None
 ) -> subprocess.Popen[bytes]:
     """Start the server with what the jobs of all analyses import; CuPy, too, for jobs on a GPU.
 
-    Its import starts no CUDA, which forks could not share.
+    Its import starts no CUDA, which forks could not share. ``group``: of ``start_fork_server``.
     """
     from pairtile.method import get_method  # no script needs it to hand itself over
 
@@ -71,11 +73,15 @@ def start_fork_server_for(
     reports = [module for parts in modules for module in parts[2:]]
     later = ["pairtile.steps.export", "pairtile.report", "matplotlib.figure", "networkx", *reports]
     later = [*["cupy"] * gpu, *later]
-    return start_fork_server(listening, [*steps, *computing], later, threads)
+    return start_fork_server(listening, [*steps, *computing], later, threads, group)
 
 
 def start_fork_server(
-    listening: socket.socket, first: Iterable[str], later: Iterable[str], threads: int
+    listening: socket.socket,
+    first: Iterable[str],
+    later: Iterable[str],
+    threads: int,
+    group: int | None = None,
 ) -> subprocess.Popen[bytes]:
     """Start the server. It ends when this process ends or closes the server's standard input.
 
@@ -89,6 +95,8 @@ def start_fork_server(
         Modules that it imports when no job asks to be started.
     threads
         The most that a job has.
+    group
+        The process group that server and jobs join; by default that of this process.
     """
     with listening:
         number = listening.fileno()
@@ -98,6 +106,7 @@ def start_fork_server(
             stdin=subprocess.PIPE,
             pass_fds=[number],
             env=os.environ | {"NUMBA_NUM_THREADS": str(threads)},
+            process_group=group,
         )
 
 
@@ -201,6 +210,7 @@ def _end_with(asking: socket.socket) -> None:
 
 def main(number: str, first: str, *later: str) -> None:
     """Import the first modules and serve; ``number`` is the file descriptor of the socket."""
+    end_with_parent()  # while it imports, it does not look
     # From Python 3.12 on. The threads are those of BLAS and of Arrow's allocator (jemalloc), which
     # have handlers of their own for forks.
     warnings.filterwarnings("ignore", ".* is multi-threaded", DeprecationWarning)

@@ -5,11 +5,9 @@ Imports nothing heavy, because the number of threads must be set before numba is
 
 from __future__ import annotations
 
-import ctypes
 import logging
 import os
 import pickle
-import signal
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
@@ -18,10 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from pairtile.errors import PairtileError, StoreError
+from pairtile.runtime.end_together import end_with_parent, end_with_run
 from pairtile.runtime.files import full_disk, writing
 from pairtile.runtime.fork_server import hand_over
-
-_PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 
 
 class Deferred:
@@ -48,6 +45,7 @@ def job(snakemake: Any, threads: int | None = None) -> Iterator[None]:
     error keeps its traceback.
     """
     end_with_parent()
+    end_with_run()
     hand_over()
     _limit_threads(threads or snakemake.threads)
     log = logging.getLogger("pairtile")
@@ -91,13 +89,6 @@ def no_memory(out: Any, error: MemoryError) -> StoreError:
         "more for this job: run fewer jobs at once (--cores, --resources), or a larger machine"
     )
     return StoreError.at(out, "", f"too little memory to make it ({why})", expected)
-
-
-def end_with_parent() -> None:
-    """Let Linux end this process when the one that started it is killed: a job that outlives its
-    run could put its files in place of those of the next run."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def _limit_threads(threads: int) -> None:

@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import inf
-from typing import Any
+from typing import Any, get_args
 
 from pairtile.config.models import Analysis
-from pairtile.config.network import exported_formats
+from pairtile.config.network import ExportFormat, exported_formats
 
 EXPORT_SUFFIX = {"adjacency": "npz", "regulon": "regulon.tsv"}
 """Formats whose file is not ``network.FORMAT``: the suffix says what the file is."""
@@ -34,6 +34,14 @@ class ResultFiles:
         """What a run makes of the analysis."""
         names = ["items.parquet", "pairs.parquet", "network.parquet", "summary.json", "report.html"]
         return [*self._paths(names), *self.evaluation(), *self.tables(), *self.exports()]
+
+    def no_longer_wanted(self, n_edges: int) -> list[str]:
+        """What another configuration of the analysis made, and this one does not ask for."""
+        suffixes = (EXPORT_SUFFIX.get(name, name) for name in get_args(ExportFormat))
+        exports = (f"network.{suffix}" for suffix in suffixes)
+        known = self._paths([*exports, *self.config.tables, "evaluation.json"])
+        wanted = {*self.wanted(), *self.exports(n_edges)}
+        return [path for path in known if path not in wanted]
 
     def exports(self, n_edges: float = inf) -> list[str]:
         """The network in the formats that are asked for; without the number of its edges those that

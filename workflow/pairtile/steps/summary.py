@@ -15,12 +15,14 @@ from typing import Any
 from pairtile import __version__
 from pairtile.config.models import Analysis
 from pairtile.config.network import exported_formats
-from pairtile.declare.messages import Message
+from pairtile.declare.messages import Message, messages_of
 from pairtile.report.results import Results, read_results
 from pairtile.runtime.files import read_json, write_json
 from pairtile.runtime.record import COMMAND, recorded
+from pairtile.steps.result_files import ResultFiles
 
 log = logging.getLogger("pairtile")
+message = messages_of(__package__)
 
 PACKAGES = (
     "numpy",
@@ -42,7 +44,8 @@ def summary(
     name: str, config: Analysis, seed: int, plan: Path, records: Sequence[Path], out: Path
 ) -> None:
     """Join the records of an analysis' steps, and the warnings that its results give rise to, into
-    ``summary.json`` beside them."""
+    ``summary.json`` beside them. Exports and tables that are no longer asked for are removed: they
+    would look as if they belonged to the network that is there now."""
     with recorded(f"summary of {len(records)} steps"):
         content = _joined(name, config, seed, plan, records)
         results = read_results(out.parent, content)
@@ -51,6 +54,11 @@ def summary(
             log.warning(text)
         content["warnings"] += new
         content["messages"] += [text.as_json() for text in new if isinstance(text, Message)]
+        if old := _remove_old_results(out.parent, config, len(results.network)):
+            said = message("old_results_removed", n=len(old), files=", ".join(old))
+            log.warning(said)
+            content["notes"].append(said)
+            content["messages"].append(said.as_json())
         write_json(out, content)
 
 
@@ -60,6 +68,15 @@ def warnings_of_results(results: Results) -> list[str]:
     if results.network.empty:
         found.append(results.text.empty)
     return [text for text in dict.fromkeys(found) if text not in results.warnings]
+
+
+def _remove_old_results(folder: Path, config: Analysis, n_edges: int) -> list[str]:
+    """Returns the names of the files that were there."""
+    files = map(Path, ResultFiles(str(folder), config).no_longer_wanted(n_edges))
+    old = [path for path in files if path.is_file()]
+    for path in old:
+        path.unlink()
+    return [path.name for path in old]
 
 
 def _left_away(config: Analysis, n_edges: int) -> list[str]:

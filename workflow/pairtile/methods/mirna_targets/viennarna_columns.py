@@ -21,8 +21,8 @@ from pairtile.methods.mirna_targets.energy import (
     viennarna_duplex_energy,
 )
 from pairtile.methods.mirna_targets.tables import codes, rows_by_length
+from pairtile.runtime.end_together import end_with_parent
 from pairtile.runtime.files import atomic_path
-from pairtile.runtime.job import end_with_parent
 
 WINDOW, SPAN = 80, 40
 """RNAplfold's window, and how far apart bases that pair may be; letters."""

@@ -1,0 +1,56 @@
+"""The processes of a run end together: none outlives the one that it works for, however that ends.
+
+A job that outlives its run could put its files in place of those of the next run, and a Snakemake
+that outlives ``pairtile run`` would keep the results locked.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import threading
+import time
+from contextlib import suppress
+from select import select
+
+ENDS_WITH = "PAIRTILE_ENDS_WITH"
+"""The environment variable with the number of the process that a process is to end with."""
+
+_PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
+_LOOK_SECONDS = 0.5
+
+
+def end_with_parent() -> None:
+    """Let Linux end this process when the one that started it is killed."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def end_with_run() -> None:
+    """End this process as soon as that of ``ENDS_WITH`` has ended, even before this call: a shell
+    or a server that forks may stand between the two."""
+    number = os.environ.get(ENDS_WITH)
+    if number:
+        threading.Thread(target=_end_after, args=[int(number)], daemon=True).start()
+
+
+def _end_after(process: int) -> None:
+    _wait_for_end(process)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _wait_for_end(process: int) -> None:
+    if sys.platform == "linux":
+        try:
+            select([os.pidfd_open(process)], [], [])
+            return
+        except ProcessLookupError:
+            return
+        except OSError:  # before Linux 5.3, or forbidden in a container
+            pass
+    with suppress(OSError):
+        while True:
+            os.kill(process, 0)
+            time.sleep(_LOOK_SECONDS)
