@@ -216,7 +216,7 @@ def test_false_discoveries_are_counted_among_unrelated_pairs() -> None:
     order = np.argsort(support)
     assert (np.diff(found["local_fdr"][order]) <= 1e-12).all()
     assert support_fdr(support[:0], unrelated, 10, 10.0)["q_value"].size == 0
-    # Of one support, against the max-min formula of isotonic regression; sums are those of the tail.
+    # Of one support, against the max-min formula of isotonic regression.
     levels = sorted(set(support), reverse=True)
     n_seen = np.array([np.sum(support == k) for k in levels])
     above = [(np.sum(unrelated >= k) + 1) * n_possible / n_null for k in levels]

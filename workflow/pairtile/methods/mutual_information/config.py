@@ -169,9 +169,8 @@ class NullConfig(ConfigModel):
         default="auto",
         description=(
             "Scores drawn between genes whose samples are exchanged. A p-value needs at least "
-            "10 / p of them; where there are fewer, `p_value` is the bound that they resolve "
-            "(`p_method: bound`) and `p_value_extrapolated` goes on from their tail. `auto` draws "
-            "as many as `keep` needs, up to 1e8."
+            "10 / p of them; where there are fewer, `p_value` goes on from their tail "
+            "(`p_method: extrapolated`). `auto` draws as many as `keep` needs, up to 1e8."
         ),
     )
 
