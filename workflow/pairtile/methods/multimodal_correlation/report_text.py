@@ -58,6 +58,12 @@ def as_set(value: float) -> str:
     return plain(round(value, 4))
 
 
+def threshold_method(results: Results) -> str:
+    """How the threshold was found, with ``auto`` as it was decided."""
+    stated = results.summary.get("threshold") or {}
+    return str(stated.get("method") or section(results, "threshold").get("method"))
+
+
 def headline(results: Results) -> str:
     """``371 edges between 142 genes, |r| ≥ 0.8, in 15 modules; 116 go with a condition``."""
     found = results.cached(mode_results)
@@ -91,7 +97,7 @@ def key_numbers(results: Results) -> list[tuple[str, str, str]]:
             "power_law": "by the power law",
             "score": "as configured",
         }
-        rule = str(section(results, "threshold").get("method"))
+        rule = threshold_method(results)
         tiles.append((as_set(found.threshold), "threshold of |r|", how.get(rule, "")))
     heights = found.arrays.get("pairs_by_modes")
     if heights is not None and mixture(results) and heights[1:].sum():
@@ -329,7 +335,7 @@ def _common_samples(results: Results) -> str:
 
 
 def _no_threshold(results: Results) -> str:
-    if section(results, "threshold").get("method") != "none" or results.network.empty:
+    if threshold_method(results) != "none" or results.network.empty:
         return ""
     return (
         "No threshold was set (threshold: none): every stored mode is an edge, and many may be "
@@ -588,7 +594,7 @@ def _correlation_part(results: Results) -> Part:
 
 def _threshold_part(results: Results) -> Part:
     settings, found = section(results, "threshold"), results.cached(mode_results)
-    method = settings.get("method")
+    method = threshold_method(results)
     value = found.threshold if found is not None else None
     if method == "none" or (method == "score" and value is None):
         least = section(results, "estimator").get("min_correlation")
