@@ -31,9 +31,11 @@ from pairtile.io.annotations import (
 from pairtile.methods.multimodal_correlation.coexpression import Exchangeable
 from pairtile.methods.multimodal_correlation.conditions import (
     ConditionTests,
+    TestedEdges,
     arrays_of_conditions,
     condition_tests,
     mode_bias,
+    tested_edges,
 )
 from pairtile.methods.multimodal_correlation.config import (
     ConditionConfig,
@@ -103,7 +105,17 @@ def multimodal_network(
         columns |= tests.columns()
         arrays |= arrays_of_conditions(annotations.conditions)
         notes += annotations.notes
-        warnings += _untested(tests)
+        for number, condition in enumerate(annotations.conditions):
+            reach = tested_edges(
+                tests,
+                condition,
+                Exchangeable.of(state),
+                config.estimator.correlation == "spearman",
+                config.condition_networks.q_value,
+            )
+            arrays |= reach.arrays(number)
+            for said in _on_tests(config, condition, reach, counts["pairs"]):
+                (notes if said.severity == "note" else warnings).append(said)
     if config.estimator.clustering == "gmm":
         conditions = [] if annotations is None else annotations.conditions
         labelled = [each for each in conditions if each.kind == "categorical"]
@@ -463,18 +475,18 @@ def _modes_within(merged: Merged, rates: _FalseDiscoveries, limit: float) -> pd.
     return pd.concat(parts, ignore_index=True)
 
 
-def _untested(tests: ConditionTests) -> list[str]:
-    """A warning for each condition of which nothing could be tested."""
-    without: dict[str, bool] = {}
-    for test in tests.tests:
-        nothing = bool(np.isnan([test.p_value, test.coexpression.p_value]).all())
-        without[test.condition] = without.get(test.condition, True) and nothing
-    return [
-        f"Condition {name!r} could not be tested in any edge: every mode holds all of its pair's "
-        "samples, or too few of them; and a label has too few for a difference in co-expression."
-        for name, nothing in without.items()
-        if nothing and len(tests.tests[0].p_value)
-    ]
+def _on_tests(
+    config: MultimodalCorrelationConfig, condition: Condition, reach: TestedEdges, pairs: int
+) -> list[Message]:
+    """How many edges were tested for a condition, and what difference could have been found."""
+    numbers = {"condition": condition.name, "edges": reach.edges, "tested": reach.tested}
+    if not reach.edges:
+        return []
+    if not reach.tested:
+        return [message("condition_untested", **numbers)]
+    numbers |= {"pairs": pairs, "q": config.condition_networks.q_value}
+    numbers |= {"detectable": reach.detectable, "found": reach.in_words()}
+    return [message("condition_tested", **numbers)]
 
 
 def _arrays(found: Threshold) -> dict[str, NDArray[Any]]:

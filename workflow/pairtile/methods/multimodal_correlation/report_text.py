@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from pairtile.methods.multimodal_correlation.conditions import unique_names
+from pairtile.methods.multimodal_correlation.conditions import TestedEdges, unique_names
 from pairtile.methods.multimodal_correlation.report_results import (
     SMALL_P,
     differs_in,
@@ -253,13 +253,11 @@ def condition_sentences(found: ModeResults) -> list[str]:
     if not found.conditions:
         return []
     counts = label_counts(found)
-    tested = counts.groupby("condition")["tested"].max()
-    sentences, without = [], []
+    sentences = []
     for name, part in counts.groupby("condition", sort=False):
         part = part[part["edges"] > 0]
         if part.empty:
-            if tested[name]:
-                without.append(str(name))
+            sentences.append(_without_edges(found, str(name)))
             continue
         ordered = part.sort_values("edges", ascending=False, kind="stable")
         if (ordered["label"] == "").all():
@@ -273,10 +271,20 @@ def condition_sentences(found: ModeResults) -> list[str]:
         more = len(ordered) - N_LABELS
         named += [f"{counted(more, 'more label')}"] if more > 0 else []
         sentences.append(f"{name}: edges that go with a label: {listed(named)}.")
-    if without:
-        named = [*without[:-2], " or ".join(without[-2:])]
-        sentences.append(f"No edge goes with {', '.join(named)}.")
-    return sentences
+    return [sentence for sentence in sentences if sentence]
+
+
+def _without_edges(found: ModeResults, name: str) -> str:
+    """That no edge goes with a condition, how many were tested, and what would have been found."""
+    number = [each.name for each in found.conditions].index(name)
+    reach = TestedEdges.of_arrays(found.arrays, number)
+    if not reach.tested:
+        return ""
+    return (
+        f"No edge goes with {name}: {count(reach.tested)} of {counted(reach.edges, 'edge')} could "
+        "be tested, and pairs that are no edge were not. The least that is found with a power of "
+        f"0.8, if one edge differs: {reach.in_words()}."
+    )
 
 
 # --- warnings ---
