@@ -26,7 +26,7 @@ from pairtile.methods.multimodal_correlation.report_text import (
 )
 from pairtile.methods.multimodal_correlation.thresholds import RANDOM, SEPARATE
 from pairtile.report import figures
-from pairtile.report.formats import count, counted, number, percent
+from pairtile.report.formats import count, counted, largest_hub, number, percent
 from pairtile.report.method_report import FigureMaker, FigureWithText
 from pairtile.report.results import Results
 
@@ -238,8 +238,7 @@ def _degrees(results: Results) -> FigureWithText | None:
         "How many genes have edges with at least k others; both axes logarithmic. A straight line "
         "means a few hubs and many leaves."
     )
-    hub, n = next(iter(found.partners.items()))
-    shown = f" The largest hub, {hub}, has {counted(int(n), 'partner')}."
+    shown = largest_hub(found.partners.to_dict(), "partner")
     return FigureWithText(figure, "Degrees", caption, f"Line chart. {caption}{shown}")
 
 

@@ -15,7 +15,7 @@ from pairtile.methods.multimodal_correlation.report_results import (
     label_counts,
     mode_results,
 )
-from pairtile.report.formats import count, counted, listed, percent, plain
+from pairtile.report.formats import count, counted, largest, listed, percent, plain
 from pairtile.report.method_report import Reference
 from pairtile.report.methods_parts import (
     Part,
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 papers = read_references(__package__)
 
 
-N_HUBS = 5
 N_LABELS = 6
 
 NUMBER_WORDS = ("no", "one", "two", "three", "four", "five")
@@ -196,12 +195,8 @@ def _on_edges(results: Results, found: ModeResults) -> str:
 
 
 def _on_hubs(found: ModeResults) -> str:
-    if found.network.empty:
-        return ""
-    named = [
-        f"{name} ({counted(int(n), 'partner')})" for name, n in found.partners.head(N_HUBS).items()
-    ]
-    return f"Largest {'hubs' if len(named) > 1 else 'hub'}: {listed(named)}."
+    named = largest(found.partners.to_dict(), "partner")
+    return f"Largest hubs: {named}." if named else ""
 
 
 def _on_modules(found: ModeResults) -> str:

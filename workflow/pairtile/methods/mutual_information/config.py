@@ -340,8 +340,8 @@ class KeepTopEdges(KeepRule):
         description="Keep this many edges, those with the highest `score`."
     )
 
-    short: ClassVar[str] = "the {top_edges} strongest"
-    sentence: ClassVar[str] = "The {top_edges} highest-scoring pairs were kept."
+    short: ClassVar[str] = "the strongest, at most {top_edges}"
+    sentence: ClassVar[str] = "The highest-scoring pairs were kept, at most {top_edges}."
 
     @property
     def top(self) -> int:
@@ -362,9 +362,9 @@ class KeepBest(KeepFdr):
         description="Keep at most this many of them, those with the highest `score`."
     )
 
-    short: ClassVar[str] = "the {top_edges} strongest of those with q ≤ {fdr}"
+    short: ClassVar[str] = "q ≤ {fdr}, of these the strongest, at most {top_edges}"
     sentence: ClassVar[str] = (
-        "Of the pairs with q ≤ {fdr}, the {top_edges} highest-scoring were kept{bits}."
+        "Of the pairs with q ≤ {fdr}{bits}, the highest-scoring were kept, at most {top_edges}."
     )
 
     @property
