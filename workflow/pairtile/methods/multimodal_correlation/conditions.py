@@ -446,24 +446,6 @@ class TestedEdges:
         ]
         return f"{', '.join(named)}, against r = 0 under the others"
 
-    def arrays(self, number: int) -> dict[str, NDArray[Any]]:
-        """For ``scores.npz``, as those of condition ``number``."""
-        return {
-            f"condition_{number}_edges_tested": np.array([self.edges, self.tested]),
-            f"condition_{number}_tested_labels": np.array(self.labels, dtype=np.str_),
-            f"condition_{number}_samples": np.array(self.samples, dtype=np.int64),
-            f"condition_{number}_detectable": np.array(self.detectable, dtype=np.float64),
-        }
-
-    @classmethod
-    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]], number: int) -> TestedEdges:
-        """What ``arrays`` gave."""
-        edges, tested = arrays[f"condition_{number}_edges_tested"].tolist()
-        names = ("tested_labels", "samples", "detectable")
-        return cls(
-            edges, tested, *(arrays[f"condition_{number}_{name}"].tolist() for name in names)
-        )
-
 
 def _size(r: float) -> str:
     """A least correlation, rounded up and never to 1; "" where there is none."""

@@ -105,7 +105,7 @@ def multimodal_network(
         columns |= tests.columns()
         arrays |= arrays_of_conditions(annotations.conditions)
         notes += annotations.notes
-        for number, condition in enumerate(annotations.conditions):
+        for condition in annotations.conditions:
             reach = tested_edges(
                 tests,
                 condition,
@@ -113,7 +113,6 @@ def multimodal_network(
                 config.estimator.correlation == "spearman",
                 config.condition_networks.q_value,
             )
-            arrays |= reach.arrays(number)
             for said in _on_tests(config, condition, reach, counts["pairs"]):
                 (notes if said.severity == "note" else warnings).append(said)
     if config.estimator.clustering == "gmm":
@@ -485,7 +484,8 @@ def _on_tests(
     if not reach.tested:
         return [message("condition_untested", **numbers)]
     numbers |= {"pairs": pairs, "q": config.condition_networks.q_value}
-    numbers |= {"detectable": reach.detectable, "found": reach.in_words()}
+    detectable = [None if np.isnan(r) else r for r in reach.detectable]
+    numbers |= {"detectable": detectable, "found": reach.in_words()}
     return [message("condition_tested", **numbers)]
 
 

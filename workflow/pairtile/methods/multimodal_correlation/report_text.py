@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from pairtile.methods.multimodal_correlation.conditions import TestedEdges, unique_names
+from pairtile.methods.multimodal_correlation.conditions import unique_names
 from pairtile.methods.multimodal_correlation.report_results import (
     SMALL_P,
     differs_in,
@@ -124,7 +124,7 @@ def findings(results: Results) -> list[str]:
         _on_edges(results, found),
         _on_hubs(found),
         _on_modules(found),
-        *condition_sentences(found),
+        *condition_sentences(results, found),
         _modes_left_out(results),
         _genes_left_out(results, found),
     ]
@@ -243,7 +243,7 @@ def _genes_left_out(results: Results, found: ModeResults) -> str:
     return text.strip()
 
 
-def condition_sentences(found: ModeResults) -> list[str]:
+def condition_sentences(results: Results, found: ModeResults) -> list[str]:
     """How many edges go with which label, and which conditions have none."""
     if not found.conditions:
         return []
@@ -252,7 +252,7 @@ def condition_sentences(found: ModeResults) -> list[str]:
     for name, part in counts.groupby("condition", sort=False):
         part = part[part["edges"] > 0]
         if part.empty:
-            sentences.append(_without_edges(found, str(name)))
+            sentences.append(_without_edges(results, str(name)))
             continue
         ordered = part.sort_values("edges", ascending=False, kind="stable")
         if (ordered["label"] == "").all():
@@ -269,17 +269,18 @@ def condition_sentences(found: ModeResults) -> list[str]:
     return [sentence for sentence in sentences if sentence]
 
 
-def _without_edges(found: ModeResults, name: str) -> str:
+def _without_edges(results: Results, name: str) -> str:
     """That no edge goes with a condition, how many were tested, and what would have been found."""
-    number = [each.name for each in found.conditions].index(name)
-    reach = TestedEdges.of_arrays(found.arrays, number)
-    if not reach.tested:
-        return ""
-    return (
-        f"No edge goes with {name}: {count(reach.tested)} of {counted(reach.edges, 'edge')} could "
-        "be tested, and pairs that are no edge were not. The least that is found with a power of "
-        f"0.8, if one edge differs: {reach.in_words()}."
-    )
+    for said in results.summary.get("messages") or []:
+        numbers = said["numbers"]
+        if said["code"] == "condition_tested" and numbers["condition"] == name:
+            return (
+                f"No edge goes with {name}: {count(numbers['tested'])} of "
+                f"{counted(numbers['edges'], 'edge')} could be tested, and pairs that are no edge "
+                "were not. The least that is found with a power of 0.8, if one edge differs: "
+                f"{numbers['found']}."
+            )
+    return ""
 
 
 # --- warnings ---
