@@ -40,9 +40,10 @@ def compare(first: Path, second: Path, as_json: bool = False) -> str:
 
 
 def differing_settings(first: Path, second: Path) -> dict[str, list[Any]]:
-    """Settings that have other values in the two analyses, ``auto`` as it was decided, by names such
-    as ``estimator.bins``. Files, and what only the run needs, are left aside; empty where a network
-    has no ``summary.json`` beside it.
+    """Settings that have other values in the two analyses, by names such as ``estimator.bins``.
+
+    ``auto`` counts as it was decided. Files, and what only the run needs, are left aside; empty
+    where a network has no ``summary.json`` beside it.
     """
     found = [_settings(path) for path in (first, second)]
     one, two = (settings for settings, _ in found)
@@ -73,7 +74,7 @@ def _settings(path: Path) -> tuple[dict[str, Any], set[str]]:
 
 
 def _flat(section: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    found = {}
+    found: dict[str, Any] = {}
     for key, value in section.items():
         nested = isinstance(value, Mapping) and value
         found |= _flat(value, f"{prefix}{key}.") if nested else {f"{prefix}{key}": value}

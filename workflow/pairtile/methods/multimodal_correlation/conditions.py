@@ -437,6 +437,10 @@ class TestedEdges:
     def in_words(self) -> str:
         """``r = 0.9 or more under Heat (12 samples) ..., against r = 0 under the others``."""
         found = dict(zip(self.labels, self.detectable, strict=True))
+        if np.isnan(self.detectable).all():
+            fewest, most = min(self.samples), max(self.samples)
+            sizes = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
+            return f"no correlation, however large, with {sizes} samples of a label"
         if self.labels == [""]:
             size = _size(found[""]) or "no r, however large,"
             return f"{size} at the highest values, against r = 0 at the lowest"
@@ -469,8 +473,8 @@ def tested_edges(
     sizes = [int((condition.codes == k).sum()) for k in range(len(own))]
     if condition.kind != "categorical":
         sizes = [int(condition.known.sum())]
-    largest = np.argsort(sizes, kind="stable")[::-1] if tested.any() else []
-    named = sorted(int(k) for k in largest[:MAX_NAMED])
+    largest = sorted(range(len(own)), key=lambda k: -sizes[k]) if tested.any() else []
+    named = sorted(largest[:MAX_NAMED])
     return TestedEdges(
         tested.shape[1],
         int(tested.any(axis=0).sum()),
