@@ -16,7 +16,7 @@ from pairtile.gpu.device import choose
 from pairtile.methods.mutual_information.api import open_analysis
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 
-from benchmarks.validity.claims import claim, mean_at_most, of_share
+from benchmarks.validity.claims import claim, mean_at_most, of_mean, of_share
 
 COMMAND = "python -m benchmarks.validity mutual_information"
 GENES, SAMPLES, MODULE = 60, 100, 5
@@ -57,11 +57,11 @@ def modules(draw: np.random.Generator, number: int) -> NDArray[np.float64]:
 
 
 def consensus(quick: bool) -> list[dict[str, Any]]:
-    """Edges of noise, and the false ones beside 80 true pairs."""
+    """Edges of noise; the false ones beside 80 true pairs, and what ``local_fdr`` says of them."""
     n_tables, number = (2, 20) if quick else (10, 30)
     rows = []
     for keep in RULES:
-        empty, false = 0, []
+        empty, false, excess = 0, [], []
         for seed in range(n_tables):
             draw = np.random.default_rng([seed, 4])
             empty += len(edges_of(modules(draw, 0), keep, number)) == 0
@@ -69,6 +69,7 @@ def consensus(quick: bool) -> list[dict[str, Any]]:
             ends = edges[["source", "target"]].to_numpy()
             true = (ends.max(axis=1) < 8 * MODULE) & (ends[:, 0] // MODULE == ends[:, 1] // MODULE)
             false.append(float(np.mean(~true)) if len(edges) else 0.0)
+            excess.append(float(edges["local_fdr"].mean()) - false[-1] if len(edges) else 0.0)
         rows.append(
             claim(
                 f"consensus of noise, keep: {keep}",
@@ -89,6 +90,18 @@ def consensus(quick: bool) -> list[dict[str, Any]]:
                 ALPHA,
                 ALPHA + 0.03,
                 COMMAND,
+            )
+        )
+        rows.append(
+            claim(
+                f"consensus with 80 true pairs, keep: {keep}",
+                "mean `local_fdr` of the edges, less their share of false ones",
+                float(np.mean(excess)),
+                of_mean(excess),
+                nominal=0.0,
+                bar="-0.03 to 0.03",
+                passed=abs(np.mean(excess)) <= 0.03,
+                command=COMMAND,
             )
         )
     return rows

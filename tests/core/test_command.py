@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -246,6 +247,63 @@ def test_compare_reads_results_and_tells_what_is_shared(
     (tmp_path / "bad.tsv").write_text("x\ty\n1\t2\n")
     assert main(["compare", given_paths[0], str(tmp_path / "bad.tsv")]) == 1
     assert "bad.tsv" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("changes", "differ"),
+    [
+        ({}, {}),
+        ({"estimator": {"bins": 7, "order": 3}}, {"estimator.bins": [10, 7]}),
+        (
+            {"preprocess": {"log2": False, "normalize": "quantile"}, "keep": {"fdr": 0.01}},
+            {
+                "preprocess.log2": [True, False],
+                "preprocess.normalize": ["cpm", "quantile"],
+                "keep.top_edges": [40, None],
+            },
+        ),
+        ({"threshold": {"method": "auto"}}, {"threshold.method": ["rmt", "fdr"]}),
+        ({"expression": "other.tsv", "seed": 9}, {}),
+    ],
+)
+def test_compare_says_which_settings_differ(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    changes: dict[str, Any],
+    differ: dict[str, Any],
+) -> None:
+    parameters = {
+        "method": "mutual_information",
+        "expression": "e.tsv",
+        "estimator": {"bins": 10, "order": 3},
+        "preprocess": {"log2": True, "log2_requested": "auto", "normalize": "cpm"},
+        "keep": {"fdr": 0.01, "top_edges": 40},
+        "threshold": {"method": "auto"},
+        "seed": 1,
+    }
+    for name, own, taken in (
+        ("one", {}, "rmt"),
+        ("two", changes, "fdr" if "threshold" in changes else "rmt"),
+    ):
+        folder = tmp_path / name
+        folder.mkdir()
+        table = pd.DataFrame({"source": list("aab"), "target": list("bcc"), "score": [3.0, 2, 1]})
+        table.rename(columns={"score": "mi_bits"}).to_parquet(folder / "network.parquet")
+        summary = {
+            "parameters": parameters | own,
+            "threshold": {"method": taken},
+            "inputs": {"expression": {"path": "e.tsv"}},
+        }
+        (folder / "summary.json").write_text(json.dumps(summary))
+    paths = [str(tmp_path / "one"), str(tmp_path / "two/network.parquet")]
+    assert main(["compare", *paths, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["settings_that_differ"] == differ
+    assert main(["compare", *paths]) == 0
+    warned = capsys.readouterr().out.partition("warning: ")[2]
+    assert bool(warned) == bool(differ)
+    assert all(key in warned for key in differ)
+    if "estimator" in changes:
+        assert "estimator: {bins: 10}" in warned
 
 
 EDGES = st.lists(

@@ -118,7 +118,7 @@ def test_edges_have_the_words_they_are_coloured_and_filtered_by(tmp_path: Path) 
     network["mode"] = ["non-monotonic", "repression", "activation"] * 10
     network["of_one_kind"] = "the same"
     network["many"] = [f"v{min(k, 20):02d}" for k in range(30)]
-    network["p_method"] = ["bound", "empirical"] * 15
+    network["p_method"] = ["extrapolated", "empirical"] * 15
     network["correlation"] = [-0.5, 0.5] * 15
     domains = dict(zip(names, ["A"] * 10 + ["B"] * 20 + [""], strict=True))
     items["domain"] = items["name"].map(domains)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
@@ -12,8 +13,54 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pairtile.io.networks.drawing import place_nodes
 from pairtile.report import formats
-from pairtile.report.results import Results
+from pairtile.report.results import Results, read_results
 from pairtile.report.sections.run import flattened
+from pairtile.runtime.files import read_json
+from result_files import write_results
+
+
+@pytest.mark.parametrize(
+    ("degrees", "named", "more"),
+    [
+        ([9, 7, 4, 3, 2, 1, 1], 5, ""),
+        ([9, 4, 4, 4, 4, 4, 4, 4], 5, "3 more with 4 edges"),
+        ([6] * 12 + [1], 5, "7 more with 6 edges"),
+        ([2, 2, 1], 3, ""),
+        ([30], 1, ""),
+    ],
+)
+def test_hubs_that_are_as_large_as_the_last_one_named_are_counted(
+    degrees: list[int], named: int, more: str
+) -> None:
+    text = formats.largest({f"g{k}": n for k, n in enumerate(degrees)}, "edge")
+    assert text.count("(") == named
+    assert text.endswith(more or ")")
+    unique = degrees[1:2] != degrees[:1]
+    sentence = formats.largest_hub({f"g{k}": n for k, n in enumerate(degrees)}, "edge")
+    assert ("g0" in sentence) == unique
+
+
+@pytest.mark.parametrize("degrees", [[], [1, 1], [3] * 40])
+def test_no_gene_is_a_hub_where_all_have_as_many_edges(degrees: list[int]) -> None:
+    assert formats.largest({f"g{k}": n for k, n in enumerate(degrees)}, "edge") == ""
+
+
+@pytest.mark.parametrize("keep", [{"fdr": 0.01, "top_edges": 6000}, {"top_edges": 6000}])
+@pytest.mark.parametrize("kept", [0, 367, 6000])
+def test_a_limit_of_edges_is_no_number_of_edges(
+    tmp_path: Path, keep: dict[str, float], kept: int
+) -> None:
+    folder = write_results(tmp_path / "demo")
+    summary = read_json(folder / "summary.json")
+    summary["parameters"]["keep"] = keep
+    summary["counts"] |= {"pairs_scored": 10_000, "pairs_kept": kept}
+    (folder / "summary.json").write_text(json.dumps(summary))
+    results = read_results(folder)
+    sentences = [*results.text.findings(results), results.text.methods(results)[0]]
+    said = [text for text in sentences if "6,000" in text]
+    assert len(said) == 2
+    assert all("at most 6,000" in text for text in said)
+    assert f"{kept:,} of 10,000" in said[0]
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def chain(names: list[str], directed: bool = False) -> pd.DataFrame:
             "q_value": np.nextafter(mi, 1),
             "target_z" if directed else "clr": np.arange(n) * 1.5,
             "support": np.arange(n, dtype=np.int64),
-            "p_method": pd.Series(["empirical", "bound"] * n, dtype=object)[:n],
+            "p_method": pd.Series(["empirical", "extrapolated"] * n, dtype=object)[:n],
         }
     )
 

@@ -95,10 +95,7 @@ def _network(
         table[score] = mi * 11 + rng.normal(0, 0.2, n)
     if bootstraps:
         table["support"] = rng.integers(bootstraps // 3, bootstraps + 1, n)
-    if not bootstraps:
-        table["p_value"] = np.maximum(p, 1e-7)
-        table["p_value_extrapolated"] = p
-    table["p_method"] = np.where(p < 1e-7, "bound", "empirical").astype(object)
+    table["p_method"] = np.where(p < 1e-7, "extrapolated", "empirical").astype(object)
     return pd.DataFrame(table)
 
 

@@ -74,13 +74,13 @@ def test_exports_are_readable(finished: tuple[Path, Run]) -> None:
     out = finished[0] / "out/net"
     table = pd.read_csv(out / "network.tsv", sep="\t", float_precision="round_trip")
     columns = ["source", "target", "mi_bits", "p_value", "q_value", "spearman", "mode"]
-    assert list(table.columns) == [*columns, "p_value_extrapolated", "p_method"]
+    assert list(table.columns) == [*columns, "p_method"]
     assert len(table) > 20
     regulators = set((finished[0] / "regulators.txt").read_text().split())
     assert set(table["source"]) <= regulators
     stored = pd.read_parquet(out / "network.parquet")
     pd.testing.assert_frame_equal(stored[table.columns.to_list()], table, check_exact=True)
-    assert set(stored["p_method"]) <= {"empirical", "bound"}
+    assert set(stored["p_method"]) <= {"empirical", "extrapolated"}
     assert networkx.read_graphml(out / "network.graphml").number_of_edges() == len(table)
     regulon = (out / "network.regulon.tsv").read_text().splitlines()
     assert len(regulon) >= len(table)

@@ -9,6 +9,7 @@ from pairtile.io.annotations import Condition
 from pairtile.methods.multimodal_correlation.coexpression import (
     DifferentialCoexpression,
     Exchangeable,
+    detectable_correlation,
     differential_coexpression,
 )
 from pairtile.methods.multimodal_correlation.modes import ModeSamples
@@ -216,6 +217,45 @@ def test_what_cannot_be_tested_is_not() -> None:
     copies = compared(y, y, labels(group))
     assert np.isnan(copies.p_value).all(), "no permutation changes a correlation of 1"
     assert compared(x[:0], y[:0], labels(group)).p_value.shape == (0, 2)
+
+
+def moved(random: np.random.Generator, codes: NDArray, z: NDArray) -> tuple:
+    """1,000 pairs whose Fisher z is z[code] in the samples of each code."""
+    x, y = np.empty((2, 1000, codes.size))
+    for code in np.unique(codes):
+        here = codes == code
+        x[:, here], y[:, here] = correlated(random, (1000, here.sum()), np.tanh(z[code]))
+    return x, y
+
+
+@pytest.mark.parametrize(
+    ("sizes", "level", "spearman"),
+    [((12, 24), 0.05, True), ((40, 25, 30), 0.001, False), ((60, 60), 1e-5, True)],
+)
+def test_the_detectable_correlation_is_found_with_the_power_stated(
+    sizes: tuple[int, ...], level: float, spearman: bool
+) -> None:
+    random = np.random.default_rng(11)
+    codes = np.repeat(np.arange(len(sizes)), sizes)
+    z = np.zeros(len(sizes))
+    z[0] = np.arctanh(detectable_correlation(labels(codes), 0, ALL, spearman, level))
+    found = compared(*moved(random, codes, z), labels(codes), ALL, spearman)
+    assert (found.p_value[:, 0] <= level).mean() == pytest.approx(0.8, abs=0.08)
+    less = compared(*moved(random, codes, 0.6 * z), labels(codes), ALL, spearman)
+    assert (less.p_value[:, 0] <= level).mean() < 0.55
+
+
+def test_the_detectable_trend_is_found_with_the_power_stated() -> None:
+    codes = np.repeat([0, 1, 2, 3], 25)
+    condition = numbers(codes.astype(float))
+    z = np.arctanh(detectable_correlation(condition, 0, ALL, True, 0.01))
+    found = compared(*moved(np.random.default_rng(12), codes, z * np.arange(4) / 3), condition)
+    assert (found.p_value[:, 0] <= 0.01).mean() == pytest.approx(0.8, abs=0.08)
+
+
+def test_nothing_is_detectable_where_nothing_is_tested_or_no_correlation_is_enough() -> None:
+    assert np.isnan(detectable_correlation(labels(np.repeat([0, 1], [33, 7])), 0, ALL, True, 0.05))
+    assert np.isnan(detectable_correlation(labels(np.repeat([0, 1], 8)), 0, ALL, True, 1e-9))
 
 
 def test_how_far_the_tests_are_is_said(

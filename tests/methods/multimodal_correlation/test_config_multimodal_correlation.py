@@ -61,9 +61,9 @@ DEFAULTS: dict[str, Any] = {
         "restarts": 3,
     },
     "threshold": {
-        "method": "rmt",
+        "method": "auto",
         "score": None,
-        "fdr": None,
+        "fdr": 0.05,
         "start": 0.99,
         "step": 0.001,
         "stop": None,
@@ -123,6 +123,7 @@ def test_every_default_is_that_of_the_contract() -> None:
         {"name": "Duration", "kind": "quantitative", "levels": None},
     ]
     tested = {**DEFAULTS, "annotations": "samples.tsv", "conditions": entries}
+    tested["threshold"] = {**DEFAULTS["threshold"], "method": "rmt", "fdr": None}
     assert load_config(yaml.safe_load(CONTRACT)).resolved("NAME") == tested
 
 
@@ -202,6 +203,10 @@ def test_example_shows_every_key() -> None:
 @pytest.mark.parametrize(
     ("method", "others"),
     [
+        (
+            "auto",
+            {"fdr": 0.05, "start": 0.99, "step": 0.001, "rule": "symmetric", "min_eigenvalues": 50},
+        ),
         ("rmt", {"start": 0.99, "step": 0.001, "rule": "symmetric", "min_eigenvalues": 50}),
         ("power_law", {"start": 0.99, "step": 0.01, "fit": 0.8, "min_genes": 50}),
         ("fdr", {"fdr": 0.05}),
@@ -215,6 +220,22 @@ def test_keys_of_a_threshold_method_are_decided(method: str, others: dict[str, A
         "method": method,
         **others,
     }
+
+
+@pytest.mark.parametrize("written", ["auto", {"method": "auto"}, {}, "left out"])
+def test_auto_may_be_a_word_or_a_method(written: Any) -> None:
+    assert resolved(threshold=written)["threshold"] == DEFAULTS["threshold"]
+    beside = config(threshold=written, regulators="tfs.txt").analyses["net"]
+    assert beside.threshold.method == "auto"
+
+
+def test_auto_is_random_matrix_theory_under_compatibility_kinc() -> None:
+    section = resolved(compatibility="kinc")
+    assert (
+        section["threshold"]
+        == resolved(compatibility="kinc", threshold={"method": "rmt"})["threshold"]
+    )
+    assert (section["threshold"]["method"], section["threshold"]["fdr"]) == ("rmt", None)
 
 
 def test_rule_of_the_threshold_follows_compatibility_unless_given() -> None:
@@ -339,7 +360,7 @@ BAD_KEYS: list[tuple[dict[str, Any], str]] = [
     ({"estimator": {"restarts": 0}}, "restarts: found 0; expected an integer between 1 and 100"),
     ({"estimator": {"bins": 10}}, "estimator.bins: found an unknown key; expected clustering, cor"),
     ({"threshold": "rmt"}, "threshold: found 'rmt'; expected a mapping with keys method, score, f"),
-    ({"threshold": {"method": "RMT"}}, "found 'RMT'; expected rmt, fdr, power_law, score or none"),
+    ({"threshold": {"method": "RMT"}}, "found 'RMT'; expected auto, rmt, fdr, power_law, score or"),
     (
         {"threshold": {"method": "score"}},
         "threshold.score: found nothing (null) (the default); expected a number of at least 0",
@@ -347,11 +368,11 @@ BAD_KEYS: list[tuple[dict[str, Any], str]] = [
     ({"threshold": {"score": 0.8}}, "score: found 0.8; expected null, or method: score beside it"),
     (
         {"threshold": {"method": "none", "start": 0.9}},
-        "threshold.start: found 0.9; expected null, or method: rmt or method: power_law beside it",
+        "threshold.start: found 0.9; expected null, or method: auto, method: rmt or method:",
     ),
     (
         {"threshold": {"method": "power_law", "rule": "kinc"}},
-        "threshold.rule: found 'kinc'; expected auto, or method: rmt beside it",
+        "threshold.rule: found 'kinc'; expected auto, or method: auto or method: rmt beside it",
     ),
     ({"threshold": {"fit": 0.9}}, "fit: found 0.9; expected null, or method: power_law beside it"),
     (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -283,6 +284,59 @@ def test_a_random_matrix_threshold_of_modules_brings_none() -> None:
     )
     assert 0.0 < (~true).mean() <= 0.05
     assert stated == pytest.approx((~true).mean(), rel=0.5)
+
+
+@pytest.mark.parametrize(
+    ("n_modules", "n_genes", "code", "taken"),
+    [
+        (0, 1200, "threshold_auto_chance", "fdr"),
+        (40, 1200, "threshold_auto_rmt", "rmt"),
+        (10, 300, "threshold_auto_few_genes", "fdr"),
+    ],
+)
+def test_auto_takes_random_matrix_theory_where_it_holds(
+    n_modules: int, n_genes: int, code: str, taken: str
+) -> None:
+    found = plain_modes(modules(n_modules, 20, n_genes - 20 * n_modules, 60))
+    step = {"step": 0.01}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # in noise no edge is left
+        network = found.network({"method": "auto", **step}, power=False, modules=False)
+        same = found.network(
+            {"method": taken, **(step if taken == "rmt" else {})}, power=False, modules=False
+        )
+    pd.testing.assert_frame_equal(network.edges, same.edges)
+    assert ("q_value" in network.edges) == (taken == "fdr")
+    [said] = [note for note in network.notes if getattr(note, "key", None) is not None]
+    assert (said.code, said.severity) == (code, "note")
+    assert len(network.curve) == 0 if "few_genes" in code else len(network.curve) > 10
+    if "few_genes" in code:
+        assert said.numbers == {"genes": 300, "least": 1000}
+    else:
+        assert (said.numbers["share"] > 0.05) == (taken == "fdr")
+        expected = (1 + said.numbers["reaching"]) * said.numbers["modes"] ** -1
+        expected *= n_genes * (n_genes - 1) / 2 / said.numbers["permuted"]
+        assert said.numbers["share"] == pytest.approx(min(1.0, expected))
+
+
+def test_auto_takes_a_false_discovery_rate_where_no_random_matrix_threshold_is_found() -> None:
+    found = plain_modes(modules(40, 20, 400, 60))
+    walk = {"method": "auto", "step": 0.02, "stop": 0.95}
+    network = found.network(walk, power=False, modules=False)
+    assert [n.code for n in network.notes if "rmt" in n] == ["threshold_auto_not_found"]
+    assert (network.edges["q_value"] <= 0.05).all()
+    assert len(network.edges) > 1000
+
+
+def test_auto_takes_a_false_discovery_rate_beside_regulators() -> None:
+    values = pd.DataFrame(modules(10, 20, 100, 60)).rename(index="g{}".format)
+    found = multimodal_correlation(
+        values, clustering="none", min_correlation=0.3, regulators=["g0", "g21", "g250"]
+    )
+    network = found.network(power=False, modules=False)
+    assert [n.code for n in network.notes if "rmt" in n] == ["threshold_auto_regulators"]
+    assert set(network.edges["source"]) <= {"g0", "g21", "g250"}
+    pd.testing.assert_frame_equal(network.edges, found.network("fdr", power=False).edges)
 
 
 def plain_modes(values: np.ndarray) -> ModeCorrelation:

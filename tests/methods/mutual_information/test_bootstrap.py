@@ -216,6 +216,21 @@ def test_false_discoveries_are_counted_among_unrelated_pairs() -> None:
     order = np.argsort(support)
     assert (np.diff(found["local_fdr"][order]) <= 1e-12).all()
     assert support_fdr(support[:0], unrelated, 10, 10.0)["q_value"].size == 0
+    # Of one support, against the max-min formula of isotonic regression.
+    levels = sorted(set(support), reverse=True)
+    n_seen = np.array([np.sum(support == k) for k in levels])
+    above = [(np.sum(unrelated >= k) + 1) * n_possible / n_null for k in levels]
+    of_level = np.diff(above, prepend=0.0)
+    for row, k in enumerate(levels):
+        means = [
+            min(
+                of_level[a : b + 1].sum() / n_seen[a : b + 1].sum() for b in range(row, len(levels))
+            )
+            for a in range(row + 1)
+        ]
+        np.testing.assert_allclose(found["local_fdr"][support == k], min(max(means), 1.0))
+    lowest = found["local_fdr"] == found["local_fdr"].min()
+    assert found["local_fdr"][lowest].mean() == pytest.approx(found["q_value"][lowest].max())
     # No unrelated pair has support 8 or more: as many edges as have it, and one, bound the rate.
     best = found["q_value"][support >= 8]
     assert best.max() == pytest.approx(n_possible / n_null / np.sum(support >= 8), rel=0.3)
@@ -327,7 +342,35 @@ def test_related_genes_are_found_with_few_others(keep: dict[str, float]) -> None
     assert true.sum() > 50
     assert (~true).sum() <= 0.15 * len(edges)
     assert (edges["q_value"] <= 0.05).all()
+    assert edges["local_fdr"].mean() == pytest.approx(edges["q_value"].max(), rel=0.1)
     assert set(edges["p_method"]) == {"bootstrap null"}
+
+
+@pytest.mark.parametrize(
+    ("n_true", "of_true", "alpha"), [(80, (4, 2), 0.05), (80, (2, 2), 0.2), (400, (1, 1), 0.1)]
+)
+def test_mean_local_fdr_is_the_share_of_false_edges(
+    n_true: int, of_true: tuple[float, float], alpha: float
+) -> None:
+    """Planted pairs among 2,000, 100 tables: supports out of 30 of a beta-binomial each."""
+    random = np.random.default_rng(n_true)
+    false, local, cut = [], [], []
+    for _ in range(100):
+        support, unrelated = random.binomial(30, random.beta(0.3, 8, size=(2, 2000)))
+        support[:n_true] = random.binomial(30, random.beta(*of_true, size=n_true))
+        seen = np.flatnonzero(support)
+        found = support_fdr(support[seen], unrelated[unrelated > 0], 2000, 2000.0)
+        edges = found["q_value"] <= alpha
+        if edges.any():
+            false.append(np.mean(seen[edges] >= n_true))
+            local.append(found["local_fdr"][edges].mean())
+            cut.append(found["q_value"][edges].max())
+    assert len(false) > 60
+    # Unrelated pairs are counted among all 2,000, of which some are true: a little too many.
+    error = 4 * np.std(false) / np.sqrt(len(false)) + alpha * n_true / 2000
+    assert np.mean(local) == pytest.approx(np.mean(false), abs=error)
+    assert np.mean(cut) == pytest.approx(np.mean(false), abs=error)
+    assert np.mean(false) <= alpha
 
 
 def test_the_consensus_of_halves_says_where_the_bound_would_cut() -> None:

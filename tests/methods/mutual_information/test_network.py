@@ -20,7 +20,7 @@ from pairtile.methods.mutual_information.network import (
     build_network,
     choose,
     directed_edges,
-    p_bounds,
+    extrapolated,
     p_values,
     q_values,
     score_histogram,
@@ -63,7 +63,7 @@ def built(pairs, null, keep, *, score="mi", dpi=False, moments=None, is_regulato
     p = p_values(pairs, null)
     q = q_of(p, pairs, null)
     rules = analysis_config(MutualInformationConfig, keep=keep, dpi=dpi)
-    found = Significance(p.__getitem__, q.__getitem__, lambda some: p_bounds(some, null))
+    found = Significance(p.__getitem__, q.__getitem__, lambda some: extrapolated(some, null))
     genes = GeneRoles(GENES, is_regulator, moments)
     chosen = choose(pairs, found, genes, rules.keep, score)
     dpi = rules.dpi or None
@@ -168,17 +168,40 @@ def test_dpi_removes_both_directions_of_a_pair():
     assert len(edges) == 2 * len(plain)
 
 
-def test_p_values_beyond_the_null_are_bounds():
+def test_p_values_beyond_the_null_are_extrapolated_and_marked():
     pairs, null = example()
     network = built(pairs, null, "all")
     edges = network.edges
-    flagged = edges["p_method"] == "bound"
+    flagged = edges["p_method"] == "extrapolated"
     assert network.counts["edges_with_extrapolated_p"] == flagged.sum() > 0
     strongest = null.statistic[0][-10] / SAMPLES
     assert (edges["mi_bits"][flagged] >= strongest * (1 - 1e-6)).all()
-    assert (edges["p_value"][flagged] == 10 / (1 + null.statistic[0].size)).all()
-    assert (edges["p_value_extrapolated"][flagged] <= edges["p_value"][flagged]).all()
-    assert (edges["p_value_extrapolated"] == edges["p_value"])[~flagged].all()
+    assert (edges["p_value"][flagged] <= 11 / (1 + null.statistic[0].size)).all()
+
+
+@pytest.mark.parametrize("keep", ["all", {"fdr": 0.05}, {"fdr": 0.05, "top_edges": 20}], ids=str)
+def test_q_values_come_from_the_p_values_beside_them(keep):
+    pairs, null = example()
+    edges = built(pairs, null, keep).edges
+    assert edges["p_value"].min() < 1e-9  # far beyond 20,000 draws
+    of_all = false_discovery_control(np.sort(p_values(pairs, null)))
+    place = np.searchsorted(np.sort(p_values(pairs, null)), edges["p_value"])
+    np.testing.assert_allclose(edges["q_value"], of_all[place], rtol=1e-9)
+
+
+def test_p_and_q_of_a_whole_network_belong_together():
+    random = np.random.default_rng(1)
+    values = random.normal(size=(40, 80))
+    values[:20] += 2 * random.normal(size=80)
+    network = infer_network(
+        values, keep={"fdr": 0.05}, dpi=False, permutations=20_000, backend="cpu"
+    )
+    kept, n_tests = network.shape[0], 40 * 39 // 2
+    p = np.sort(network["p_value"])
+    q = np.minimum.accumulate((p * n_tests / np.arange(1, kept + 1))[::-1])[::-1]
+    np.testing.assert_allclose(np.sort(network["q_value"]), np.minimum(q, 1.0), rtol=1e-6)
+    n_beyond = (network["p_method"] == "extrapolated").sum()
+    assert network.attrs["counts"]["edges_with_extrapolated_p"] == n_beyond > 100
 
 
 def test_no_pairs_give_an_empty_network_with_its_columns():
@@ -190,7 +213,6 @@ def test_no_pairs_give_an_empty_network_with_its_columns():
         "mi_bits",
         "p_value",
         "q_value",
-        "p_value_extrapolated",
         "p_method",
     ]
     assert empty.threshold_value is None

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
+import yaml
 
+from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 from pairtile.io.adj import is_adj, read_adj
 from pairtile.io.networks.table import SCORE_COLUMNS
+from pairtile.runtime.files import read_json
 from pairtile.statistics.comparison import Comparison, compare_networks
+
+message = messages_of(__package__)
 
 
 def compare(first: Path, second: Path, as_json: bool = False) -> str:
@@ -22,9 +29,74 @@ def compare(first: Path, second: Path, as_json: bool = False) -> str:
         For a file that is not there or is no network.
     """
     found = compare_networks(read_network(first), read_network(second))
+    differ = differing_settings(first, second)
     if as_json:
-        return json.dumps(found.as_dict(), indent=2, ensure_ascii=False) + "\n"
-    return "\n".join(_lines(found, str(first), str(second))) + "\n"
+        content = found.as_dict() | {"settings_that_differ": differ}
+        return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    lines = _lines(found, str(first), str(second))
+    if differ:
+        lines += ["", f"warning: {_on_settings(differ, str(first))}"]
+    return "\n".join(lines) + "\n"
+
+
+def differing_settings(first: Path, second: Path) -> dict[str, list[Any]]:
+    """Settings that have other values in the two analyses, by names such as ``estimator.bins``.
+
+    ``auto`` counts as it was decided. Files, and what only the run needs, are left aside; empty
+    where a network has no ``summary.json`` beside it.
+    """
+    found = [_settings(path) for path in (first, second)]
+    one, two = (settings for settings, _ in found)
+    aside = {"seed", "chunks", "export", *found[0][1], *found[1][1]}
+    if not one or not two:
+        return {}
+    if one["method"] != two["method"]:
+        return {"method": [one["method"], two["method"]]}
+    return {
+        key: [one.get(key), two.get(key)]
+        for key in dict.fromkeys([*one, *two])
+        if one.get(key) != two.get(key) and key.split(".")[0] not in aside
+    }
+
+
+def _settings(path: Path) -> tuple[dict[str, Any], set[str]]:
+    """The settings of an analysis as they were decided, and the keys that name its files."""
+    file = (path if path.is_dir() else path.parent) / "summary.json"
+    if not file.is_file():
+        return {}, set()
+    summary = read_json(file)
+    settings = _flat(summary["parameters"])
+    method = (summary.get("threshold") or {}).get("method")
+    if settings.get("threshold.method") == "auto" and method:
+        settings["threshold.method"] = method
+    settings.pop("preprocess.log2_requested", None)
+    return settings, set(summary.get("inputs") or {})
+
+
+def _flat(section: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in section.items():
+        nested = isinstance(value, Mapping) and value
+        found |= _flat(value, f"{prefix}{key}.") if nested else {f"{prefix}{key}": value}
+    return found
+
+
+def _on_settings(differ: Mapping[str, Sequence[Any]], first: str) -> Message:
+    written: dict[str, Any] = {}
+    for key, (value, _) in differ.items():
+        *sections, name = key.split(".")
+        place = written
+        for section in sections:
+            place = place.setdefault(section, {})
+        place[name] = value
+    text = yaml.safe_dump(written, default_flow_style=True, sort_keys=False, width=10**6)
+    return message(
+        "compared_settings_differ",
+        n=len(differ),
+        listed=", ".join(f"{key} ({a} and {b})" for key, (a, b) in differ.items()),
+        first=first,
+        written=text.strip()[1:-1],
+    )
 
 
 def read_network(path: Path) -> pd.DataFrame:

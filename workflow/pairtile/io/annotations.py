@@ -191,6 +191,11 @@ class Condition:
         """Which samples have a value."""
         return ~np.isnan(self.numbers) if self.kind == "quantitative" else self.codes >= 0
 
+    @property
+    def tested_labels(self) -> tuple[str, ...]:
+        """The labels that are tested one by one; ``""`` alone for a trend."""
+        return self.labels if self.kind == "categorical" else ("",)
+
 
 @dataclass(frozen=True)
 class Annotations:

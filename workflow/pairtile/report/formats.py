@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 
@@ -81,6 +81,28 @@ def listed(words: Sequence[str]) -> str:
     if len(words) < 2:
         return "".join(words)
     return ", ".join(words[:-1]) + " and " + words[-1]
+
+
+def largest(numbers: Mapping[str, int], noun: str, limit: int = 5) -> str:
+    """The first ``limit`` of some names with numbers, largest first, and how many more have the
+    number of the last: ``A (9 edges), B (4 edges) and 7 more with 4 edges``. "" where all of
+    several names have the same number: none of them stands out.
+    """
+    values = [int(value) for value in numbers.values()]
+    if not values or (len(values) > 1 and values[0] == values[-1]):
+        return ""
+    named = [f"{name} ({counted(int(n), noun)})" for name, n in list(numbers.items())[:limit]]
+    least = values[:limit][-1]
+    more = sum(value == least for value in values[limit:])
+    return listed([*named, *([f"{count(more)} more with {counted(least, noun)}"] if more else [])])
+
+
+def largest_hub(numbers: Mapping[str, int], noun: str) -> str:
+    """A sentence on the name with the largest number; "" where several have it."""
+    (name, n), *others = numbers.items()
+    if others and others[0][1] == n:
+        return ""
+    return f" The largest hub, {name}, has {counted(int(n), noun)}."
 
 
 def spaced(key: str) -> str:

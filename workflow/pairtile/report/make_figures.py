@@ -9,7 +9,7 @@ import numpy as np
 
 from pairtile.engine.state import MANIFEST, open_state
 from pairtile.report import network_figures, sample_figures
-from pairtile.report.formats import count, counted, listed, number
+from pairtile.report.formats import count, counted, largest_hub, listed, number
 from pairtile.report.method_report import CaptionedFigure, FigureMaker, FigureWithText
 from pairtile.report.results import Results
 from pairtile.report.sections.network import drawn
@@ -77,8 +77,7 @@ def degree_distribution(results: Results) -> FigureWithText | None:
     caption = f"How many {text.items} have at least k edges"
     caption += " and how many regulators at least k targets" if results.regulators else ""
     caption += "; both axes logarithmic. A straight line means a few hubs and many leaves."
-    hub, n = next(iter(results.degree.items()))
-    alternative = f"Line chart. {caption} The largest hub, {hub}, has {counted(int(n), 'edge')}."
+    alternative = f"Line chart. {caption}{largest_hub(results.degree.to_dict(), 'edge')}"
     return FigureWithText(figure, "Degrees", caption, alternative)
 
 

@@ -24,7 +24,7 @@ from pairtile.methods.mirna_targets.report_signal import (
     has_null,
     signal_findings,
 )
-from pairtile.report.formats import count, counted, listed, number, percent, plain
+from pairtile.report.formats import count, counted, largest, listed, number, percent, plain
 from pairtile.report.make_figures import precision_recall
 from pairtile.report.method_report import MethodReport, MethodText
 from pairtile.report.references import read_references
@@ -277,10 +277,9 @@ def _hubs(results: Results) -> list[str]:
         (targets.mirnas, "Most targets", "transcript"),
         (targets.transcripts, "Hit by most miRNAs", "miRNA"),
     ):
-        named = [
-            f"{name} ({counted(int(n), noun)})" for name, n in table["pairs"].head(N_NAMED).items()
-        ]
-        sentences.append(f"{of}: {listed(named)}.")
+        named = largest(table["pairs"].to_dict(), noun, N_NAMED)
+        if named:
+            sentences.append(f"{of}: {named}.")
     several = int((results.network["n_hits"] > 1).sum()) if "n_hits" in results.network else 0
     if several:
         sentences.append(f"{counted(several, 'pair')} {_has(several)} more than one hit.")

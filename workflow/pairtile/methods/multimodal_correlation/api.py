@@ -315,7 +315,7 @@ class ModeCorrelation:
 
     def network(
         self,
-        threshold: str | float | Mapping[str, Any] = "rmt",
+        threshold: str | float | Mapping[str, Any] = "auto",
         *,
         power: Mapping[str, float] | bool = True,
         annotations: Any = None,
@@ -327,10 +327,11 @@ class ModeCorrelation:
 
         Parameters
         ----------
-        threshold : {"rmt", "fdr", "power_law", "none"}, float or mapping
-            Least size of an edge's correlation: sought by random matrix theory, a false discovery
-            rate of 0.05 or the power law, none, or given; or a mapping with the keys of the
-            configuration's ``threshold``.
+        threshold : {"auto", "rmt", "fdr", "power_law", "none"}, float or mapping
+            Least size of an edge's correlation: sought by random matrix theory where that holds and
+            a false discovery rate of 0.05 elsewhere (``notes`` say which and why), by one of them,
+            or by the power law; none; or given; or a mapping with the keys of the configuration's
+            ``threshold``.
         power : mapping or bool
             ``{"alpha": 0.001, "power": 0.8}``: leave out modes with too few samples for their
             correlation. True: with these values. False: do not.

@@ -23,6 +23,7 @@ from pairtile.io.annotations import Condition
 from pairtile.methods.multimodal_correlation.coexpression import (
     DifferentialCoexpression,
     Exchangeable,
+    detectable_correlation,
     differential_coexpression,
 )
 from pairtile.methods.multimodal_correlation.kernels.mode_statistics import (
@@ -246,9 +247,7 @@ def _corrected(p: NDArray[np.float64]) -> NDArray[np.float64]:
 def _names(conditions: Sequence[Condition]) -> dict[tuple[str, str], str]:
     """(condition, label) -> name; label ``""`` for a regression."""
     keys = [
-        (condition.name, label)
-        for condition in conditions
-        for label in (condition.labels if condition.kind == "categorical" else ("",))
+        (condition.name, label) for condition in conditions for label in condition.tested_labels
     ]
     words = [(name, label) if label else (name,) for name, label in keys]
     return dict(zip(keys, unique_names(words), strict=True))
@@ -409,6 +408,79 @@ def _for_kernels(modes: ModeSamples) -> ModeArrays:
         modes.j.astype(np.int64),
         np.ascontiguousarray(modes.members),
         np.ascontiguousarray(modes.values),
+    )
+
+
+# --- what was tested, and what could have been found ---
+
+MAX_NAMED = 6
+"""Labels of which it is said what could have been found: those with most samples."""
+
+
+@dataclass(frozen=True)
+class TestedEdges:
+    """How far one condition's tests of co-expression reach.
+
+    edges, tested : edges of the network, and those tested for some label.
+    labels : ``MAX_NAMED`` of the labels that are tested; ``""`` alone for a trend.
+    samples : of each of them, the samples with it.
+    detectable : of each, the least ``detectable_correlation`` at the level that the limit of q
+        leaves to the only edge that differs; NaN where there is none.
+    """
+
+    edges: int
+    tested: int
+    labels: list[str]
+    samples: list[int]
+    detectable: list[float]
+
+    def in_words(self) -> str:
+        """``r = 0.9 or more under Heat (12 samples) ..., against r = 0 under the others``."""
+        found = dict(zip(self.labels, self.detectable, strict=True))
+        if np.isnan(self.detectable).all():
+            fewest, most = min(self.samples), max(self.samples)
+            sizes = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
+            return f"no correlation, however large, with {sizes} samples of a label"
+        if self.labels == [""]:
+            size = _size(found[""]) or "no r, however large,"
+            return f"{size} at the highest values, against r = 0 at the lowest"
+        named = [
+            f"{_size(found[label]) or 'no r, however large,'} under {label} ({n} samples)"
+            for label, n in zip(self.labels, self.samples, strict=True)
+        ]
+        return f"{', '.join(named)}, against r = 0 under the others"
+
+
+def _size(r: float) -> str:
+    """A least correlation, rounded up and never to 1; "" where there is none."""
+    if np.isnan(r):
+        return ""
+    digits = 100 if r <= 0.99 else 1000
+    return f"r = {np.ceil(r * digits) / digits:g}"
+
+
+def tested_edges(
+    tests: ConditionTests,
+    condition: Condition,
+    exchangeable: Exchangeable,
+    spearman: bool,
+    q_value: float,
+) -> TestedEdges:
+    """Of the tests of one condition, with the limit of q of its networks."""
+    own = [test for test in tests.tests if test.condition == condition.name]
+    tested = ~np.isnan([test.coexpression.p_value for test in own])
+    level = q_value / max(1, int(tested.sum()))
+    sizes = [int((condition.codes == k).sum()) for k in range(len(own))]
+    if condition.kind != "categorical":
+        sizes = [int(condition.known.sum())]
+    largest = sorted(range(len(own)), key=lambda k: -sizes[k]) if tested.any() else []
+    named = sorted(largest[:MAX_NAMED])
+    return TestedEdges(
+        tested.shape[1],
+        int(tested.any(axis=0).sum()),
+        [own[k].label for k in named],
+        [sizes[k] for k in named],
+        [detectable_correlation(condition, k, exchangeable, spearman, level) for k in named],
     )
 
 

@@ -156,11 +156,15 @@ class MixtureEstimatorConfig(ConfigModel):
         return high
 
 
-ThresholdMethod = Literal["rmt", "fdr", "power_law", "score", "none"]
+ThresholdMethod = Literal["auto", "rmt", "fdr", "power_law", "score", "none"]
+
+_RMT = {"start": 0.99, "step": 0.001, "stop": None, "rule": "auto", "min_eigenvalues": 50}
+_FDR = {"fdr": 0.05}
 
 METHOD_KEYS: dict[str, dict[str, Any]] = {
-    "rmt": {"start": 0.99, "step": 0.001, "stop": None, "rule": "auto", "min_eigenvalues": 50},
-    "fdr": {"fdr": 0.05},
+    "auto": {**_RMT, **_FDR},
+    "rmt": _RMT,
+    "fdr": _FDR,
     "power_law": {"start": 0.99, "step": 0.01, "stop": None, "fit": 0.8, "min_genes": 50},
     "score": {"score": None},
     "none": {},
@@ -173,11 +177,15 @@ class ThresholdConfig(ConfigModel):
     another method than `method` must be left out or null."""
 
     method: Annotated[ThresholdMethod, Choice()] = Field(
-        default="rmt",
+        default="auto",
         description=(
+            "`auto`: `rmt` where it holds (1,000 genes or more, no `regulators`, and at most 5 % "
+            "of the modes above its threshold expected by chance, by the modes of permuted "
+            "genes), else `fdr`; a note says which and why. Under `compatibility: kinc` it is "
+            "`rmt`. "
             "`rmt`: random matrix theory; the threshold goes down until the spacings of the "
             "matrix' eigenvalues look like those of a random matrix, and stays above (Luo et al. "
-            "2007). Needs a thousand genes or more. `fdr`: modes whose false discovery rate is at "
+            "2007). `fdr`: modes whose false discovery rate is at "
             "most `fdr`, by the modes of permuted genes; for any number of genes. `power_law`: the "
             "lowest threshold at which the numbers of neighbours follow a power law (Zhang and "
             "Horvath 2005). `score`: the number under `score`. `none`: every mode that `estimator` "
@@ -277,16 +285,27 @@ class ThresholdConfig(ConfigModel):
             kept = f"estimator.max_correlation ({max_correlation:g})"
             raise refusal(f"a number of at most {kept}, above which nothing is kept", key="score")
 
+    def taking(self, method: ThresholdMethod) -> ThresholdConfig:
+        """This section with one of the methods that ``auto`` chooses from."""
+        return self.model_copy(update={"method": method})
+
+    @property
+    def walks(self) -> bool:
+        """Whether a threshold may be sought step by step, as ``threshold.tsv`` shows."""
+        return "start" in METHOD_KEYS[self.method]
+
     def of_method(self) -> dict[str, Any]:
         """The keys of the method that is chosen, with their values."""
         return {key: getattr(self, key) for key in METHOD_KEYS[self.method]}
 
     def decided(self, compatibility: str) -> ThresholdConfig:
-        """This section with ``rule: auto`` decided for a value of ``compatibility``."""
-        if self.method != "rmt" or self.rule != "auto":
+        """This section with what is ``auto`` decided as far as ``compatibility`` decides it."""
+        if "rule" not in METHOD_KEYS[self.method]:
             return self
-        rule = "kinc" if compatibility == "kinc" else "symmetric"
-        return self.model_copy(update={"rule": rule})
+        kinc = compatibility == "kinc"
+        rule = self.rule if self.rule != "auto" else "kinc" if kinc else "symmetric"
+        method = {"method": "rmt", "fdr": None} if kinc else {}
+        return self.model_copy(update={"rule": rule, **method})
 
 
 class PowerConfig(ConfigModel):
@@ -450,8 +469,9 @@ class MultimodalCorrelationConfig(ExpressionAnalysis):
             "A text file of regulators (transcription factors), one name a line, as they are named "
             "in the table; `#` starts a comment line. Then only pairs with a regulator are scored, "
             "and the regulator is the `source` of their edges, which stay undirected. Not beside "
-            "`threshold: {method: rmt}` or `power_law`, which need all pairs. null: every gene "
-            "with every gene. A relative path starts at the working directory."
+            "`threshold: {method: rmt}` or `power_law`, which need all pairs (`auto` then takes "
+            "`fdr`). null: every gene with every gene. A relative path starts at the working "
+            "directory."
         ),
     )
     gold_standard: OptionalPath = gold_standard_field(
@@ -468,8 +488,15 @@ class MultimodalCorrelationConfig(ExpressionAnalysis):
         default=MixtureEstimatorConfig(),
         description="How pairs are split into modes and correlated.",
     )
-    threshold: ThresholdConfig = Field(
-        default=ThresholdConfig(), description="The least size of a correlation that makes an edge."
+    threshold: Annotated[
+        ThresholdConfig,
+        BeforeValidator(
+            lambda value: {"method": value} if value == "auto" else value,
+            json_schema_input_type=ThresholdConfig | Literal["auto"],
+        ),
+    ] = Field(
+        default=ThresholdConfig(),
+        description="The least size of a correlation that makes an edge; `auto`, or a mapping.",
     )
     power: PowerOrFalse = Field(
         default=PowerConfig(),
@@ -540,7 +567,7 @@ class MultimodalCorrelationConfig(ExpressionAnalysis):
 
     def result_tables(self) -> tuple[str, ...]:
         left_out: set[str] = set()
-        if self.threshold.method not in ("rmt", "power_law"):
+        if not self.threshold.walks:
             left_out.add("threshold.tsv")
         if self.annotations is None:
             left_out.update(CONDITION_TABLES)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import Merged
 from pairtile.engine.network import Network
 from pairtile.errors import InputError
@@ -28,16 +31,19 @@ from pairtile.io.annotations import (
 from pairtile.methods.multimodal_correlation.coexpression import Exchangeable
 from pairtile.methods.multimodal_correlation.conditions import (
     ConditionTests,
+    TestedEdges,
     arrays_of_conditions,
     condition_tests,
     mode_bias,
+    tested_edges,
 )
 from pairtile.methods.multimodal_correlation.config import (
     ConditionConfig,
     MultimodalCorrelationConfig,
+    ThresholdConfig,
 )
 from pairtile.methods.multimodal_correlation.modes import ModeSamples, packed_masks
-from pairtile.methods.multimodal_correlation.null import draws_needed, mode_null
+from pairtile.methods.multimodal_correlation.null import ModeNull, draws_needed, mode_null
 from pairtile.methods.multimodal_correlation.thresholds import (
     RankedPairs,
     Threshold,
@@ -50,6 +56,11 @@ State = Mapping[str, NDArray[Any]]
 
 CHANCE_SHARE = 0.05
 """Share of the modes above a threshold of random matrix theory that may be there by chance."""
+
+LEAST_GENES_FOR_RMT = 1_000
+"""Genes below which ``threshold: auto`` does not try random matrix theory."""
+
+message = messages_of(__package__)
 
 MASKS = ("samples", "outliers")
 KEYS = ("i", "j", "cluster")
@@ -76,23 +87,15 @@ def multimodal_network(
     InputError
         If the annotations do not fit the samples.
     """
-    genes = int(state["values"].shape[0])
-    rates = None
-    if config.threshold.method == "fdr":
-        rates = _false_discoveries(config, state, merged, device, seed)
-        found = rates.threshold
-    else:
-        found = _threshold(config, merged, genes, device)
-    modes, counts = _strong_modes(config, merged, found, rates)
-    message = _sentence(found.message)
-    notes, warnings = [message[0].upper() + message[1:]], []
+    sought = _sought(config, state, merged, device, seed)
+    found = sought.found
+    modes, counts = _strong_modes(config, merged, sought)
+    outcome = _sentence(found.message)
+    notes, warnings = [outcome[0].upper() + outcome[1:]], []
     if found.threshold is None:
-        notes, warnings = [], [f"The network is empty: {message}"]
-    elif config.threshold.method == "rmt":
-        held, said = _checked_on_permuted(
-            config, state, merged, device, seed, found.threshold, counts["modes_above_threshold"]
-        )
-        (notes if held else warnings).append(said)
+        notes, warnings = [], [f"The network is empty: {outcome}"]
+    for said in sought.messages:
+        (notes if said.severity == "note" else warnings).append(said)
     samples = mode_samples(config, state, modes)
     columns: dict[str, NDArray[Any]] = {}
     arrays = _arrays(found)
@@ -102,12 +105,21 @@ def multimodal_network(
         columns |= tests.columns()
         arrays |= arrays_of_conditions(annotations.conditions)
         notes += annotations.notes
-        warnings += _untested(tests)
+        for condition in annotations.conditions:
+            reach = tested_edges(
+                tests,
+                condition,
+                Exchangeable.of(state),
+                config.estimator.correlation == "spearman",
+                config.condition_networks.q_value,
+            )
+            for said in _on_tests(config, condition, reach, counts["pairs"]):
+                (notes if said.severity == "note" else warnings).append(said)
     if config.estimator.clustering == "gmm":
         conditions = [] if annotations is None else annotations.conditions
         labelled = [each for each in conditions if each.kind == "categorical"]
         columns |= mode_bias(samples, labelled).columns()
-    tested = ["q_value"] if rates else []
+    tested = ["q_value"] if sought.rates else []
     first = [*KEYS, *_REPORTED, *tested, *(["power"] if config.power else [])]
     edges = pd.concat(
         [modes[first], pd.DataFrame(columns, index=modes.index), modes[list(_ALSO)]], axis=1
@@ -120,7 +132,7 @@ def multimodal_network(
         directed=False,
         counts=counts,
         threshold={
-            "method": config.threshold.method,
+            "method": sought.asked.method,
             "correlation": found.threshold,
             "message": found.message,
         },
@@ -266,10 +278,66 @@ def strongest_modes(batches: Iterable[pa.Table]) -> pd.DataFrame:
     return table.groupby(["i", "j"], sort=True, as_index=False)["correlation"].max()
 
 
-def _threshold(
-    config: MultimodalCorrelationConfig, merged: Merged, genes: int, device: Device
-) -> Threshold:
-    asked = config.threshold
+class _Sought(NamedTuple):
+    """The threshold's section with ``auto`` decided, what was found by it, and what to say."""
+
+    asked: ThresholdConfig
+    found: Threshold
+    rates: _FalseDiscoveries | None
+    messages: list[Message]
+
+
+def _sought(
+    config: MultimodalCorrelationConfig, state: State, merged: Merged, device: Device, seed: int
+) -> _Sought:
+    """Seek the threshold; ``auto`` takes ``rmt`` where it holds, else ``fdr``."""
+    genes, asked = int(state["values"].shape[0]), config.threshold
+    null_of = cache(lambda pairs: mode_null(config, state, device, seed, pairs))
+    messages: list[Message] = []
+    walked = None
+    if asked.method == "auto" and (reason := _against_rmt(config, genes)):
+        asked, messages = asked.taking("fdr"), [reason]
+    if asked.method in ("auto", "rmt"):
+        walked = _threshold(asked.taking("rmt"), merged, genes, device)
+        chance = {}
+        if walked.threshold is not None:
+            chance = _expected_by_chance(walked.threshold, merged, null_of(_rmt_draws(genes)))
+        holds = bool(chance) and chance["share"] <= CHANCE_SHARE
+        if asked.method == "rmt":
+            if holds:
+                messages.append(message("rmt_holds", **chance))
+            elif chance:
+                messages.append(message("rmt_does_not_hold", **chance))
+            return _Sought(asked, walked, None, messages)
+        if holds:
+            messages.append(message("threshold_auto_rmt", **chance))
+            return _Sought(asked.taking("rmt"), walked, None, messages)
+        if chance:
+            messages.append(message("threshold_auto_chance", **chance, allowed=CHANCE_SHARE))
+        else:
+            messages.append(message("threshold_auto_not_found", outcome=walked.message))
+        asked = asked.taking("fdr")
+    if asked.method != "fdr":
+        return _Sought(asked, _threshold(asked, merged, genes, device), None, messages)
+    assert asked.fdr is not None
+    null = null_of(draws_needed(genes, asked.fdr))
+    rates = _false_discoveries(asked.fdr, merged, null)
+    found = rates.threshold
+    if walked is not None:  # the page shows why it was not taken
+        found = replace(found, curve=walked.curve, spacings=walked.spacings)
+    return _Sought(asked, found, rates, messages)
+
+
+def _against_rmt(config: MultimodalCorrelationConfig, genes: int) -> Message | None:
+    """Why ``auto`` does not try random matrix theory; None where it does."""
+    if config.regulators is not None:
+        return message("threshold_auto_regulators")
+    if genes < LEAST_GENES_FOR_RMT:
+        return message("threshold_auto_few_genes", genes=genes, least=LEAST_GENES_FOR_RMT)
+    return None
+
+
+def _threshold(asked: ThresholdConfig, merged: Merged, genes: int, device: Device) -> Threshold:
     if asked.method == "none":
         return Threshold(0.0, pd.DataFrame(), "every stored mode is kept (threshold: none)")
     if asked.method == "score":
@@ -295,22 +363,22 @@ class _FalseDiscoveries(NamedTuple):
 
 
 def pairs_permuted(config: MultimodalCorrelationConfig, n_genes: int) -> int:
-    """Pairs of permuted genes that the threshold is held against."""
-    if config.threshold.method == "fdr":
-        assert config.threshold.fdr is not None
-        return draws_needed(n_genes, config.threshold.fdr)
-    if config.threshold.method == "rmt":
-        return min(n_genes * (n_genes - 1) // 2, draws_needed(n_genes, CHANCE_SHARE))
-    return 0
+    """Pairs of permuted genes that the threshold is held against, at most."""
+    asked = config.threshold
+    tried = asked.method == "auto" and _against_rmt(config, n_genes) is None
+    draws = {_rmt_draws(n_genes)} if tried or asked.method == "rmt" else set()
+    if asked.method in ("auto", "fdr"):
+        assert asked.fdr is not None
+        draws.add(draws_needed(n_genes, asked.fdr))
+    return sum(draws)
 
 
-def _false_discoveries(
-    config: MultimodalCorrelationConfig, state: State, merged: Merged, device: Device, seed: int
-) -> _FalseDiscoveries:
-    rate = config.threshold.fdr
-    assert rate is not None
-    genes, n_pairs = int(state["values"].shape[0]), int(merged.sums["count_pairs"][0])
-    null = mode_null(config, state, device, seed, pairs_permuted(config, genes))
+def _rmt_draws(n_genes: int) -> int:
+    return min(n_genes * (n_genes - 1) // 2, draws_needed(n_genes, CHANCE_SHARE))
+
+
+def _false_discoveries(rate: float, merged: Merged, null: ModeNull) -> _FalseDiscoveries:
+    n_pairs = int(merged.sums["count_pairs"][0])
     table = pa.concat_tables(list(merged.batches(["n_samples", "correlation"])))
     r, n = table["correlation"].to_numpy(), table["n_samples"].to_numpy()
     p = null.p_value(r, n)
@@ -330,36 +398,25 @@ def _false_discoveries(
     return _FalseDiscoveries(p, q, Threshold(weakest, pd.DataFrame(), message), counts)
 
 
-def _checked_on_permuted(
-    config: MultimodalCorrelationConfig,
-    state: State,
-    merged: Merged,
-    device: Device,
-    seed: int,
-    threshold: float,
-    found: int,
-) -> tuple[bool, str]:
-    """Whether at most ``CHANCE_SHARE`` of the ``found`` modes above a threshold would be there if
-    no two genes had anything to do with each other, and a sentence with the numbers.
+def _expected_by_chance(threshold: float, merged: Merged, null: ModeNull) -> dict[str, Any]:
+    """How many modes above a threshold there are, and how many of them would be there if no two
+    genes had anything to do with each other: the numbers of the messages on ``rmt``.
 
     The eigenvalues know no error rate; those of noise give a threshold, too, now and then.
     """
-    genes, n_pairs = int(state["values"].shape[0]), int(merged.sums["count_pairs"][0])
-    null = mode_null(config, state, device, seed, pairs_permuted(config, genes))
-    reaching = null.reaching(float(np.float32(threshold)))
-    expected = (1 + reaching) / null.pairs * n_pairs
-    share = min(1.0, expected / max(found, 1))
-    numbers = (
-        f"{reaching:,} modes of {null.pairs:,} pairs of permuted genes reach the threshold "
-        f"|r| = {threshold:.4g}: up to about {expected:,.0f} of the {found:,} modes above it "
-        f"({share:.2g} of them) are expected by chance"
-    )
-    if share <= CHANCE_SHARE:
-        return True, f"{numbers}."
-    return False, (
-        f"threshold: {{method: rmt}} does not hold here: {numbers}. threshold: {{method: fdr}} "
-        "controls that share."
-    )
+    limit = np.float32(threshold)
+    sizes = (np.abs(part["correlation"].to_numpy()) for part in merged.batches(["correlation"]))
+    found = sum(int((size >= limit).sum()) for size in sizes)
+    reaching = null.reaching(float(limit))
+    expected = (1 + reaching) / null.pairs * int(merged.sums["count_pairs"][0])
+    return {
+        "correlation": threshold,
+        "modes": found,
+        "reaching": reaching,
+        "permuted": null.pairs,
+        "expected": expected,
+        "share": min(1.0, expected / max(found, 1)),
+    }
 
 
 def _sentence(message: str) -> str:
@@ -367,18 +424,16 @@ def _sentence(message: str) -> str:
 
 
 def _strong_modes(
-    config: MultimodalCorrelationConfig,
-    merged: Merged,
-    found: Threshold,
-    rates: _FalseDiscoveries | None,
+    config: MultimodalCorrelationConfig, merged: Merged, sought: _Sought
 ) -> tuple[pd.DataFrame, dict[str, int]]:
     """Modes above the threshold with enough power, with their masks, by falling correlation; and
     all counts of modes."""
+    asked, found, rates, _ = sought
     if rates is None:
         limit = np.float32(np.inf if found.threshold is None else found.threshold)
         modes = _modes_above(merged, limit)
     else:
-        modes = _modes_within(merged, rates, float(config.threshold.fdr or 0.0))
+        modes = _modes_within(merged, rates, float(asked.fdr or 0.0))
     above = len(modes)
     if config.power:
         reached, strong = power_filter(
@@ -419,18 +474,19 @@ def _modes_within(merged: Merged, rates: _FalseDiscoveries, limit: float) -> pd.
     return pd.concat(parts, ignore_index=True)
 
 
-def _untested(tests: ConditionTests) -> list[str]:
-    """A warning for each condition of which nothing could be tested."""
-    without: dict[str, bool] = {}
-    for test in tests.tests:
-        nothing = bool(np.isnan([test.p_value, test.coexpression.p_value]).all())
-        without[test.condition] = without.get(test.condition, True) and nothing
-    return [
-        f"Condition {name!r} could not be tested in any edge: every mode holds all of its pair's "
-        "samples, or too few of them; and a label has too few for a difference in co-expression."
-        for name, nothing in without.items()
-        if nothing and len(tests.tests[0].p_value)
-    ]
+def _on_tests(
+    config: MultimodalCorrelationConfig, condition: Condition, reach: TestedEdges, pairs: int
+) -> list[Message]:
+    """How many edges were tested for a condition, and what difference could have been found."""
+    numbers = {"condition": condition.name, "edges": reach.edges, "tested": reach.tested}
+    if not reach.edges:
+        return []
+    if not reach.tested:
+        return [message("condition_untested", **numbers)]
+    numbers |= {"pairs": pairs, "q": config.condition_networks.q_value}
+    detectable = [None if np.isnan(r) else r for r in reach.detectable]
+    numbers |= {"detectable": detectable, "found": reach.in_words()}
+    return [message("condition_tested", **numbers)]
 
 
 def _arrays(found: Threshold) -> dict[str, NDArray[Any]]:

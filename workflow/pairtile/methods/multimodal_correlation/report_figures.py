@@ -19,10 +19,14 @@ from pairtile.methods.multimodal_correlation.report_results import (
     split_pairs,
     strongest_pairs,
 )
-from pairtile.methods.multimodal_correlation.report_text import as_set, mixture
+from pairtile.methods.multimodal_correlation.report_text import (
+    as_set,
+    mixture,
+    threshold_method,
+)
 from pairtile.methods.multimodal_correlation.thresholds import RANDOM, SEPARATE
 from pairtile.report import figures
-from pairtile.report.formats import count, counted, number, percent
+from pairtile.report.formats import count, counted, largest_hub, number, percent
 from pairtile.report.method_report import FigureMaker, FigureWithText
 from pairtile.report.results import Results
 
@@ -77,21 +81,22 @@ def _threshold(results: Results) -> FigureWithText | None:
     curve = None if found is None else found.table("curve")
     if found is None or curve is None or curve.empty:
         return None
-    shown = f"at {as_set(found.threshold)}" if found.threshold is not None else "nowhere"
+    limit = None if threshold_method(results) == "fdr" else found.threshold
+    shown = f"at {as_set(limit)}" if limit is not None else "nowhere"
     if "chi_square" in curve:
-        figure = drawing.rmt_curve(
-            curve["threshold"], curve["chi_square"], curve["genes"], found.threshold
-        )
+        figure = drawing.rmt_curve(curve["threshold"], curve["chi_square"], curve["genes"], limit)
         caption = (
             "How the threshold was sought, from left to right: chi-square of the spacings of the "
             "network's eigenvalues against those of separate modules. The threshold is the last "
             f"step below {SEPARATE:g} before noise ties the network together (from {RANDOM:g} on)."
         )
+        if threshold_method(results) == "fdr":
+            caption += " It does not hold here: the network is by false discovery rate."
         title = "Threshold by random matrix theory"
     else:
         settings = results.parameters.get("threshold") or {}
         figure = drawing.power_law_curve(
-            curve["threshold"], curve["fit"], curve["genes"], found.threshold,
+            curve["threshold"], curve["fit"], curve["genes"], limit,
             least_fit=float(settings.get("fit") or 0.8),
         )  # fmt: skip
         caption = (
@@ -233,8 +238,7 @@ def _degrees(results: Results) -> FigureWithText | None:
         "How many genes have edges with at least k others; both axes logarithmic. A straight line "
         "means a few hubs and many leaves."
     )
-    hub, n = next(iter(found.partners.items()))
-    shown = f" The largest hub, {hub}, has {counted(int(n), 'partner')}."
+    shown = largest_hub(found.partners.to_dict(), "partner")
     return FigureWithText(figure, "Degrees", caption, f"Line chart. {caption}{shown}")
 
 

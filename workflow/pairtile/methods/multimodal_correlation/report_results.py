@@ -213,11 +213,7 @@ def label_counts(found: ModeResults) -> pd.DataFrame:
     """A row for each label, those without edges too, in the order of conditions: ``condition``,
     ``label``, ``tested`` (edges that could be), ``edges``, ``positive``, ``negative``, ``pairs``,
     ``unique`` (pairs that are in no other label's network of the condition), ``genes``."""
-    labels = [
-        (each.name, label)
-        for each in found.conditions
-        for label in (each.labels if each.kind == "categorical" else ("",))
-    ]
+    labels = [(each.name, label) for each in found.conditions for label in each.tested_labels]
     table = found.networks
     seen = zip(table["condition"], table["label"], strict=True)
     labels = list(dict.fromkeys([*labels, *seen]))

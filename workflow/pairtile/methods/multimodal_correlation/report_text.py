@@ -15,7 +15,7 @@ from pairtile.methods.multimodal_correlation.report_results import (
     label_counts,
     mode_results,
 )
-from pairtile.report.formats import count, counted, listed, percent, plain
+from pairtile.report.formats import count, counted, largest, listed, percent, plain
 from pairtile.report.method_report import Reference
 from pairtile.report.methods_parts import (
     Part,
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 papers = read_references(__package__)
 
 
-N_HUBS = 5
 N_LABELS = 6
 
 NUMBER_WORDS = ("no", "one", "two", "three", "four", "five")
@@ -56,6 +55,12 @@ def threshold_in_words(results: Results) -> str:
 def as_set(value: float) -> str:
     """A limit as one would write it: ``0.8``, ``0.837``."""
     return plain(round(value, 4))
+
+
+def threshold_method(results: Results) -> str:
+    """How the threshold was found, with ``auto`` as it was decided."""
+    stated = results.summary.get("threshold") or {}
+    return str(stated.get("method") or section(results, "threshold").get("method"))
 
 
 def headline(results: Results) -> str:
@@ -91,7 +96,7 @@ def key_numbers(results: Results) -> list[tuple[str, str, str]]:
             "power_law": "by the power law",
             "score": "as configured",
         }
-        rule = str(section(results, "threshold").get("method"))
+        rule = threshold_method(results)
         tiles.append((as_set(found.threshold), "threshold of |r|", how.get(rule, "")))
     heights = found.arrays.get("pairs_by_modes")
     if heights is not None and mixture(results) and heights[1:].sum():
@@ -119,7 +124,7 @@ def findings(results: Results) -> list[str]:
         _on_edges(results, found),
         _on_hubs(found),
         _on_modules(found),
-        *condition_sentences(found),
+        *condition_sentences(results, found),
         _modes_left_out(results),
         _genes_left_out(results, found),
     ]
@@ -190,12 +195,8 @@ def _on_edges(results: Results, found: ModeResults) -> str:
 
 
 def _on_hubs(found: ModeResults) -> str:
-    if found.network.empty:
-        return ""
-    named = [
-        f"{name} ({counted(int(n), 'partner')})" for name, n in found.partners.head(N_HUBS).items()
-    ]
-    return f"Largest {'hubs' if len(named) > 1 else 'hub'}: {listed(named)}."
+    named = largest(found.partners.to_dict(), "partner")
+    return f"Largest hubs: {named}." if named else ""
 
 
 def _on_modules(found: ModeResults) -> str:
@@ -242,18 +243,16 @@ def _genes_left_out(results: Results, found: ModeResults) -> str:
     return text.strip()
 
 
-def condition_sentences(found: ModeResults) -> list[str]:
+def condition_sentences(results: Results, found: ModeResults) -> list[str]:
     """How many edges go with which label, and which conditions have none."""
     if not found.conditions:
         return []
     counts = label_counts(found)
-    tested = counts.groupby("condition")["tested"].max()
-    sentences, without = [], []
+    sentences = []
     for name, part in counts.groupby("condition", sort=False):
         part = part[part["edges"] > 0]
         if part.empty:
-            if tested[name]:
-                without.append(str(name))
+            sentences.append(_without_edges(results, str(name)))
             continue
         ordered = part.sort_values("edges", ascending=False, kind="stable")
         if (ordered["label"] == "").all():
@@ -267,10 +266,21 @@ def condition_sentences(found: ModeResults) -> list[str]:
         more = len(ordered) - N_LABELS
         named += [f"{counted(more, 'more label')}"] if more > 0 else []
         sentences.append(f"{name}: edges that go with a label: {listed(named)}.")
-    if without:
-        named = [*without[:-2], " or ".join(without[-2:])]
-        sentences.append(f"No edge goes with {', '.join(named)}.")
-    return sentences
+    return [sentence for sentence in sentences if sentence]
+
+
+def _without_edges(results: Results, name: str) -> str:
+    """That no edge goes with a condition, how many were tested, and what would have been found."""
+    for said in results.summary.get("messages") or []:
+        numbers = said["numbers"]
+        if said["code"] == "condition_tested" and numbers["condition"] == name:
+            return (
+                f"No edge goes with {name}: {count(numbers['tested'])} of "
+                f"{counted(numbers['edges'], 'edge')} could be tested, and pairs that are no edge "
+                "were not. The least that is found with a power of 0.8, if one edge differs: "
+                f"{numbers['found']}."
+            )
+    return ""
 
 
 # --- warnings ---
@@ -329,7 +339,7 @@ def _common_samples(results: Results) -> str:
 
 
 def _no_threshold(results: Results) -> str:
-    if section(results, "threshold").get("method") != "none" or results.network.empty:
+    if threshold_method(results) != "none" or results.network.empty:
         return ""
     return (
         "No threshold was set (threshold: none): every stored mode is an edge, and many may be "
@@ -588,7 +598,7 @@ def _correlation_part(results: Results) -> Part:
 
 def _threshold_part(results: Results) -> Part:
     settings, found = section(results, "threshold"), results.cached(mode_results)
-    method = settings.get("method")
+    method = threshold_method(results)
     value = found.threshold if found is not None else None
     if method == "none" or (method == "score" and value is None):
         least = section(results, "estimator").get("min_correlation")

@@ -58,7 +58,7 @@ def write_tables(
     modes = modes_of_edges(merged, edges)
     edges = pd.concat([edges, modes[list(MASKS)]], axis=1)
     done = Written()
-    if config.threshold.method in ("rmt", "power_law"):
+    if config.threshold.walks:
         _write_frame(_curve(merged.scores), folder / "threshold.tsv")
     samples = mode_samples(config, state, edges)
     annotations = annotations_of(config, state)

@@ -109,8 +109,8 @@ def infer_network(
     DataFrame, best edge first; None or AnnData with ``key_added``
         ``source``, ``target`` (as the genes are labelled; numbers for an array), ``mi_bits``,
         ``p_value``, ``q_value`` (Benjamini-Hochberg; both of MI), ``clr`` or ``target_z``,
-        ``p_value_extrapolated`` and ``p_method`` ("empirical", or "bound": fewer than 10 draws
-        reach the score, ``p_value`` is at most this). Undirected edges are there once. ``attrs``
+        ``p_method`` ("empirical", or "extrapolated": fewer than 10 draws reach the score, and
+        ``p_value`` goes on from the tail of the null). Undirected edges are there once. ``attrs``
         has ``directed``, ``counts``, ``threshold_bits`` (least MI kept), ``notes`` (what was
         decided on the way), ``device`` and ``settings``.
 

@@ -283,10 +283,13 @@ def support_fdr(
 ) -> dict[str, NDArray[np.float64]]:
     """False discovery rates of supports, from those of ``n_null`` unrelated pairs.
 
-    One unrelated pair more than was seen is counted at every support: the pairs at hand might hold
-    the next. ``p_value``: share of unrelated pairs with as much support. ``q_value``: expected
-    unrelated pairs with as much support over pairs with it (tail FDR). ``local_fdr``: the same of
-    the pairs of one support alone, made to fall with support by isotonic regression.
+    One unrelated pair more than was seen is counted, with the largest support of all: the pairs at
+    hand might hold the next. ``p_value``: share of unrelated pairs with as much support.
+    ``q_value``: expected unrelated pairs with as much support over pairs with it (tail FDR).
+    ``local_fdr``: the same of the pairs of one support alone, made to fall with support by isotonic
+    regression. Expected pairs of the supports sum to those of the tail, so the mean of
+    ``local_fdr`` over the pairs with at least some support is at most the ``q_value`` there, and
+    equals it where regression pools nothing across the cut.
     """
     from scipy.optimize import isotonic_regression  # slow to import, and few need it
 
@@ -300,12 +303,14 @@ def support_fdr(
     expected = to_data * (unrelated_above + 1.0)
     tail = np.minimum.accumulate(np.minimum(expected / np.maximum(seen_above, 1), 1.0))
     at = np.flatnonzero(seen)
-    ratio = np.minimum(to_data * (unrelated[at] + 1.0) / seen[at], 1.0)
-    local = isotonic_regression(ratio, weights=seen[at].astype(float), increasing=False).x
+    of_support = -np.diff(np.append(expected[at], 0.0))
+    local = isotonic_regression(
+        of_support / seen[at], weights=seen[at].astype(float), increasing=False
+    ).x
     return {
         "p_value": np.minimum((1.0 + unrelated_above[support]) / (1.0 + n_null), 1.0),
         "q_value": tail[support],
-        "local_fdr": local[np.searchsorted(at, support)],
+        "local_fdr": np.minimum(local, 1.0)[np.searchsorted(at, support)],
     }
 
 

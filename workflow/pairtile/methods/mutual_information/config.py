@@ -169,9 +169,8 @@ class NullConfig(ConfigModel):
         default="auto",
         description=(
             "Scores drawn between genes whose samples are exchanged. A p-value needs at least "
-            "10 / p of them; where there are fewer, `p_value` is the bound that they resolve "
-            "(`p_method: bound`) and `p_value_extrapolated` goes on from their tail. `auto` draws "
-            "as many as `keep` needs, up to 1e8."
+            "10 / p of them; where there are fewer, `p_value` goes on from their tail "
+            "(`p_method: extrapolated`). `auto` draws as many as `keep` needs, up to 1e8."
         ),
     )
 
@@ -341,8 +340,8 @@ class KeepTopEdges(KeepRule):
         description="Keep this many edges, those with the highest `score`."
     )
 
-    short: ClassVar[str] = "the {top_edges} strongest"
-    sentence: ClassVar[str] = "The {top_edges} highest-scoring pairs were kept."
+    short: ClassVar[str] = "the strongest, at most {top_edges}"
+    sentence: ClassVar[str] = "The highest-scoring pairs were kept, at most {top_edges}."
 
     @property
     def top(self) -> int:
@@ -363,9 +362,9 @@ class KeepBest(KeepFdr):
         description="Keep at most this many of them, those with the highest `score`."
     )
 
-    short: ClassVar[str] = "the {top_edges} strongest of those with q ≤ {fdr}"
+    short: ClassVar[str] = "q ≤ {fdr}, of these the strongest, at most {top_edges}"
     sentence: ClassVar[str] = (
-        "Of the pairs with q ≤ {fdr}, the {top_edges} highest-scoring were kept{bits}."
+        "Of the pairs with q ≤ {fdr}{bits}, the highest-scoring were kept, at most {top_edges}."
     )
 
     @property

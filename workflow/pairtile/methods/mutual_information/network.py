@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import Merged, Ranking
 from pairtile.engine.network import Network, sort_edges
 from pairtile.engine.selection import RunningTopK
@@ -39,8 +40,10 @@ from pairtile.methods.mutual_information.context_scores import (
 )
 from pairtile.methods.mutual_information.dpi import prune
 from pairtile.methods.mutual_information.kernels.distinct_q_values import distinct_q_values
-from pairtile.methods.mutual_information.null import Null
+from pairtile.methods.mutual_information.null import RESOLVED, Null
 from pairtile.runtime.threads import in_threads
+
+message = messages_of(__package__)
 
 P_GRID = np.concatenate([np.logspace(-30, -6, 97), np.logspace(-6, 0, 241)[1:]])
 """p-values at which the tests of all pairs are counted, for q-values."""
@@ -112,12 +115,12 @@ class Pairs:
 
 
 class Significance(NamedTuple):
-    """p, q : give the p-values and the q-values of the pairs with some numbers. bound : gives, of
-    some pairs, where the p-value is extrapolated, the bound that was resolved (else NaN)."""
+    """p, q : give the p-values and the q-values of the pairs with some numbers. extrapolated : of
+    which of some pairs p goes on from the tail of the null."""
 
     p: Callable[[Any], NDArray[np.float64]]
     q: Callable[[Any], NDArray[np.float64]]
-    bound: Callable[[Pairs], NDArray[np.float64]]
+    extrapolated: Callable[[Pairs], NDArray[np.bool_]]
 
 
 class Chosen(NamedTuple):
@@ -172,7 +175,7 @@ def infer_network(analysis: GeneAnalysis, merged: Merged, pairs_only: bool = Fal
     result.threshold = {
         "keep": config.keep.model_dump(mode="json"),
         "mi_bits": result.threshold_value,
-        "p_method": "bound" if beyond else "empirical",
+        "p_method": "extrapolated" if beyond else "empirical",
         "permutations": int(sum(s.size for s in null.statistic)),
         **result.threshold,
     }
@@ -188,11 +191,8 @@ def infer_network(analysis: GeneAnalysis, merged: Merged, pairs_only: bool = Fal
             f"tissues, totals) or through other genes. {cure}."
         )
     if beyond:
-        result.notes.append(
-            f"{beyond} edges have fewer than 10 null draws above them: their p_value is the bound "
-            "that the draws resolve (p_method: bound). p_value_extrapolated goes on from the top "
-            "1% of the null; q-values and keep use it."
-        )
+        resolved = RESOLVED / (1.0 + min(s.size for s in null.statistic if s.size))
+        result.notes.append(message("p_values_extrapolated", edges=beyond, resolved=resolved))
     return result
 
 
@@ -216,7 +216,9 @@ def _significance(pairs: Pairs, null: Null, analysis: GeneAnalysis, merged: Merg
             complete_to=analysis.config.keep.p_bound,
         )
 
-    return Significance(p_of, lambda which: q().of(p_of(which)), lambda some: p_bounds(some, null))
+    return Significance(
+        p_of, lambda which: q().of(p_of(which)), lambda some: extrapolated(some, null)
+    )
 
 
 def rank_pairs(analysis: GeneAnalysis, merged: Merged) -> Ranking:
@@ -261,11 +263,9 @@ def p_values(pairs: Pairs, null: Null) -> NDArray[np.float64]:
     return p
 
 
-def p_bounds(pairs: Pairs, null: Null) -> NDArray[np.float64]:
-    """Where the p-value of a pair is extrapolated, the bound that was resolved; else NaN."""
-    extrapolated = _p_values(pairs, null)[1]
-    bound = null.bound(null.class_of[pairs.i], null.class_of[pairs.j])
-    return np.where(extrapolated, bound, np.nan)
+def extrapolated(pairs: Pairs, null: Null) -> NDArray[np.bool_]:
+    """Whether fewer than ``RESOLVED`` draws reach the MI of each pair."""
+    return _p_values(pairs, null)[1]
 
 
 def _p_values(pairs: Pairs, null: Null) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
@@ -484,16 +484,16 @@ def build_network(
     edges = sort_edges(table, _column(score))
     del table, backward
     pair = rows[edges.pop("pair").to_numpy()]
-    p, q, bound = np.empty((3, pair.size))
+    p, q = np.empty((2, pair.size))
+    beyond = np.empty(pair.size, dtype=bool)
     for part in _parts(pair.size):
         here = pair[part]
         p[part], q[part] = significance.p(here), significance.q(here)
-        bound[part] = significance.bound(pairs.take(here))
-    beyond = ~np.isnan(bound)
-    edges.insert(3, "p_value", np.where(beyond, bound, p))  # after source, target, mi_bits
+        beyond[part] = significance.extrapolated(pairs.take(here))
+    edges.insert(3, "p_value", p)  # after source, target, mi_bits
     edges.insert(4, "q_value", q)
-    edges["p_value_extrapolated"] = p
-    edges["p_method"] = np.array(["empirical", "bound"], dtype=object)[beyond.astype(np.int8)]
+    methods = np.array(["empirical", "extrapolated"], dtype=object)
+    edges["p_method"] = methods[beyond.astype(np.int8)]
     return Network(
         edges,
         directed=_is_directed(score, genes),
@@ -574,11 +574,11 @@ def _consensus_network(analysis: GeneAnalysis, merged: Merged, bootstraps: pd.Da
     i, j = table["i"].to_numpy(), table["j"].to_numpy()
     p, q = table["p_value"].to_numpy(), table["q_value"].to_numpy()
     pairs, genes = Pairs(i, j, *analysis.score_pairs(i, j)), _genes(analysis, merged)
-    found = Significance(p.__getitem__, q.__getitem__, lambda some: np.full(some.i.size, np.nan))
+    found = Significance(p.__getitem__, q.__getitem__, lambda some: np.zeros(some.i.size, bool))
     chosen = choose(pairs, found, genes, KeepAll(), score)
     result = build_network(pairs, chosen, found, genes, score=score, dpi=None)
     row = {pair: k for k, pair in enumerate(zip(i.tolist(), j.tolist(), strict=True))}
-    edges = result.edges.drop(columns="p_value_extrapolated")
+    edges = result.edges
     ends = zip(edges["source"].tolist(), edges["target"].tolist(), strict=True)
     at = np.array([row[(a, b) if (a, b) in row else (b, a)] for a, b in ends], dtype=np.int64)
     edges.insert(len(edges.columns) - 1, "support", table["support"].to_numpy(np.int64)[at])

@@ -130,14 +130,6 @@ class Null:
                 p[here], extrapolated[here] = self._p_value(number, statistic[here])
         return p, extrapolated
 
-    def bound(
-        self, row_class: NDArray[np.int8], column_class: NDArray[np.int8]
-    ) -> NDArray[np.float64]:
-        """The largest p-value that a pair can have which fewer than ``RESOLVED`` draws reach."""
-        sizes = np.array([draws.size for draws in self.statistic])
-        which = class_pair_number(row_class, column_class, self.n_classes)
-        return np.asarray(np.minimum(RESOLVED / (1.0 + sizes[which]), 1.0))
-
     def expected(self, edges: pd.DataFrame) -> NDArray[np.float64]:
         """Mean statistic of unrelated genes of the same classes as the ends of each edge; 0 where
         none was drawn."""

@@ -150,11 +150,10 @@ def _significance(results: Results) -> Part:
         "number of the N null values that reach the observed one (Phipson and Smyth 2010)."
     )
     methods = set(results.network.get("p_method", ())) | {threshold.get("p_method")}
-    if "bound" in methods:
+    if "extrapolated" in methods:
         sentence += (
-            " Where fewer than ten null values reach the observed one, p-values are the bound that "
-            "the null resolves; for q-values they were extrapolated, log p being taken as linear "
-            "in mutual information over the top 1% of the null."
+            " Where fewer than ten null values reach the observed one, p-values were extrapolated, "
+            "log p being taken as linear in mutual information over the top 1% of the null."
         )
     sentence += (
         " q-values control the false discovery rate over all scored pairs"
@@ -261,7 +260,6 @@ TEXT = MethodText(
         "clr": "CLR",
         "target_z": "target z",
         "support": "support",
-        "p_value_extrapolated": "p-value, extrapolated",
         "p_method": "p-value is",
     },
     counts={

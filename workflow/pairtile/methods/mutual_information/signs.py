@@ -42,7 +42,7 @@ def with_signs(
     their scores."""
     i, j = edges["source"].to_numpy(), edges["target"].to_numpy()
     rho = spearman(z, i, z, j)
-    after = ("support", "p_value_extrapolated", "p_method")
+    after = ("support", "p_method")
     place = next(k for k, name in enumerate(edges.columns) if name in after)
     signed = edges.copy(deep=False)
     signed.insert(place, "spearman", rho)

@@ -692,7 +692,7 @@ def _network(results: Results) -> Part:
             "p_value": f" with p ≤ {number(value)}",
             "fdr": f" with q ≤ {number(value)}",
             "correlation": f" with a correlation of at least {plain(value)}",
-            "top_edges": f", the {count(value)} most strongly correlated",
+            "top_edges": f", the most strongly correlated, at most {count(value)}",
         }[key]
     text = f"The network has {counted(len(results.network), 'pair')}{rule}"
     if isinstance(contacts, dict):

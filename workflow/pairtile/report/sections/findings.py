@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from pairtile.report.formats import count, counted, duration, listed, memory, number, percent
+from pairtile.report.formats import (
+    count,
+    counted,
+    duration,
+    largest,
+    listed,
+    memory,
+    number,
+    percent,
+)
 from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.results import Results
-
-N_HUBS = 5
 
 
 def findings_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
@@ -89,8 +96,8 @@ def _hubs(results: Results) -> list[str]:
         hubs, noun = results.out_degree, "outgoing edge"
     else:
         hubs, noun = results.degree, "edge"
-    named = [f"{name} ({counted(int(n), noun)})" for name, n in hubs.head(N_HUBS).items()]
-    return [f"Largest {'hubs' if len(named) > 1 else 'hub'}: {listed(named)}."]
+    named = largest(hubs.to_dict(), noun)
+    return [f"Largest {'hubs' if len(hubs) > 1 else 'hub'}: {named}."] if named else []
 
 
 def _left_out(results: Results) -> list[str]:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pairtile.io.networks import drawing
 from pairtile.io.networks.page import DRAWING_SCRIPTS
@@ -89,12 +88,8 @@ def edges_section(results: Results, pictures: list[CaptionedFigure]) -> PageSect
     verdicts = _verdicts(results, edges)
     if verdicts is not None:
         table = table.assign(in_gold_standard=[("", "false", "true")[v] for v in verdicts])
-    bound = np.zeros(len(table), dtype=bool)
-    if "p_method" in table:
-        bound = ((table["p_method"] == "bound") & table["p_value"].notna()).to_numpy()
-        # Where a p-value is a bound, the page writes "<" before it.
-        said = ["p_method"] if bound.any() else ["p_method", "p_value_extrapolated"]
-        table = table.drop(columns=said, errors="ignore")
+    if "p_method" in table and table["p_method"].nunique() < 2:
+        table = table.drop(columns="p_method")  # the same for all: said in the notes
     columns = [column for column in table.columns if column not in ("source", "target")]
     # The drawing's scores have the four digits that a column of the table keeps, or are missing.
     in_drawing = {results.strength} if _is_decimal(results, table) else set()
@@ -104,15 +99,11 @@ def edges_section(results: Results, pictures: list[CaptionedFigure]) -> PageSect
         template="section_edges.html.j2",
         values={
             "headings": [*_ends(results), *(results.text.column(column) for column in columns)],
-            "rows": _rows(table.head(FIRST_ROWS), columns, bound),
+            "rows": _rows(table.head(FIRST_ROWS), columns),
             "data": {
                 "rows_a_page": FIRST_ROWS,
                 "columns": [
-                    pack_column(
-                        table[column],
-                        in_drawing=column in in_drawing,
-                        bound=bound if column == "p_value" else None,
-                    )
+                    pack_column(table[column], in_drawing=column in in_drawing)
                     for column in columns
                 ],
             },
@@ -146,18 +137,13 @@ def _ends(results: Results) -> list[str]:
     return [f"{item} 1", f"{item} 2"]
 
 
-def _rows(table: pd.DataFrame, columns: list[str], bound: NDArray[np.bool_]) -> list[list[str]]:
-    """The cells of each edge as the script writes them; ``bound``: whose p-value is an upper
-    bound."""
+def _rows(table: pd.DataFrame, columns: list[str]) -> list[list[str]]:
+    """The cells of each edge as the script writes them."""
     kinds = {column: table[column].dtype.kind for column in columns}
     return [
         [str(record["source"]), str(record["target"])]
-        + [
-            ("< " if column == "p_value" and is_bound else "")
-            + _shown(record[column], kinds[column])
-            for column in columns
-        ]
-        for record, is_bound in zip(table.to_dict("records"), bound.tolist(), strict=False)
+        + [_shown(record[column], kinds[column]) for column in columns]
+        for record in table.to_dict("records")
     ]
 
 

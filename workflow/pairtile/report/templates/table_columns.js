@@ -13,22 +13,17 @@ const textColumn = (value, more = () => undefined) => ({
     return kind === "filter" ? `${text} ${hint}` : `<span title="${hint}">${text}</span>`;
   },
 });
-// Sorted by value(k), null below all that have a value; written as write(value(k), k) says.
+// Sorted by value(k), null below all that have a value; written as write(value(k)) says.
 const numberColumn = (value, write) => ({
   type: "num",
   data: ([k], kind) => {
-    if (kind === "display" || kind === "filter") return write(value(k), k);
+    if (kind === "display" || kind === "filter") return write(value(k));
     return value(k) ?? (kind === "file" ? "" : -1e308);
   },
 });
 // A column that pack_column made; `value` in place of its own where another has its numbers.
 function tableColumn(column, value = packedColumn(column)) {
   if (column.kind === "text") return textColumn(value);
-  if (column.bound) {
-    const isBound = atob(column.bound);
-    const sign = (k) => (isBound.charCodeAt(k) ? "&lt; " : "");
-    return numberColumn(value, (number, k) => sign(k) + writtenDecimal(number));
-  }
   return numberColumn(value, column.kind === "integer" ? writtenInteger : writtenDecimal);
 }
 const writtenInteger = (value) => writtenCount.format(value);
