@@ -102,7 +102,7 @@ def multimodal_network(
         columns |= tests.columns()
         arrays |= arrays_of_conditions(annotations.conditions)
         notes += annotations.notes
-        warnings += _untested(tests)
+        warnings += untested(tests)
     if config.estimator.clustering == "gmm":
         conditions = [] if annotations is None else annotations.conditions
         labelled = [each for each in conditions if each.kind == "categorical"]
@@ -419,7 +419,7 @@ def _modes_within(merged: Merged, rates: _FalseDiscoveries, limit: float) -> pd.
     return pd.concat(parts, ignore_index=True)
 
 
-def _untested(tests: ConditionTests) -> list[str]:
+def untested(tests: ConditionTests) -> list[str]:
     """A warning for each condition of which nothing could be tested."""
     without: dict[str, bool] = {}
     for test in tests.tests:
