@@ -105,6 +105,7 @@ def multimodal_network(
         columns |= tests.columns()
         arrays |= arrays_of_conditions(annotations.conditions)
         notes += annotations.notes
+        warnings += untested(tests)
         for condition in annotations.conditions:
             reach = tested_edges(
                 tests,
@@ -113,8 +114,8 @@ def multimodal_network(
                 config.estimator.correlation == "spearman",
                 config.condition_networks.q_value,
             )
-            for said in _on_tests(config, condition, reach, counts["pairs"]):
-                (notes if said.severity == "note" else warnings).append(said)
+            if reach.tested:
+                notes.append(_on_tests(config, condition, reach, counts["pairs"]))
     if config.estimator.clustering == "gmm":
         conditions = [] if annotations is None else annotations.conditions
         labelled = [each for each in conditions if each.kind == "categorical"]
@@ -474,19 +475,34 @@ def _modes_within(merged: Merged, rates: _FalseDiscoveries, limit: float) -> pd.
     return pd.concat(parts, ignore_index=True)
 
 
+def untested(tests: ConditionTests) -> list[Message]:
+    """A warning for each condition for which no edge could be tested."""
+    tested: dict[str, bool] = {}
+    for test in tests.tests:
+        some = not np.isnan(test.coexpression.p_value).all()
+        tested[test.condition] = tested.get(test.condition, False) or some
+    edges = len(tests.tests[0].p_value) if tests.tests else 0
+    return [
+        message("condition_untested", condition=name, edges=edges)
+        for name, some in tested.items()
+        if edges and not some
+    ]
+
+
 def _on_tests(
     config: MultimodalCorrelationConfig, condition: Condition, reach: TestedEdges, pairs: int
-) -> list[Message]:
+) -> Message:
     """How many edges were tested for a condition, and what difference could have been found."""
-    numbers = {"condition": condition.name, "edges": reach.edges, "tested": reach.tested}
-    if not reach.edges:
-        return []
-    if not reach.tested:
-        return [message("condition_untested", **numbers)]
-    numbers |= {"pairs": pairs, "q": config.condition_networks.q_value}
-    detectable = [None if np.isnan(r) else r for r in reach.detectable]
-    numbers |= {"detectable": detectable, "found": reach.in_words()}
-    return [message("condition_tested", **numbers)]
+    return message(
+        "condition_tested",
+        condition=condition.name,
+        edges=reach.edges,
+        tested=reach.tested,
+        pairs=pairs,
+        q=config.condition_networks.q_value,
+        detectable=[None if np.isnan(r) else r for r in reach.detectable],
+        found=reach.in_words(),
+    )
 
 
 def _arrays(found: Threshold) -> dict[str, NDArray[Any]]:
