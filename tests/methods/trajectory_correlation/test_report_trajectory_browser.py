@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from browser_page import CHROMIUM, DARK, browse, browser, opened
-from motion_reports import analysis, of_tables
+from motion_reports import analysis, analysis_of, of_tables
+from small_trajectories import mda, store
 
 pytestmark = [
     pytest.mark.browser,
@@ -90,6 +91,29 @@ def test_the_structure_turns_in_the_colours_of_what_is_chosen(demo: Path, tmp_pa
         )
         assert len(edges) == 13
         assert all(left - right > 6 for (_, right), (left, _) in pairwise(edges))
+
+
+def test_lone_c_alphas_without_a_chain_are_drawn(tmp_path: Path) -> None:
+    still = np.arange(10)[:, None] * [3.0, 2.0, 0.0]
+    frames = still + np.random.default_rng(1).normal(scale=0.3, size=(60, 10, 3))
+    universe = mda.Universe.empty(10, 10, atom_resindex=range(10), trajectory=True)
+    for key, values in (("name", ["CA"] * 10), ("resname", ["ALA"] * 10), ("resid", range(1, 11))):
+        universe.add_TopologyAttr(key, list(values))
+    universe.atoms.positions = still
+    universe.atoms.write(str(tmp_path / "top.gro"))
+    run = store(tmp_path, universe, frames, "run.xtc")
+    keys = {"topology": str(tmp_path / "top.gro"), "trajectories": [run], "ensemble": False}
+    estimator = {"kind": "gaussian", "surrogates": 3}
+    out = analysis_of(tmp_path, keys | {"estimator": estimator, "export": ["tsv"]})
+    view = "document.getElementById('structure-canvas')"
+    with browser(tmp_path / "profile", "--enable-unsafe-swiftshader") as page, page.fresh(tmp_path):
+        page.open((out / "report.html").as_uri())
+        page.ask(f"{view}.scrollIntoView()")
+        page.wait_for(f"{view}.dataset.drawn > 0")
+        assert page.ask(f"{view}.dataset.drawn") == "10"
+        address = page.ask(f"{view}.querySelector('canvas').toDataURL()")
+    pixels = matplotlib.image.imread(io.BytesIO(base64.b64decode(address.partition(",")[2])))
+    assert (pixels[..., :3].max(axis=2) < 0.85).sum() > 500  # grey, on white
 
 
 def test_the_view_holds_values_of_the_residues_that_it_draws(demo: Path) -> None:

@@ -116,7 +116,7 @@ class TrajectoryCorrelationConfig(Analysis):
         description=(
             "Whether frames are models without an order in time, such as those of an NMR "
             "structure: they then count as independent, and the null exchanges models in place of "
-            "shifting time. `auto`: of PDB and mmCIF files that say NMR, or in which a model is no "
+            "shifting time. `auto`: of PDB files that say NMR, or in which a model is no "
             "nearer to the next than to any other; else `false`."
         ),
     )

@@ -51,14 +51,14 @@ def structure_section(results: Results, pictures: list[CaptionedFigure]) -> Page
     structure = None if found is None else found.structure
     if found is None or structure is None:
         return None
-    drawn, ribbons = drawn_atoms(structure)
+    drawn, styles = drawn_atoms(structure)
     if not 0 < drawn.sum() <= MAX_ATOMS:
         return None
-    choices = colourings(results, found, len(ribbons))
+    choices = colourings(results, found, len(styles))
     if not choices:
         return None
     _, first = np.unique(structure["residue"], return_index=True)
-    none = np.zeros(len(ribbons), dtype=np.int64)
+    none = np.zeros(len(styles), dtype=np.int64)
     return PageSection(
         id="structure",
         title="On the structure",
@@ -73,7 +73,7 @@ def structure_section(results: Results, pictures: list[CaptionedFigure]) -> Page
                     + f"{atom['resname']}{atom['resid']}{atom['icode']}"
                     for atom in structure[first]
                 ],
-                "ribbons": ribbons,
+                "styles": styles,
                 "scale": [to_hex(c) for c in colormaps[SEQUENTIAL](np.linspace(0, 1, 9))],
                 "none": HEX_NEITHER,
                 "colourings": choices,
@@ -83,19 +83,20 @@ def structure_section(results: Results, pictures: list[CaptionedFigure]) -> Page
     )
 
 
-def drawn_atoms(structure: NDArray[Any]) -> tuple[NDArray[np.bool_], list[bool]]:
-    """Which atoms are drawn: of a protein its backbone, of other residues all but hydrogen; and
-    whether each residue is drawn as a ribbon."""
+def drawn_atoms(structure: NDArray[Any]) -> tuple[NDArray[np.bool_], list[str]]:
+    """Which atoms are drawn: of a protein its backbone, of other residues all but hydrogen; and how
+    each residue is drawn: ``ribbon``, ``trace`` (a lone C-alpha has no plane), or ``atoms``."""
     names, heavy = structure["name"], structure["element"] != "H"
-    drawn, ribbons = heavy.copy(), []
+    drawn, styles = heavy.copy(), []
     starts = np.flatnonzero(np.diff(structure["residue"], prepend=-1))
     for own in np.split(np.arange(len(structure)), starts[1:]):
         there = set(names[own][heavy[own]].tolist())
-        protein = "CA" in there and (len(there) == 1 or there >= _BACKBONE - {"O"})
+        protein = there >= _BACKBONE - {"O"}
         if protein:
             drawn[own] &= np.isin(names[own], list(_BACKBONE))
-        ribbons.append(protein or "C3'" in there)
-    return drawn, ribbons
+        ribbon = protein or "C3'" in there
+        styles.append("ribbon" if ribbon else "trace" if there == {"CA"} else "atoms")
+    return drawn, styles
 
 
 def colourings(results: Results, found: MotionResults, n_residues: int) -> list[dict[str, Any]]:

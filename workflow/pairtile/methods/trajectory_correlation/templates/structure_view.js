@@ -36,11 +36,15 @@
 
   function paint() {
     const colorfunc = (atom) => colourOf(residueOf(atom));
-    viewer.setStyle({ predicate: (atom) => data.ribbons[residueOf(atom)] }, { cartoon: { colorfunc, thickness: 0.5 } });
-    viewer.setStyle(
-      { predicate: (atom) => !data.ribbons[residueOf(atom)] },
-      { stick: { colorfunc, radius: 0.15 }, sphere: { colorfunc, scale: 0.3 } },
-    );
+    const sphere = { colorfunc, scale: 0.3 };
+    const styles = {
+      ribbon: { cartoon: { colorfunc, thickness: 0.5 } },
+      trace: { cartoon: { colorfunc, style: "trace" }, sphere },
+      atoms: { stick: { colorfunc, radius: 0.15 }, sphere },
+    };
+    for (const [name, style] of Object.entries(styles)) {
+      viewer.setStyle({ predicate: (atom) => data.styles[residueOf(atom)] === name }, style);
+    }
     viewer.render();
     canvas.dataset.colouring = colouring()?.title ?? "";
   }
