@@ -228,7 +228,8 @@ def test_defaults_are_those_of_the_configuration() -> None:
     own = {**section["estimator"], "on_bad_record": section["on_bad_record"]}
     parameters = inspect.signature(mirna_targets).parameters
     assert {name: parameters[name].default for name in own} == own
-    assert set(parameters) - set(own) == {"mirnas", "transcripts", "restrict", "extras", "backend"}
+    of_input = {"mirnas", "transcripts", "species", "mirna_names", "restrict", "ignore_versions"}
+    assert set(parameters) - set(own) == {*of_input, "extras", "backend"}
 
 
 # --- edges --------------------------------------------------------------------------------------

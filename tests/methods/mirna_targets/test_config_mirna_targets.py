@@ -25,6 +25,7 @@ DEFAULTS: dict[str, Any] = {
     "mirna_expression": None,
     "transcript_expression": None,
     "annotation": None,
+    "ignore_versions": False,
     "gold_standard": None,
     "on_bad_record": "error",
     "estimator": {

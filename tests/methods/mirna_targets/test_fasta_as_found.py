@@ -19,6 +19,8 @@ from pairtile.methods.mirna_targets.prepare import (
     header_lines,
     prepare_sequences,
 )
+from pairtile.runtime.files import read_json
+from workflow_runs import Analysis
 
 MIRNAS = ">hsa-let-7a-5p MIMAT0000062 Homo sapiens let-7a-5p\nUGAGGUAGUAGGUUGUAUAGUU\n"
 UTR = "ACCGACCGACCGCUACCUCAACCGACCG"
@@ -389,3 +391,78 @@ def test_the_library_names_transcripts_of_files_but_not_those_in_memory(tmp_path
     listed = mirna_targets(mirnas, tmp_path / "t.fa", restrict=[("let-7", WORD)], **settings)
     expected = of_file[of_file["transcript"] == T.format(1)].reset_index(drop=True)
     pd.testing.assert_frame_equal(listed, expected)
+
+
+# --- versions -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("header", "listed"),
+    [
+        (T.format(1), f"{T.format(1)}.7"),
+        (f"{T.format(1)}.2", T.format(1)),
+        (f"{G.format(1)}.5|{T.format(1)}.2|GENE1", f"{T.format(1)}.3"),
+        ("NM_000016.6", "NM_000016.4"),
+    ],
+)
+def test_versions_are_ignored_in_the_file_and_in_every_list(
+    tmp_path: Path, header: str, listed: str
+) -> None:
+    lists: dict[str, Any] = {
+        "restrict": f"hsa-let-7a-5p\t{listed}\n",
+        "genes": f"{listed}\tENSG00000000009.3\n",
+        "orthologs": f">{listed}|mmu\n{UTR}\n",
+        "mirna_expression": "n\ta\tb\tc\td\te\nhsa-let-7a-5p\t1\t2\t3\t4\t6\n",
+        "transcript_expression": f"n\ta\tb\tc\td\te\n{listed}\t1\t2\t3\t4\t5\n",
+        "null": {"shuffles": 20},
+    }
+    prepared = prepare(tmp_path, f">{header}\n{UTR}\n", ignore_versions=True, **lists)
+    transcript, gene = prepared.items["name"].tolist()[1:]
+    assert "." not in transcript
+    assert gene == "ENSG00000000009"
+    assert prepared.state["restrict"].tolist() == [[0, 0]]
+    assert prepared.counts["transcripts_with_orthologs"] == 1
+    assert prepared.counts["transcripts_with_expression"] == 1
+    null = {"null": {"shuffles": 20}}
+    tables = {key: lists[key] for key in ("mirna_expression", "transcript_expression")}
+    for given in ({"restrict": lists["restrict"]}, {"genes": lists["genes"]}, tables | null):
+        with pytest.raises(InputError, match="ignore_versions"):
+            prepare(tmp_path, f">{header}\n{UTR}\n", **given)
+
+
+def test_records_that_differ_in_the_version_only_are_refused(tmp_path: Path) -> None:
+    records = f">{T.format(1)}.1\n{UTR}\n>{T.format(1)}.2\n{UTR}A\n"
+    assert len(prepare(tmp_path, records).items) == 3
+    with pytest.raises(InputError, match=rf"{T.format(1)}\.1 and {T.format(1)}\.2"):
+        prepare(tmp_path, records, ignore_versions=True)
+
+
+def test_two_rows_of_one_transcript_in_a_table_are_refused(tmp_path: Path) -> None:
+    table = f"n\ta\tb\tc\td\te\n{WORD}\t1\t2\t3\t4\t5\n{T.format(1)}\t1\t2\t3\t4\t5\n"
+    with pytest.raises(InputError, match=T.format(1)):
+        prepare(
+            tmp_path,
+            TWO,
+            mirna_expression="n\ta\tb\tc\td\te\nhsa-let-7a-5p\t1\t2\t3\t4\t6\n",
+            transcript_expression=table,
+            null={"shuffles": 20},
+        )
+
+
+def test_gold_standards_are_read_without_versions(tmp_path: Path) -> None:
+    fasta = f">{T.format(1)}.2\n{UTR}\n>{T.format(2)}.2\n{UTR[:9]}\n"
+    (tmp_path / "m.fa").write_text(MIRNAS + ">hsa-miR-21-5p\nUAGCUUAUCAGACUGAUGUUGA\n")
+    (tmp_path / "t.fa").write_text(fasta)
+    (tmp_path / "g.tsv").write_text(f"hsa-let-7a-5p\t{T.format(1)}.9\nhsa-miR-21-5p\tx\n")
+    changes = {
+        "method": "mirna_targets",
+        "mirnas": "m.fa",
+        "transcripts": "t.fa",
+        "gold_standard": "g.tsv",
+        "ignore_versions": True,
+        "estimator": {"energies": False, "score": 80},
+        "export": ["tsv"],
+    }
+    out = Analysis(tmp_path, changes).all().out
+    found_gold = read_json(out / "evaluation.json")
+    assert (found_gold["n_gold_read"], found_gold["n_gold_outside_table"]) == (2, 1)

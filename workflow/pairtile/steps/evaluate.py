@@ -9,7 +9,6 @@ from typing import NamedTuple
 import pandas as pd
 
 from pairtile.config.models import Analysis
-from pairtile.config.preprocess import TableAnalysis
 from pairtile.engine.estimator import Merged
 from pairtile.engine.state import open_state
 from pairtile.errors import InputError
@@ -73,8 +72,8 @@ def evaluate(
         names = table["name"].tolist()
         regulators = table.loc[table["is_regulator"], "name"].tolist() or None
         gold = read_gold_standard(local)
-        if isinstance(config, TableAnalysis):
-            gold = with_spelling_of(gold, names, local, config.ignore_case, config.ignore_versions)
+        ignored = (getattr(config, key, False) for key in ("ignore_case", "ignore_versions"))
+        gold = with_spelling_of(gold, names, local, *ignored)
         try:
             result = evaluate_ranking(
                 ranking.edges,

@@ -9,7 +9,6 @@ from pathlib import Path
 import pandas as pd
 
 from pairtile.config.models import Analysis
-from pairtile.config.preprocess import TableAnalysis
 from pairtile.engine.state import open_state
 from pairtile.errors import InputError
 from pairtile.io.gold_standard import read_gold_standard, with_spelling_of
@@ -53,9 +52,8 @@ def check_later_inputs(config: Analysis, state: Path, items: Path) -> None:
 def _check_gold_standard(path: str, items: pd.DataFrame, config: Analysis) -> None:
     gold = read_gold_standard(path)
     kept = items[items["kept"]]
-    if isinstance(config, TableAnalysis):
-        names = kept["name"].tolist()
-        gold = with_spelling_of(gold, names, path, config.ignore_case, config.ignore_versions)
+    ignored = (getattr(config, key, False) for key in ("ignore_case", "ignore_versions"))
+    gold = with_spelling_of(gold, kept["name"].tolist(), path, *ignored)
     regulators = kept.loc[kept["is_regulator"], "name"].tolist() or None
     unranked = pd.DataFrame({"source": [], "target": [], "score": []})
     try:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pairtile.api.settings import analysis_config
-from pairtile.declare.messages import Message
+from pairtile.declare.messages import Message, by_severity
 from pairtile.engine.tiles import PairSpace
 from pairtile.gpu.device import Device, choose
 from pairtile.methods.mirna_targets.config import AlignmentConfig, MirnaTargetsConfig
@@ -62,6 +62,7 @@ def mirna_targets(
     species: str | Sequence[str] | None = None,
     mirna_names: str | Sequence[str] | None = None,
     restrict: Any = None,
+    ignore_versions: bool = False,
     extras: Mapping[str, bool] | None = None,
     on_bad_record: str = "error",
     backend: str = "auto",
@@ -100,6 +101,8 @@ def mirna_targets(
     restrict : path, DataFrame or list of pairs, optional
         The pairs to look at, names of miRNA and transcript. Pairs that are not there are left out
         with a warning.
+    ignore_versions : bool
+        Name transcripts without the version after the last point, here and in ``restrict``.
     extras : mapping, optional
         ``{"context": True}``, and, from ViennaRNA, ``{"duplex_energy": True}``,
         ``{"accessibility": True}``: more columns.
@@ -169,6 +172,7 @@ def mirna_targets(
         },
         species=species,
         mirna_names=mirna_names,
+        ignore_versions=ignore_versions,
         extras=extras or {},
         on_bad_record=on_bad_record,
         backend=backend,
@@ -185,8 +189,7 @@ def mirna_targets(
         pairs = restriction.pairs
     items, renamed = items_table(*files)
     messages += message_of_names(renamed, items)
-    notes = [message for message in messages if message.severity == "note"]
-    of_warnings = [message for message in messages if message.severity != "note"]
+    notes, of_warnings = by_severity(messages)
     for message in of_warnings:
         warnings.warn(message, stacklevel=2)
 
@@ -222,8 +225,7 @@ def chosen_files(
 
 def matched_pairs(restrict: Any, mirnas: Fasta, transcripts: Fasta) -> Restriction:
     """Rows of the pairs of a list in any form (``as_pairs``)."""
-    spelling = transcripts.spelling
-    pairs = [(mirna, spelling.get(name, name)) for mirna, name in as_pairs(restrict)]
+    pairs = [(mirna, transcripts.spelled(name)) for mirna, name in as_pairs(restrict)]
     return match_restrict(pairs, mirnas.names, transcripts.names, "restrict")
 
 

@@ -75,6 +75,7 @@ def mirna_signal(
     species: str | Sequence[str] | None = None,
     mirna_names: str | Sequence[str] | None = None,
     restrict: Any = None,
+    ignore_versions: bool = False,
     extras: Mapping[str, bool] | None = None,
     backend: str = "auto",
     **estimator: Any,
@@ -85,7 +86,8 @@ def mirna_signal(
 
     Parameters
     ----------
-    mirnas, transcripts, species, mirna_names, restrict, extras : as :func:`mirna_targets`
+    mirnas, transcripts, species, mirna_names : as :func:`mirna_targets`
+    restrict, ignore_versions, extras : as :func:`mirna_targets`
     shuffles : int, 20 to 10,000
         So many shuffles of each miRNA.
     seed : int
@@ -142,6 +144,7 @@ def mirna_signal(
         null={"shuffles": shuffles},
         species=species,
         mirna_names=mirna_names,
+        ignore_versions=ignore_versions,
         extras=extras or {},
         orthologs=None if orthologs is None else "in memory",
         reference_species=reference_species,

@@ -306,6 +306,14 @@ class MirnaTargetsConfig(Analysis):
             "coordinates. A relative path starts at the working directory."
         ),
     )
+    ignore_versions: Annotated[bool, Boolean()] = Field(
+        default=False,
+        description=(
+            "Whether transcripts and genes are named without the version after the last point, in "
+            "the FASTA file and in every list and table (ENST00000269305.9 is ENST00000269305). "
+            "`annotation` is read so in any case."
+        ),
+    )
     gold_standard: OptionalPath = Field(
         default=None,
         description=(

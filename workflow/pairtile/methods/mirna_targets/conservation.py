@@ -12,7 +12,7 @@ so, (S - B) / S is the share of the S that chance does not explain.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, NamedTuple
@@ -65,6 +65,7 @@ class PreparedOrthologs:
     state: dict[str, NDArray[Any]]
     counts: dict[str, int]
     warnings: list[str]
+    notes: Sequence[str] = ()
 
 
 def prepare_orthologs(
@@ -73,15 +74,15 @@ def prepare_orthologs(
     genes: Mapping[str, str],
     reference: str | None,
     tree: str | PathLike[str] | None,
-    spelling: Mapping[str, str] | None = None,
+    spelled: Callable[[str], str] = str,
 ) -> PreparedOrthologs:
     """Sort orthologs (``maf.read_orthologs``), named ``transcript|species``, by transcript.
 
     orthologs : what follows the last ``|`` of a name is its species; several records of a species
     count as one. transcripts : names, rows as in the state. genes : gene of a transcript; what
     precedes ``|`` is looked for among these, too. reference : species of the transcripts; its
-    records are left out. tree : Newick file with the reference and all species. spelling : other
-    names of transcripts (``Fasta.spelling``).
+    records are left out. tree : Newick file with the reference and all species. spelled :
+    ``Fasta.spelled`` of the transcripts.
 
     Raises
     ------
@@ -96,8 +97,7 @@ def prepare_orthologs(
             found = f"the name {orthologs.names[record]!r}"
             expected = "transcript|species, or gene|species"
             raise InputError.at(orthologs.path, place, found, expected)
-    spelling = spelling or {}
-    split = [(spelling.get(name, name), bar, species) for name, bar, species in split]
+    split = [(spelled(name), bar, species) for name, bar, species in split]
     groups = {name: k for k, name in enumerate(dict.fromkeys(name for name, _, _ in split))}
     group = np.array(
         [groups.get(name, groups.get(genes.get(name, ""), -1)) for name in transcripts], np.int32

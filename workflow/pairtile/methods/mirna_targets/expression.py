@@ -10,7 +10,7 @@ composition, on transcripts that have them by chance.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
@@ -23,6 +23,8 @@ from scipy.stats import rankdata
 
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression, read_expression
+from pairtile.io.table import check_names
+from pairtile.methods.mirna_targets.records import hint_of_versions
 from pairtile.statistics.correction import benjamini_hochberg
 
 BINS, STEP = 201, 0.01
@@ -42,11 +44,12 @@ _SHOWN = 5
 class PreparedExpression:
     """``state``: ``mirna_ranks`` int32 (miRNAs, samples) and ``transcript_ranks`` (transcripts,
     samples), rows as in the state: twice the rank of each value in its row, less the mean; all 0
-    where there is no expression."""
+    where there is no expression. ``notes``: of the tables."""
 
     state: dict[str, NDArray[Any]]
     counts: dict[str, int]
     warnings: list[str]
+    notes: Sequence[str] = ()
 
 
 def prepare_expression(
@@ -54,13 +57,13 @@ def prepare_expression(
     mirnas: Sequence[str],
     transcripts: Sequence[str],
     genes: Mapping[str, str],
-    spelling: Mapping[str, str] | None = None,
+    spelled: Callable[[str], str] = str,
 ) -> PreparedExpression:
     """Read expression of miRNAs and of transcripts, names in rows, the same samples in both.
 
     paths : of miRNAs, of transcripts. mirnas, transcripts : names, rows as in the state. genes :
-    gene of a transcript, by whose name its expression may stand in the table. spelling : other
-    names of transcripts (``Fasta.spelling``).
+    gene of a transcript, by whose name its expression may stand in the table. spelled :
+    ``Fasta.spelled`` of the transcripts.
 
     Raises
     ------
@@ -71,8 +74,9 @@ def prepare_expression(
     of_mirnas, of_transcripts = (read_expression(path) for path in paths)
     _check_samples(of_mirnas, of_transcripts)
     order = pd.Index(of_transcripts.samples).get_indexer(pd.Index(of_mirnas.samples))
-    spelled = [(spelling or {}).get(name, name) for name in of_transcripts.genes]
-    of_transcripts = replace(of_transcripts, genes=spelled, values=of_transcripts.values[:, order])
+    names = list(map(spelled, of_transcripts.genes))
+    check_names(of_transcripts.source, "transcript", names)
+    of_transcripts = replace(of_transcripts, genes=names, values=of_transcripts.values[:, order])
     known = set(of_transcripts.genes)
     in_table = [name if name in known else genes.get(name, name) for name in transcripts]
     ranks = {
@@ -90,7 +94,7 @@ def prepare_expression(
                 "values, or are the same in all samples; they have no correlation."
             )
     state = {f"{kind}_ranks": found for kind, found in ranks.items()}
-    return PreparedExpression(state, counts, warnings)
+    return PreparedExpression(state, counts, warnings, [*of_mirnas.notes, *of_transcripts.notes])
 
 
 def _check_samples(of_mirnas: Expression, of_transcripts: Expression) -> None:
@@ -112,6 +116,7 @@ def _ranks(table: Expression, names: Sequence[str], kind: str) -> NDArray[np.int
     rows = pd.Index(table.genes).get_indexer(pd.Index(names))
     if len(names) and (rows < 0).all():
         found = f"no {kind} that is searched ({', '.join(table.genes[:3])}, ...)"
+        found += hint_of_versions(table.genes, names)
         raise InputError.at(table.source, "", found, f"names as in the FASTA file: {names[0]}")
     there = np.flatnonzero(rows >= 0)
     there = there[np.isfinite(table.values[rows[there]]).all(axis=1)]

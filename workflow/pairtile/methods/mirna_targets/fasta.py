@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from pairtile.errors import InputError
+from pairtile.io.names import without_version
 from pairtile.io.text_file import check_file, is_gzip, open_unpacked
 
 LETTERS = "ACGTUNRYKMSWBDHVX"
@@ -79,6 +80,8 @@ class Fasta:
     records : int32 (n,), the number of each record in the file, from 1, bad ones counted.
     bad : the records left out, in file order. n_passed : records that are not asked for, or are
     there twice. genes, symbols : of each record, where headers say them; else empty lists.
+    ignore_versions : whether names, here and in lists, are without the version after their last
+    point.
     """
 
     path: str
@@ -93,6 +96,7 @@ class Fasta:
     first_words: list[str] = field(default_factory=list)
     genes: list[str] = field(default_factory=list)
     symbols: list[str] = field(default_factory=list)
+    ignore_versions: bool = False
 
     def __post_init__(self) -> None:
         if not self.first_words:
@@ -102,10 +106,13 @@ class Fasta:
         return len(self.names)
 
     @cached_property
-    def spelling(self) -> dict[str, str]:
-        """The name of each record that is not its first word, by its first word."""
-        pairs = zip(self.first_words, self.names, strict=True)
-        return {word: name for word, name in pairs if word != name}
+    def _name_of_word(self) -> dict[str, str]:
+        return dict(zip(self.first_words, self.names, strict=True))
+
+    def spelled(self, name: str) -> str:
+        """A name of a list as records are named: it may be the first word of a header, too."""
+        name = self._name_of_word.get(name, name)
+        return without_version(name) if self.ignore_versions else name
 
     @property
     def faults(self) -> list[BadRecord]:

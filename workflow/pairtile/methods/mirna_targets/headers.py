@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
+from pairtile.errors import InputError
+from pairtile.io.names import without_version
 from pairtile.methods.mirna_targets.fasta import Fasta
 
 # Ensembl and GENCODE, RefSeq, FlyBase, TAIR. BioMart joins several with the same sequence by ";".
@@ -41,6 +43,25 @@ def take_apart(fasta: Fasta) -> tuple[Fasta, str]:
                 names = fasta.first_words
             return replace(fasta, names=names, genes=genes, symbols=symbols), pattern
     return fasta, ""
+
+
+def without_versions(fasta: Fasta) -> Fasta:
+    """The same records, names and genes without versions.
+
+    Raises InputError where records differ in their versions only.
+    """
+    first: dict[str, str] = {}
+    for name in fasta.names:
+        other = first.setdefault(_bare(name), name)
+        if other != name:
+            found = f"{other} and {name}, which differ in the version only"
+            raise InputError.at(fasta.path, "", found, "one of them, or ignore_versions: false")
+    names, genes = ([_bare(name) for name in part] for part in (fasta.names, fasta.genes))
+    return replace(fasta, names=names, genes=genes, ignore_versions=True)
+
+
+def _bare(name: str) -> str:
+    return ";".join(map(without_version, name.split(";")))
 
 
 _Parts = tuple[list[str], list[str], list[str], str] | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.declare.messages import Message, messages_of
+from pairtile.declare.messages import Message, by_severity, messages_of
 from pairtile.errors import InputError
 from pairtile.io.text_file import open_lines
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
@@ -19,10 +19,14 @@ from pairtile.methods.mirna_targets.conservation import PreparedOrthologs, prepa
 from pairtile.methods.mirna_targets.context import site_abundance
 from pairtile.methods.mirna_targets.expression import PreparedExpression, prepare_expression
 from pairtile.methods.mirna_targets.fasta import BadRecord, Fasta, read_fasta, refuse_bad_records
-from pairtile.methods.mirna_targets.headers import take_apart
+from pairtile.methods.mirna_targets.headers import take_apart, without_versions
 from pairtile.methods.mirna_targets.kernels.hit_sites import Texts
 from pairtile.methods.mirna_targets.maf import read_orthologs
-from pairtile.methods.mirna_targets.records import choose_mirnas, without_duplicates
+from pairtile.methods.mirna_targets.records import (
+    choose_mirnas,
+    hint_of_versions,
+    without_duplicates,
+)
 from pairtile.preprocess.items import printable, unique_names
 
 message = messages_of(__package__)
@@ -89,8 +93,7 @@ def prepare_sequences(config: MirnaTargetsConfig) -> PreparedSequences:
         refuse_bad_records(files)
     restriction = None
     if config.restrict is not None:
-        spelling = transcripts.spelling
-        pairs = [(a, spelling.get(b, b)) for a, b in read_restrict(config.restrict)]
+        pairs = [(a, transcripts.spelled(b)) for a, b in read_restrict(config.restrict)]
         restriction = match_restrict(pairs, mirnas.names, transcripts.names, config.restrict)
     return lay_out(config, (mirnas, transcripts), orthologs, restriction, messages)
 
@@ -109,6 +112,8 @@ def choose_records(
     pattern = ""
     if transcripts.path != transcripts.key:  # names given in memory are the caller's own
         transcripts, pattern = take_apart(transcripts)
+    if config.ignore_versions:
+        transcripts = without_versions(transcripts)
     messages = [*notes, *warnings, *twice, *twice_too]
     if pattern:
         parts = {"gene": transcripts.genes[:1], "symbol": transcripts.symbols[:1]}
@@ -149,7 +154,7 @@ def lay_out(
     files: tuple[Fasta, Fasta],
     orthologs: Fasta | None,
     restriction: Restriction | None,
-    messages: Sequence[Message],
+    messages: Sequence[str],
 ) -> PreparedSequences:
     """``prepare_sequences`` of what has been read; the list of genes and the tree are read here.
 
@@ -178,18 +183,19 @@ def lay_out(
     names = [transcripts.names[row] for row in state["transcript_order"]]
     genes = {}
     if config.genes is not None and (orthologs is not None or config.mirna_expression is not None):
-        genes = read_transcript_genes(config.genes, names, transcripts.spelling)
+        genes = read_transcript_genes(config.genes, names, transcripts.spelled)
     more: list[PreparedOrthologs | PreparedExpression] = []
     if orthologs is not None:
         species = config.reference_species, config.species_tree
-        more.append(prepare_orthologs(orthologs, names, genes, *species, transcripts.spelling))
+        more.append(prepare_orthologs(orthologs, names, genes, *species, transcripts.spelled))
     if config.mirna_expression is not None and config.transcript_expression is not None:
         paths = config.mirna_expression, config.transcript_expression
-        more.append(prepare_expression(paths, mirnas.names, names, genes, transcripts.spelling))
+        more.append(prepare_expression(paths, mirnas.names, names, genes, transcripts.spelled))
     for part in more:
         state |= part.state
     messages = [
         *messages,
+        *(note for part in more for note in part.notes),
         *(found for file in files for found in messages_on(file)),
         *(messages_on(orthologs) if orthologs is not None else []),
         *message_of_names(renamed, items),
@@ -198,16 +204,14 @@ def lay_out(
     if unmapped:
         numbers = {"source": config.genes, "n": unmapped, "of": len(transcripts)}
         messages.append(message("transcripts_without_gene", **numbers))
+    notes, warnings = by_severity(messages)
     return PreparedSequences(
         items=items,
         state=state,
         counts=_counts(mirnas, transcripts, restriction, state)
         | {name: number for part in more for name, number in part.counts.items()},
-        notes=[*(m for m in messages if m.severity == "note"), *_notes(transcripts, trim)],
-        warnings=[
-            *(m for m in messages if m.severity != "note"),
-            *(warning for part in more for warning in part.warnings),
-        ],
+        notes=[*notes, *_notes(transcripts, trim)],
+        warnings=[*warnings, *(warning for part in more for warning in part.warnings)],
     )
 
 
@@ -381,7 +385,7 @@ def with_genes(
     itself. Also returns, for the kept transcripts in file order, the item of each one's gene, and
     how many have none.
     """
-    genes = read_transcript_genes(path, transcripts.names, transcripts.spelling)
+    genes = read_transcript_genes(path, transcripts.names, transcripts.spelled)
     kept = items[items["kept"]]
     item_of = dict(zip(kept["name"], kept["item"].tolist(), strict=True))
     named = list(dict.fromkeys(printable(gene) for gene in genes.values()))
@@ -475,7 +479,8 @@ def match_restrict(
         raise InputError.at(
             source,
             "",
-            f"none of its {len(missing)} pairs ({shown}{dots}) in the two FASTA files",
+            f"none of its {len(missing)} pairs ({shown}{dots}) in the two FASTA files"
+            f"{hint_of_versions((name for _, name in missing), transcripts)}",
             f"pairs such as {mirnas[0]} {transcripts[0]}, the miRNA first",
         )
     found = np.array(sorted(rows), dtype=np.int32).reshape(-1, 2)
@@ -501,10 +506,10 @@ _GENE_HEADERS = (
 def read_transcript_genes(
     path: str | PathLike[str],
     transcripts: Sequence[str],
-    spelling: Mapping[str, str] | None = None,
+    spelled: Callable[[str], str] = str,
 ) -> dict[str, str]:
     """Read a table transcript -> gene; returns it for those of ``transcripts`` that it holds.
-    spelling : other names of transcripts (``Fasta.spelling``).
+    spelled : ``Fasta.spelled``.
 
     Raises
     ------
@@ -512,8 +517,8 @@ def read_transcript_genes(
         As ``read_name_pairs``; a transcript with two genes; none of the transcripts in the table.
     """
     genes: dict[str, str] = {}
-    for written, gene in read_name_pairs(path, "transcript and gene", _GENE_HEADERS):
-        transcript = (spelling or {}).get(written, written)
+    for pair in read_name_pairs(path, "transcript and gene", _GENE_HEADERS):
+        transcript, gene = map(spelled, pair)
         other = genes.setdefault(transcript, gene)
         if other != gene:
             raise InputError.at(
@@ -524,7 +529,8 @@ def read_transcript_genes(
         raise InputError.at(
             path,
             "",
-            f"none of the {len(set(transcripts))} transcripts (such as {next(iter(genes))!r})",
+            f"none of the {len(set(transcripts))} transcripts (such as {next(iter(genes))!r})"
+            f"{hint_of_versions(genes, transcripts)}",
             f"names as in the FASTA file, such as {transcripts[0]!r}",
         )
     return found
