@@ -29,6 +29,7 @@ DEFAULTS: dict[str, Any] = {
     "layer": None,
     "duplicates": "error",
     "ignore_case": False,
+    "ignore_versions": False,
     "names": None,
     "regulators": None,
     "preprocess": {
@@ -42,7 +43,7 @@ DEFAULTS: dict[str, Any] = {
         "regress_out": [],
     },
     "samples": dict.fromkeys(("annotations", "series", "time", "batch", "replicate"))
-    | {"combine": "auto"},
+    | {"combine": "auto", "unannotated": "error"},
     "gold_standard": None,
     "compatibility": "none",
     "estimator": {

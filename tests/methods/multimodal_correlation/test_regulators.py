@@ -90,11 +90,11 @@ def test_a_pair_is_found_whichever_way_it_is_asked_for() -> None:
 def test_thresholds_that_need_all_pairs_are_refused(tmp_path: Path) -> None:
     made = multimodal_correlation(table(0.0, False), regulators=["g30"], clustering="none", **EVERY)
     with pytest.raises(ValueError, match="fdr, score or none beside regulators"):
-        made.network()
+        made.network("rmt")
     assert len(made.network(threshold=0.1, power=False).edges)
     write_data(tmp_path, genes=20, samples=40)
     with pytest.raises(ConfigError, match=r"threshold\.method: .* expected fdr, score or none"):
-        Analysis(tmp_path, SECTION | {"threshold": {}})
+        Analysis(tmp_path, SECTION | {"threshold": {"method": "rmt"}})
 
 
 SECTION: dict[str, Any] = {

@@ -591,8 +591,8 @@ class MultimodalCorrelationConfig(ExpressionAnalysis):
     def _threshold_has_its_pairs(self) -> Self:
         if self.regulators is not None and self.threshold.method in ("rmt", "power_law"):
             raise refusal(
-                "fdr, score or none beside regulators (it needs all pairs of genes)",
-                ("fdr", "score", "none"),
+                "fdr, score or none beside regulators (it needs all pairs of genes), or auto",
+                ("auto", "fdr", "score", "none"),
                 key="threshold/method",
             )
         return self

@@ -59,8 +59,8 @@ def as_set(value: float) -> str:
 
 def threshold_method(results: Results) -> str:
     """How the threshold was found, with ``auto`` as it was decided."""
-    stated = results.summary.get("threshold") or {}
-    return str(stated.get("method") or section(results, "threshold").get("method"))
+    method = str(section(results, "threshold").get("method"))
+    return str((results.summary.get("threshold") or {})["method"]) if method == "auto" else method
 
 
 def headline(results: Results) -> str:
