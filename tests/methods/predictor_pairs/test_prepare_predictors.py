@@ -65,8 +65,7 @@ def test_an_expression_table_becomes_levels_and_transitions(tmp_path: Path) -> N
     assert prepared.counts["transitions"] == 23
     assert prepared.parameters["quantize"]["levels"] == 3
     assert prepared.parameters["preprocess"]["log2"] is False
-    assert not prepared.warnings
-    assert any("one time series" in note for note in prepared.notes)
+    assert [warning.code for warning in prepared.warnings] == ["columns_as_times"]
 
 
 def test_golden_levels_follow_from_the_expression_file(shared: Path, tmp_path: Path) -> None:

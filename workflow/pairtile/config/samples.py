@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from pairtile.config.models import ConfigModel
 from pairtile.config.network import OptionalPath
-from pairtile.config.values import Choice, Text
+from pairtile.config.values import Choice, Number, Text, refusal
 
 OptionalColumn = Annotated[str | None, Text("the name of a column", optional=True)]
+
+
+class StepConfig(ConfigModel):
+    """How far apart samples of a series are that follow each other. A series is cut where the
+    step is another: no transition leads over the cut, and no circular shift. What was cut is
+    counted."""
+
+    time: Annotated[float, Number(above=0)] = Field(
+        description="One step, in the unit of the column `time`."
+    )
+    tolerance: Annotated[float, Number(low=0)] = Field(
+        default=0.0, description="How far a step may be off, in the same unit."
+    )
 
 
 class SamplesConfig(ConfigModel):
@@ -42,8 +55,19 @@ class SamplesConfig(ConfigModel):
     time: OptionalColumn = Field(
         default=None,
         description=(
-            "When each sample was taken, as a number: samples are put in this order within their "
-            "series. null: they are taken in the order of the table."
+            "When each sample was taken, as a number (or as `2h`, `day 3`: the same words in every "
+            "cell): samples are put in this order within their series. Two samples of one series "
+            "at the same time are refused: name the column that tells their courses apart under "
+            "`series`, or combine them under `replicate`. null: samples are taken in the order of "
+            "the table."
+        ),
+    )
+    step: StepConfig | None = Field(
+        default=None,
+        description=(
+            "How long one step in `time` is: `{time: 2, tolerance: 0.5}`. Samples that are further "
+            "apart, or closer, do not count as following each other. null: all steps count as one, "
+            "however long; where they differ, a warning gives their lengths."
         ),
     )
     batch: OptionalColumn = Field(
@@ -70,6 +94,12 @@ class SamplesConfig(ConfigModel):
             "other values."
         ),
     )
+
+    @model_validator(mode="after")
+    def _step_has_times(self) -> Self:
+        if self.step is not None and self.time is None:
+            raise refusal("null, or a column of times under samples.time", key="step")
+        return self
 
     @property
     def columns(self) -> dict[str, str]:

@@ -16,9 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import messages_of
 from pairtile.statistics.dependence import Dependence, measure_dependence, trending_share
 
 State = Mapping[str, NDArray[Any]]
+
+message = messages_of(__package__)
+
+UNEVEN = 1.1
+"""Longest over shortest step in time, from which steps are called uneven."""
 
 DRIFTING = 0.3
 """Share of drifting genes that is warned of. 5 % of fast ones drift by chance, 10 to 25 % of slow
@@ -112,14 +118,15 @@ def neighbours_alike(state: State) -> str:
     )
 
 
-def drift_warnings(state: State) -> list[str]:
-    """Drifts, which shifts do not keep."""
+def shift_warnings(state: State) -> list[str]:
+    """What circular shifts do not keep: uneven steps in time, and drifts."""
+    found: list[str] = []
+    if "sample_time" in state:
+        steps = np.diff(state["sample_time"])[np.diff(state["sample_series"]) == 0]
+        if steps.size and steps.max() > UNEVEN * steps.min():
+            shortest, longest = float(steps.min()), float(steps.max())
+            found.append(message("uneven_shifts", shortest=shortest, longest=longest))
     drifting = float(state.get("drifting", np.zeros(1))[0])
-    if drifting <= DRIFTING:
-        return []
-    return [
-        f"{drifting:.0%} of the genes drift along the samples (5 % would by chance). Shifts keep "
-        "ups and downs, not drifts: genes that only drift at the same time get p- and q-values "
-        "that are too small. preprocess.regress_out with a column of times removes straight "
-        "drifts."
-    ]
+    if drifting > DRIFTING:
+        found.append(message("drifting_genes", share=drifting))
+    return found

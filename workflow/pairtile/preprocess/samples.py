@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.config.preprocess import TableAnalysis
-from pairtile.config.samples import SamplesConfig
+from pairtile.config.samples import SamplesConfig, StepConfig
 from pairtile.declare.messages import messages_of
 from pairtile.engine.large_table import empty_table, take_columns
 from pairtile.engine.state import release
@@ -39,6 +41,7 @@ class SampleDesign:
     series, batch : int32 (samples,), numbers from 0 in order of first appearance; empty where the
     configuration states none. Samples of one series stand in the order of time.
     series_labels, batch_labels : what each number stands for, as the annotations say.
+    times : float64 (samples,); empty where none are stated. step : what one step of them is.
     covariates : float64 (samples, columns), the columns of ``preprocess.regress_out`` as a design
     matrix without intercept; no columns where none is asked for.
     """
@@ -48,6 +51,8 @@ class SampleDesign:
     covariates: NDArray[np.float64]
     series_labels: list[str] = field(default_factory=list)
     batch_labels: list[str] = field(default_factory=list)
+    times: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    step: StepConfig | None = None
     notes: list[str] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
 
@@ -60,8 +65,22 @@ class SampleDesign:
     @property
     def state(self) -> dict[str, NDArray[Any]]:
         """What null distributions need, as arrays of a state; none for what is not stated."""
-        arrays = {"sample_series": self.series, "sample_batch": self.batch}
-        return {name: codes for name, codes in arrays.items() if codes.size}
+        arrays: dict[str, NDArray[Any]] = {
+            "sample_series": self.stretches,
+            "sample_batch": self.batch,
+            "sample_time": self.times,
+        }
+        return {name: values for name, values in arrays.items() if values.size}
+
+    @property
+    def stretches(self) -> NDArray[np.int32]:
+        """``series``, cut where a step is not what ``step`` says: int32 (samples,), from 0."""
+        if self.step is None:
+            return self.series
+        most = self.step.tolerance + 1e-9 * self.step.time  # beside rounding
+        off = np.abs(np.diff(self.times) - self.step.time) > most
+        begins = off | (np.diff(self.series) != 0)
+        return np.concatenate([[0], np.cumsum(begins)]).astype(np.int32)
 
 
 def arrange_samples(
@@ -69,12 +88,13 @@ def arrange_samples(
     config: SamplesConfig,
     regress_out: tuple[str, ...] = (),
     scratch: Path | None = None,
+    table: AnnotationTable | None = None,
 ) -> tuple[Expression, SampleDesign]:
     """Make one of replicates and put samples in the order of time, as ``config`` states.
 
     A mean or sum takes the name and the annotations of its first sample; values missing in some of
-    its samples are left out of it. Without anything stated the table is returned as it is. Where no
-    table of annotations is stated, an ``.h5ad`` file's ``obs`` is taken.
+    its samples are left out of it. Without anything stated the table is returned as it is. Where
+    times are stated, the result does not depend on the order of the table's columns.
 
     Parameters
     ----------
@@ -86,37 +106,30 @@ def arrange_samples(
         Columns whose additive effects are to be removed later (``preprocess.regress_out``).
     scratch
         Where a large table that has to be made anew is mapped from a file.
+    table
+        What is known of the samples; None: as ``annotated_samples`` reads it.
 
     Raises
     ------
     InputError
         As ``read_annotation_table``; a column that the table lacks; an empty cell of a series, a
-        batch or a column to regress out; a time that is no number; replicates of one specimen
-        that are of different series, times or batches.
+        time, a batch or a column to regress out; a time that is no number; two samples of one
+        series at the same time; replicates of one specimen that are of different series, times or
+        batches.
     """
+    if table is None:
+        expression, table = annotated_samples(expression, config, regress_out, scratch)
     n_samples = len(expression.samples)
-    if config.annotations is not None:
-        table = read_annotation_table(config.annotations, expression.samples, config.unannotated)
-        if table.unannotated:
-            annotated = np.flatnonzero(~np.isin(expression.samples, table.unannotated))
-            expression = _take_samples(expression, annotated, scratch)
-            n_samples = annotated.size
-            names = some(table.unannotated)
-            warning = message("samples_without_annotations", n=len(table.unannotated), names=names)
-            table = read_annotation_table(config.annotations, expression.samples)
-            table.notes.append(warning)
-    elif config.columns or regress_out:
-        table = read_obs(expression.source)
-    else:
+    if table is None:
         return expression, SampleDesign.unknown()
     cells = {key: _column(table, column) for key, column in config.columns.items()}
     for key in cells.keys() - {"replicate"}:
         _check_filled(table, config.columns[key], cells[key])
-    how = config.combine
-    if how == "auto":
+    how: str = config.combine
+    if how == "auto" and "replicate" in cells:
         how = "sum" if measure_scale(stored_values(expression.values)).counted else "mean"
     expression, first = _combine_replicates(expression, table, config, cells, how, scratch)
-    design = replace(SampleDesign.unknown(), notes=list(table.notes))
+    design = replace(SampleDesign.unknown(), notes=list(table.notes), step=config.step)
     if first.size < n_samples:
         done = "summed" if how == "sum" else "averaged"
         design.counts[f"samples_{done}"] = n_samples - first.size
@@ -125,26 +138,69 @@ def arrange_samples(
             f"{n_samples:,} samples became {first.size:,}: those with the same {config.replicate} "
             f"were {done}" + (f"; {alone:,} have none and stand for themselves." if alone else ".")
         )
-    series, series_labels = _codes(cells.get("series"), first)
-    batch, batch_labels = _codes(cells.get("batch"), first)
-    if "time" in cells:
-        time = _numbers(table, config.columns["time"], cells["time"])[first]
+    timed = config.time is not None
+    series, series_labels = _codes(cells.get("series"), first, sort=timed)
+    if timed:
+        times, unit = _times(table, config.columns["time"], cells["time"])
+        if unit:
+            design.notes.append(message("time_unit", column=config.time, unit=unit))
         series = series if series.size else np.zeros(first.size, dtype=np.int32)
-        order = np.lexsort((time, series))
-        first = first[order]
-        series, batch = series[order], batch[order] if batch.size else batch
+        order = np.lexsort((times[first], series))
+        first, series = first[order], series[order]
+        design = replace(design, times=times[first])
+        _refuse_ties(table, config, cells, first, series, design.times)
         expression = _take_samples(expression, order, scratch)
+    batch, batch_labels = _codes(cells.get("batch"), first)
     for key, codes in (("series", series), ("batch", batch)):
         if codes.size:
             design.counts[f"sample_{key}"] = int(codes.max()) + 1
-    covariates = _design_matrix(table, regress_out, first)
-    return expression, replace(
+    design = replace(
         design,
         series=series,
         batch=batch,
-        covariates=covariates,
+        covariates=_design_matrix(table, regress_out, first),
         series_labels=series_labels,
         batch_labels=batch_labels,
+    )
+    if config.step is not None:
+        _count_cuts(design, config.step)
+    return expression, design
+
+
+def annotated_samples(
+    expression: Expression,
+    config: SamplesConfig,
+    regress_out: tuple[str, ...] = (),
+    scratch: Path | None = None,
+) -> tuple[Expression, AnnotationTable | None]:
+    """The table of annotations that is stated; else, where a column is asked for, an ``.h5ad``
+    file's ``obs``; None where nothing is asked for. Samples without a row may be left out."""
+    if config.annotations is None:
+        return expression, read_obs(expression.source) if config.columns or regress_out else None
+    table = read_annotation_table(config.annotations, expression.samples, config.unannotated)
+    if table.unannotated:
+        annotated = np.flatnonzero(~np.isin(expression.samples, table.unannotated))
+        expression = _take_samples(expression, annotated, scratch)
+        names = some(table.unannotated)
+        warning = message("samples_without_annotations", n=len(table.unannotated), names=names)
+        table = read_annotation_table(config.annotations, expression.samples)
+        table.notes.append(warning)
+    return expression, table
+
+
+def _count_cuts(design: SampleDesign, step: StepConfig) -> None:
+    whole, kept = (
+        int((np.diff(series) == 0).sum()) for series in (design.series, design.stretches)
+    )
+    design.counts["steps_left_out"] = whole - kept
+    design.notes.append(
+        message(
+            "steps_left_out",
+            left_out=whole - kept,
+            steps=whole,
+            time=step.time,
+            tolerance=step.tolerance,
+        )
     )
 
 
@@ -153,6 +209,12 @@ def read_arranged(
 ) -> tuple[Expression, SampleDesign]:
     """The expression table of an analysis, its samples arranged as its configuration states; a
     large one is mapped from a file in ``scratch``."""
+    expression = read_samples(config, scratch)
+    return arrange_samples(expression, config.samples, config.preprocess.regress_out, scratch)
+
+
+def read_samples(config: TableAnalysis, scratch: Path | None = None) -> Expression:
+    """The expression table of an analysis, as ``without_empty_samples``."""
     expression = read_sparsely(
         config.table_path() or "",
         config.orientation,
@@ -161,8 +223,7 @@ def read_arranged(
         config.ignore_versions,
         scratch,
     )
-    expression = _without_empty_samples(expression, scratch)
-    return arrange_samples(expression, config.samples, config.preprocess.regress_out, scratch)
+    return without_empty_samples(expression, scratch)
 
 
 def _take_samples(
@@ -176,7 +237,7 @@ def _take_samples(
     return replace(expression, values=taken, samples=[expression.samples[k] for k in columns])
 
 
-def _without_empty_samples(expression: Expression, scratch: Path | None) -> Expression:
+def without_empty_samples(expression: Expression, scratch: Path | None = None) -> Expression:
     """Without the samples of a table of counts that have none: they failed, or are no cells."""
     empty = np.ones(len(expression.samples), dtype=bool)
     for rows in row_blocks(expression.values.shape):
@@ -227,16 +288,77 @@ def _check_filled(table: AnnotationTable, column: str, cells: list[str]) -> None
     if "" in cells:
         at = cells.index("")
         place = f"{table.places[at]}, column {column!r}, sample {table.samples[at]!r}"
-        raise InputError.at(table.path, place, "an empty cell", "a value for every sample")
+        expected = "a value for every sample (leave samples without one out of the table)"
+        raise InputError.at(table.path, place, "an empty cell", expected)
 
 
-def _numbers(table: AnnotationTable, column: str, cells: list[str]) -> NDArray[np.float64]:
-    numbers = pd.to_numeric(pd.Series(cells), errors="coerce").to_numpy(dtype=np.float64)
-    wrong = np.flatnonzero(~np.isfinite(numbers))
-    if wrong.size:
-        place = f"{table.places[wrong[0]]}, column {column!r}"
-        raise InputError.at(table.path, place, repr(cells[wrong[0]]), "a number")
-    return numbers
+_TIME = re.compile(
+    r"(?:([^\W\d_]+)[ _.:=]*)?([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?) ?([^\W\d_]*)"
+)
+"""A word, a number, a word: ``day 3``, ``ZT12``, ``2h``."""
+
+
+def _times(
+    table: AnnotationTable, column: str, cells: Sequence[str]
+) -> tuple[NDArray[np.float64], str]:
+    """Numbers, and the word that stands by every one of them ("": none does)."""
+    parts = [_TIME.fullmatch(cell) for cell in cells]
+    words = [part and ((part[1] or "").lower(), part[3].lower()) for part in parts]
+    for place, cell, part, word in zip(table.places, cells, parts, words, strict=True):
+        # A sign after a word may be a dash.
+        if part is None or word != words[0] or (part[1] and part[2][0] in "+-"):
+            expected = "a number, in one unit for all samples (0.5, 24; or 0.5h, 24h)"
+            raise InputError.at(table.path, f"{place}, column {column!r}", repr(cell), expected)
+    times = np.array([float(part[2]) for part in parts if part])
+    if not np.isfinite(times).all():
+        at = int(np.argmin(np.isfinite(times)))
+        place = f"{table.places[at]}, column {column!r}"
+        raise InputError.at(table.path, place, repr(cells[at]), "a finite number")
+    return times, "".join(words[0] or ())
+
+
+def _refuse_ties(
+    table: AnnotationTable,
+    config: SamplesConfig,
+    cells: dict[str, list[str]],
+    first: NDArray[np.int64],
+    series: NDArray[np.int32],
+    times: NDArray[np.float64],
+) -> None:
+    """Samples of one series at one time: of two, none follows the other."""
+    moment = np.cumsum((np.diff(series, prepend=-1) != 0) | (np.diff(times, prepend=np.nan) != 0))
+    tied = np.flatnonzero(np.diff(moment) == 0)
+    if not tied.size:
+        return
+    one, other = first[tied[0]], first[tied[0] + 1]
+    labels = {name: [column[k] for k in first] for name, column in table.columns.items()}
+    n_moments = len(set(moment))
+
+    def cure(key: str, fits: Callable[[list[str]], bool]) -> str:
+        names = [name for name, found in labels.items() if all(found) and fits(found)]
+        return f"samples.{key}" + (f" ({quoted(names)})" if names else "")
+
+    courses = cure(
+        "series",
+        lambda found: (
+            len(set(found)) < first.size and len(set(zip(moment, found, strict=True))) == first.size
+        ),
+    )
+    specimens = cure(
+        "replicate",
+        lambda found: len(set(found)) == n_moments == len(set(zip(moment, found, strict=True))),
+    )
+    in_groups = int(np.isin(moment, moment[tied]).sum())
+    raise InputError.at(
+        table.path,
+        f"{table.places[other]}, column {config.time!r}",
+        f"{cells['time'][other]!r} for sample {table.samples[other]!r} and for "
+        f"{table.samples[one]!r} of the same series ({in_groups} of {first.size} samples share "
+        "their time with others)",
+        "each time once in a series. Of different courses, name the column that tells them apart "
+        f"under {courses}; replicates of one specimen are combined by a column with one label for "
+        f"each series and time under {specimens}",
+    )
 
 
 def _combine_replicates(
@@ -287,11 +409,14 @@ def _combine_replicates(
     return replace(expression, values=values, samples=names), first
 
 
-def _codes(cells: list[str] | None, kept: NDArray[np.int64]) -> tuple[NDArray[np.int32], list[str]]:
-    """Numbers in order of first appearance, and what they stand for; none without a column."""
+def _codes(
+    cells: list[str] | None, kept: NDArray[np.int64], sort: bool = False
+) -> tuple[NDArray[np.int32], list[str]]:
+    """Numbers in order of first appearance, or of the labels, and what they stand for; none without
+    a column."""
     if cells is None:
         return np.empty(0, dtype=np.int32), []
-    codes, labels = pd.factorize(np.array(cells, dtype=object)[kept])
+    codes, labels = pd.factorize(np.array(cells, dtype=object)[kept], sort=sort)
     return np.asarray(codes, dtype=np.int32), [str(label) for label in labels]
 
 

@@ -50,9 +50,9 @@ from pairtile.methods.multimodal_correlation.tables import write_tables
 from pairtile.preprocess.expression import Prepared, prepare_expression
 from pairtile.preprocess.null_design import (
     dependence_arrays,
-    drift_warnings,
     neighbours_alike,
     null_design,
+    shift_warnings,
 )
 from pairtile.preprocess.samples import SampleDesign, dependence_warnings, read_arranged
 
@@ -278,7 +278,7 @@ def state_of(
                 "threshold: {method: fdr} shifts genes along the samples instead of permuting "
                 "them; state under samples what they are (series, time, batch or replicate)."
             )
-        warnings += drift_warnings(state)
+        warnings += shift_warnings(state)
     return state, warnings
 
 

@@ -13,9 +13,9 @@ from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.preprocess.null_design import (
     NullDesign,
     dependence_arrays,
-    drift_warnings,
     neighbours_alike,
     null_design,
+    shift_warnings,
 )
 from pairtile.preprocess.statistics import row_blocks
 from pairtile.statistics.dependence import Dependence
@@ -82,7 +82,7 @@ def order_warnings(config: MutualInformationConfig, state: State, share: float) 
                 "what they are (series, time, batch or replicate)."
             )
     if chosen_null(config, state).kind == "circular_shift":
-        warnings += drift_warnings(state)
+        warnings += shift_warnings(state)
     return warnings
 
 

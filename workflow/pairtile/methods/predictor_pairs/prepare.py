@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.config.preprocess import Preprocess
-from pairtile.declare.messages import by_severity
+from pairtile.declare.messages import by_severity, messages_of
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
 from pairtile.io.regulators import listed_names, match_regulators, warning_of_absent
@@ -24,7 +25,13 @@ from pairtile.methods.predictor_pairs.read_input import (
     read_predictor_input,
 )
 from pairtile.preprocess.expression import Prepared, prepare_expression
+from pairtile.preprocess.null_design import UNEVEN
 from pairtile.preprocess.quality import SampleQuality
+from pairtile.preprocess.samples import SampleDesign
+
+message = messages_of(__package__)
+
+_SHOWN_STEPS = 6
 
 
 @dataclass(frozen=True)
@@ -118,8 +125,8 @@ def prepare_predictor_input(
     """
     prepared, levels, n_levels = _levels(config, given, scratch)
     account = _Account(prepared)
-    series = _series(config, prepared, given, account)
-    found = _transitions(config, series, account)
+    design = _design(config, len(prepared.samples), given, account)
+    found = _transitions(config, design, account)
     predictors = account.chosen("regulators", given.regulators, config)
     targets = account.chosen("targets", given.targets, config)
     _check_candidates(config, predictors, targets, account)
@@ -134,7 +141,7 @@ def prepare_predictor_input(
         n_levels=n_levels,
         genes=prepared.genes,
         samples=prepared.samples,
-        series=series,
+        series=design.series,
         transitions=found,
         predictors=predictors,
         targets=targets,
@@ -190,48 +197,46 @@ def _filter_levels(table: Levels, preprocess: Preprocess) -> Prepared:
     return prepared
 
 
-def _series(
-    config: PredictorPairsConfig, prepared: Prepared, given: PredictorInput, account: _Account
-) -> NDArray[np.int32]:
-    """The time series of each sample."""
-    n_samples, series = len(prepared.samples), given.series
-    if series is None:
-        if given.design is not None and given.design.series.size:
-            account.counts["series"] = given.design.counts["sample_series"]
-            return given.design.series
-        if config.lag:
-            account.notes.append(
-                f"The {n_samples} samples are taken for one time series, in the table's order."
-            )
-        return np.zeros(n_samples, dtype=np.int32)
-    account.counts["series"] = len(series.names)
-    if series.n_unused:
-        account.notes.append(
-            f"{series.n_unused} samples in {config.series} are not in the table; they are "
-            "passed over."
-        )
-    return series.numbers
+def _design(
+    config: PredictorPairsConfig, n_samples: int, given: PredictorInput, account: _Account
+) -> SampleDesign:
+    """What is stated of the samples; without any series all are one."""
+    design, series = given.design or SampleDesign.unknown(), given.series
+    if series is not None:
+        account.notes += series.notes
+        design = replace(design, series=series.numbers, series_labels=series.names)
+    if design.series.size:
+        account.counts["series"] = int(design.series.max()) + 1
+        return design
+    if config.lag:
+        account.warnings.append(message("columns_as_times", samples=n_samples, lag=config.lag))
+    return replace(design, series=np.zeros(n_samples, dtype=np.int32))
 
 
 def _transitions(
-    config: PredictorPairsConfig,
-    series: NDArray[np.int32],
-    account: _Account,
+    config: PredictorPairsConfig, design: SampleDesign, account: _Account
 ) -> Transitions:
-    lag, least, n_samples = config.lag, config.preprocess.min_samples, len(series)
+    lag, least, n_samples = config.lag, config.preprocess.min_samples, design.series.size
     table = config.table
-    found = transitions(n_samples, lag, series, source=config.series or table)
-    if found.n_short:
+    whole = transitions(n_samples, lag, design.series, source=config.series or table)
+    if whole.n_short:
         account.warnings.append(
-            f"{found.n_short} of {found.n_series} series have no more than {lag} samples, too few "
+            f"{whole.n_short} of {whole.n_series} series have no more than {lag} samples, too few "
             f"for lag: {lag}; their samples are not used."
         )
+    found = whole if design.step is None else whole.of_length(design)
+    if design.step is not None:
+        account.counts["transitions_left_out"] = len(whole) - len(found)
+    elif lag and design.times.size:
+        account.warnings += found.uneven(design.times, lag)
     account.counts["transitions"] = len(found)
     if len(found) < least:
+        left = f", {len(whole) - len(found)} left out by samples.step" if design.step else ""
         raise InputError.at(
             table,
             "",
-            f"{len(found)} transitions ({n_samples} samples, {found.n_series} series, lag: {lag})",
+            f"{len(found)} transitions ({n_samples} samples, {found.n_series} series, lag: {lag}"
+            f"{left})",
             f"at least preprocess.min_samples ({least}); lower that key if so few are meant",
         )
     return found
@@ -339,6 +344,37 @@ class Transitions:
 
     def __len__(self) -> int:
         return len(self.source_samples)
+
+    def of_length(self, design: SampleDesign) -> Transitions:
+        """Those that take steps of the length that is stated, by stretches of such steps."""
+        source, target, stretches = self.source_samples, self.target_samples, design.stretches
+        even = stretches[source] == stretches[target]
+        series = np.unique(stretches[source[even]], return_inverse=True)[1].astype(np.int32)
+        return replace(
+            self, source_samples=source[even], target_samples=target[even], series=series
+        )
+
+    def uneven(self, times: NDArray[np.float64], lag: int) -> list[str]:
+        """A warning with the lengths of the transitions, where they differ."""
+        lengths = times[self.target_samples] - times[self.source_samples]
+        if lengths.max() <= UNEVEN * lengths.min():
+            return []
+        # Six digits: differences of decimal fractions are off by rounding.
+        common = Counter(f"{length:.6g}" for length in lengths).most_common()
+        shown = [f"{length} ({n})" for length, n in common[:_SHOWN_STEPS]]
+        if len(common) > _SHOWN_STEPS:
+            shown.append(f"{len(common) - _SHOWN_STEPS} more")
+        return [
+            message(
+                "uneven_steps",
+                transitions=len(self),
+                shortest=float(lengths.min()),
+                longest=float(lengths.max()),
+                step=float(common[0][0]) / lag,
+                of_step=common[0][1],
+                lengths=", ".join(shown),
+            )
+        ]
 
 
 def transitions(

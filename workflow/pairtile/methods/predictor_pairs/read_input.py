@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.config.samples import SamplesConfig
 from pairtile.errors import InputError
+from pairtile.io.annotations import AnnotationTable
 from pairtile.io.expression import Expression, read_expression
 from pairtile.io.names import match_samples
 from pairtile.io.regulators import read_regulators
@@ -18,7 +20,13 @@ from pairtile.io.text_file import open_rows
 from pairtile.io.text_table import find_delimiter
 from pairtile.methods.predictor_pairs.config import MAX_LEVELS, PredictorPairsConfig
 from pairtile.preprocess.expression import Prepared
-from pairtile.preprocess.samples import SampleDesign, read_arranged
+from pairtile.preprocess.samples import (
+    SampleDesign,
+    annotated_samples,
+    arrange_samples,
+    read_arranged,
+    read_samples,
+)
 
 MISSING_LEVEL = -1
 _TEXT_SUFFIXES = (".tsv", ".tab", ".csv", ".txt")
@@ -123,12 +131,34 @@ class Series:
 
     ``numbers``: int32, shape (samples,), the position in ``names`` for each sample of the table.
     ``names``: in the order in which their first samples stand in the table. ``n_unused``: samples
-    of the file that are not in the table.
+    of the file ``path`` that are not in the table.
     """
 
     numbers: NDArray[np.int32]
     names: list[str]
-    n_unused: int
+    n_unused: int = 0
+    path: str = "series"
+
+    @property
+    def notes(self) -> list[str]:
+        """What reading passed over."""
+        if not self.n_unused:
+            return []
+        return [
+            f"{self.n_unused} samples in {self.path} are not in the table; they are passed over."
+        ]
+
+    def beside(
+        self, samples: Sequence[str], config: SamplesConfig, table: AnnotationTable | None
+    ) -> tuple[SamplesConfig, AnnotationTable]:
+        """The section ``samples`` and its annotations, with these series as a column of theirs."""
+        if table is None:
+            places = [f"sample {name!r}" for name in samples]
+            table = AnnotationTable(self.path, list(samples), {}, places, [])
+        column = f"series of {self.path}"
+        columns = table.columns | {column: [self.names[k] for k in self.numbers]}
+        table = replace(table, columns=columns, notes=[*table.notes, *self.notes])
+        return config.model_copy(update={"series": column}), table
 
 
 def read_series(path: str | PathLike[str], samples: Sequence[str]) -> Series:
@@ -177,7 +207,7 @@ def read_series(path: str | PathLike[str], samples: Sequence[str]) -> Series:
     numbers = np.array(
         [position[series_of[matched[sample]][0]] for sample in samples], dtype=np.int32
     )
-    return Series(numbers, names, len(set(series_of) - set(matched.values())))
+    return Series(numbers, names, len(set(series_of) - set(matched.values())), str(path))
 
 
 def _absent(
@@ -205,8 +235,8 @@ class PredictorInput:
     """What an analysis is made from: a table, and what is said about its samples and genes.
 
     ``table``: expression values, raw or prepared already, or levels. ``series``: the time series of
-    its samples, None for one. ``regulators``, ``targets``: names, None for every gene. ``design``:
-    what the section ``samples`` states.
+    the samples of levels, None for one. ``regulators``, ``targets``: names, None for every gene.
+    ``design``: what is stated of the samples of other tables.
     """
 
     table: Expression | Prepared | Levels
@@ -220,18 +250,36 @@ def read_predictor_input(
     config: PredictorPairsConfig, scratch: Path | None = None
 ) -> PredictorInput:
     """Read the files that a section names; a large table is mapped from a file in ``scratch``."""
-    orientation, layer = config.orientation, config.layer
     table: Expression | Levels
-    design = None
+    series = design = None
     if config.levels is None:
-        table, design = read_arranged(config, scratch)
+        table, design = _read_arranged(config, scratch)
     else:
         n_levels = None if config.quantize.levels == "auto" else config.quantize.levels
-        table = read_levels(config.levels, orientation, layer, n_levels, config.ignore_versions)
+        table = read_levels(
+            config.levels, config.orientation, config.layer, n_levels, config.ignore_versions
+        )
+        series = None if config.series is None else read_series(config.series, table.samples)
     return PredictorInput(
         table,
-        None if config.series is None else read_series(config.series, table.samples),
+        series,
         None if config.regulators is None else read_regulators(config.regulators, "regulator"),
         None if config.targets is None else read_regulators(config.targets, "target"),
         design,
     )
+
+
+def _read_arranged(
+    config: PredictorPairsConfig, scratch: Path | None
+) -> tuple[Expression, SampleDesign]:
+    """As ``read_arranged``; series may be stated in a file of their own."""
+    effects = config.preprocess.regress_out
+    if config.series is None:
+        return read_arranged(config, scratch)
+    expression, table = annotated_samples(
+        read_samples(config, scratch), config.samples, effects, scratch
+    )
+    samples, table = read_series(config.series, expression.samples).beside(
+        expression.samples, config.samples, table
+    )
+    return arrange_samples(expression, samples, effects, scratch, table)
