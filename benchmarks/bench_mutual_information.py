@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from pairtile.api.prepare import sample_design, stated_samples
+from pairtile.api.prepare import stated_samples
 from pairtile.api.settings import analysis_config
 from pairtile.engine.selection import Selection
 from pairtile.gpu.device import choose
 from pairtile.methods.mutual_information.api import open_analysis
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.score import MutualInformation
+from pairtile.preprocess.samples import SampleDesign
 from pairtile.splines.bspline import bspline_weights, dense_weights
 from pairtile.splines.scorer import BsplineScorer, SplineSettings, _matrix_product_transposed
 from pairtile.splines.values import scaled
@@ -128,10 +130,12 @@ def nulls(genes: int, samples: int, draws: int, backend: str) -> dict[str, Any]:
             MutualInformationConfig,
             **MEASURED_MI,
             null={"kind": kind, "permutations": draws},
-            samples=stated_samples(None, batch if kind == "blocks" else None),
+            samples=stated_samples({"batch": batch if kind == "blocks" else None}),
         )
-        design = sample_design(samples, None, batch if kind == "blocks" else None)
-        opened = open_analysis(values, np.empty(0), config, choose(backend), design)
+        design = SampleDesign.unknown()
+        if kind == "blocks":
+            design = replace(design, batch=batch.astype(np.int32))
+        opened = open_analysis(values, np.empty(0), config, choose(backend), design)[0]
         result[kind] = timed(lambda opened=opened: opened.null(1))
         ratio = result[kind]["seconds"] / result["permutation"]["seconds"]
         result[kind]["ratio_to_permutation"] = ratio
@@ -143,7 +147,7 @@ def bootstraps(genes: int, samples: int, number: int, backend: str) -> dict[str,
     config = analysis_config(
         MutualInformationConfig, **MEASURED_MI, keep={"p_value": 1e-6}, bootstraps=number
     )
-    opened = open_analysis(expression(genes, samples), np.empty(0), config, choose(backend))
+    opened = open_analysis(expression(genes, samples), np.empty(0), config, choose(backend))[0]
     tiles = opened.space(opened.state).tiles()
     first = timed(lambda: opened.bootstrap(tiles, 0), repeats=1, warm=0)["seconds"]
     all_but_first = timed(

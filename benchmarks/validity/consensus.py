@@ -35,7 +35,7 @@ def edges_of(values: NDArray[np.float64], keep: dict[str, Any], number: int) -> 
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        opened = open_analysis(values, np.empty(0), config, choose("cpu"))
+        opened = open_analysis(values, np.empty(0), config, choose("cpu"))[0]
         tiles = opened.space(opened.state).tiles()
         rows = [
             pd.DataFrame({"bootstrap": b, "unrelated": bool(unrelated), "i": i, "j": j})

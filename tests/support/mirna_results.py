@@ -14,8 +14,7 @@ from pairtile.config import load_config
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
 from pairtile.methods.mirna_targets.score import target_edges
 from pairtile.methods.mirna_targets.tables import targets_table, write_arrow_tsv
-from pairtile.report.results import read_results
-from pairtile.steps.summary import warnings_of_results
+from pairtile.report.results import read_results, warnings_of_results
 
 ALIGNMENTS = [
     (

@@ -20,10 +20,9 @@ from pairtile.methods.multimodal_correlation.report_results import (
     spread,
     strongest_pairs,
 )
-from pairtile.report.results import Results, read_results
+from pairtile.report.results import Results, read_results, warnings_of_results
 from pairtile.runtime.files import read_json, write_json
 from pairtile.statistics.modules import leiden_modules
-from pairtile.steps.summary import warnings_of_results
 from planted_modes import SAMPLES, analysis
 from report_pages import edge_rows, page_of, part, read_page, warnings_of
 from result_files import AWKWARD, write_results

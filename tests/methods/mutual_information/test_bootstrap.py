@@ -275,7 +275,7 @@ def consensus(values: NDArray[np.float64], number: int, **settings: Any) -> Netw
         dpi=False,
         **settings,
     )
-    opened = open_analysis(values, np.empty(0), config, choose("cpu"))
+    opened = open_analysis(values, np.empty(0), config, choose("cpu"))[0]
     tiles = opened.space(opened.state).tiles()
     rows = [
         pd.DataFrame({"bootstrap": b, "unrelated": bool(unrelated), "i": i, "j": j})
@@ -304,7 +304,7 @@ def test_bootstraps_resampled_on_the_gpu_are_those_resampled_by_the_cpu(
     found = []
     for fits in (True, False):
         monkeypatch.setattr(RowsOnGpu, "fit", lambda device, values, fits=fits: fits)
-        opened = open_analysis(values, np.empty(0), config, choose("cuda"))
+        opened = open_analysis(values, np.empty(0), config, choose("cuda"))[0]
         tiles = opened.space(opened.state).tiles()
         found.append([part for number in range(3) for part in opened.bootstrap(tiles, number)])
     assert min(part.shape[1] for part in found[0][::2]) > 50

@@ -40,7 +40,7 @@ def opened(values, transform="rank", permutations=40_000, backend="cpu"):
         estimator={"transform": transform, "precision": "float64"},
         null={"permutations": permutations},
     )
-    return open_analysis(values, np.empty(0), config, choose(backend))
+    return open_analysis(values, np.empty(0), config, choose(backend))[0]
 
 
 def independent_pairs(estimator):

@@ -241,7 +241,7 @@ def test_labels_that_do_not_fit_are_refused() -> None:
 
 def network_of(values: NDArray[np.float64], keep: dict[str, Any]) -> Network:
     config = analysis_config(MutualInformationConfig, keep=keep, backend="cpu")
-    opened = open_analysis(values, np.empty(0), config, choose("cpu"))
+    opened = open_analysis(values, np.empty(0), config, choose("cpu"))[0]
     return network_in_memory(opened, opened.space(opened.state).tiles(), 1)
 
 

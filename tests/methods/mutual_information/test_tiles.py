@@ -41,7 +41,7 @@ def opened(values, *, regulators=(), backend="cpu", precision="float64", **chang
     estimator = {"bins": 6, "transform": "none", "precision": precision}
     given = {"estimator": estimator, "null": {"permutations": 1000}, "keep": "all"} | changes
     config = analysis_config(MutualInformationConfig, **given)
-    return open_analysis(values, np.asarray(regulators), config, choose(backend))
+    return open_analysis(values, np.asarray(regulators), config, choose(backend))[0]
 
 
 def tiles(estimator):

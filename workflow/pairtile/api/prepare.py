@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from pairtile.api.messages import tell
 from pairtile.api.settings import checked_section
 from pairtile.api.table import ExpressionTable, as_table
-from pairtile.config.preprocess import Preprocess
+from pairtile.config.preprocess import Preprocess, TableAnalysis
+from pairtile.io.annotations import AnnotationTable
 from pairtile.io.expression import Expression
 from pairtile.preprocess.expression import Prepared
 from pairtile.preprocess.expression import prepare_expression as prepare
-from pairtile.preprocess.samples import SampleDesign
+from pairtile.preprocess.items import formula_warnings
+from pairtile.preprocess.samples import SampleDesign, arrange_samples, without_empty_samples
+
+_SHOWN = 3
 
 
 def prepare_expression(
@@ -66,8 +71,8 @@ def prepare_expression(
     -------
     Prepared
         ``values`` float64 (kept genes, samples), ``genes``, ``samples``, ``items`` (a row for each
-        gene of the input: kept or why not), ``counts``, ``notes``, ``warnings``. The other
-        functions of the library take it as it is.
+        gene of the input: kept or why not), ``counts``, ``notes``, ``warnings`` (also issued as
+        warnings). The other functions of the library take it as it is.
 
     Raises
     ------
@@ -97,7 +102,9 @@ def prepare_expression(
     checked = checked_section(Preprocess, settings)
     table = as_table(expression, orientation=orientation, layer=layer, sparse=True)
     given = expression if isinstance(expression, Expression) else None
-    return prepare(as_expression(table, given), checked)
+    prepared = prepare(as_expression(table, given), checked)
+    tell(prepared.warnings)
+    return prepared
 
 
 def as_expression(table: ExpressionTable, given: Expression | None = None) -> Expression:
@@ -116,46 +123,152 @@ def as_expression(table: ExpressionTable, given: Expression | None = None) -> Ex
     )
 
 
-def prepared_genes(
-    expression: Any, table: ExpressionTable, preprocess: Preprocess
-) -> tuple[Prepared, NDArray[np.int64]]:
-    """The prepared values, and which genes of the table they are."""
+class PreparedTable(NamedTuple):
+    """``kept``: int64, which genes of the table the prepared ones are. ``warnings``: of it all."""
+
+    prepared: Prepared
+    kept: NDArray[np.int64]
+    design: SampleDesign
+    warnings: list[str]
+
+
+def prepared_table(
+    expression: Any, table: ExpressionTable, config: TableAnalysis, labels: Mapping[str, Any]
+) -> PreparedTable:
+    """Samples in order and values prepared, as the configuration asks; ``labels`` as
+    ``arranged_table``."""
+    given, design = arranged_table(expression, table, config, labels)
+    if isinstance(given, Prepared):
+        prepared, kept = given, np.arange(table.n_genes)
+    else:
+        prepared = prepare(given, config.preprocess, design=design)
+        kept = pd.Index(given.genes).get_indexer(pd.Index(prepared.genes)).astype(np.int64)
+    found = [*prepared.warnings, *formula_warnings(prepared.genes)]
+    return PreparedTable(prepared, kept, design, found)
+
+
+def arranged_table(
+    expression: Any, table: ExpressionTable, config: TableAnalysis, labels: Mapping[str, Any]
+) -> tuple[Expression | Prepared, SampleDesign]:
+    """What was given, its samples in order, and what is known of them.
+
+    ``labels``: of the samples, by what they say (``series``, ``time``, ``batch``); None where
+    nothing is said.
+    """
+    about = label_table(labels, table)
     if isinstance(expression, Prepared):
-        return expression, np.arange(table.n_genes)
+        if "time" in about.columns:
+            raise ValueError(
+                "time: found it beside prepared values; expected expression (samples are put in "
+                "order before anything else), or prepared samples in the order of time"
+            )
+        as_it_is = Expression(expression.values, expression.genes, expression.samples)
+        return expression, arrange_samples(as_it_is, config.samples, table=about)[1]
     given = as_expression(table, expression if isinstance(expression, Expression) else None)
-    names = pd.Index(given.genes)
+    check_unique(given.genes)
+    given = without_empty_samples(given)
+    left = [about.samples.index(name) for name in given.samples]
+    about = replace(
+        about,
+        samples=given.samples,
+        columns={key: [cells[k] for k in left] for key, cells in about.columns.items()},
+        places=[about.places[k] for k in left],
+    )
+    return arrange_samples(given, config.samples, config.preprocess.regress_out, table=about)
+
+
+def check_unique(genes: Sequence[str], name: str = "expression") -> None:
+    """ValueError where two genes are written alike."""
+    names = pd.Index(genes)
     if not names.is_unique:
         raise ValueError(
-            f"expression: found two genes that are written {names[names.duplicated()][0]!r}; "
+            f"{name}: found two genes that are written {names[names.duplicated()][0]!r}; "
             "expected each name once"
         )
-    prepared = prepare(given, preprocess)
-    for warning in prepared.warnings:
-        warnings.warn(warning, stacklevel=3)
-    return prepared, np.asarray(names.get_indexer(pd.Index(prepared.genes)), dtype=np.int64)
 
 
-def stated_samples(series: ArrayLike | None, batch: ArrayLike | None) -> dict[str, str]:
+def stated_samples(labels: Mapping[str, Any], step: Mapping[str, float] | None = None) -> Any:
     """The section ``samples`` of a call with these labels."""
-    given = {"series": series, "batch": batch}
-    columns = {key: key for key, labels in given.items() if labels is not None}
+    columns = {key: key for key, given in labels.items() if given is not None}
+    if step is not None:
+        columns["step"] = dict(step)  # type: ignore[assignment]
     return {"annotations": "in memory", **columns} if columns else {}
 
 
-def sample_design(
-    n_samples: int, series: ArrayLike | None, batch: ArrayLike | None
-) -> SampleDesign:
-    """Labels in memory as what the section ``samples`` makes of a table's."""
-    codes = []
-    for name, labels in (("series", series), ("batch", batch)):
-        found = np.empty(0, dtype=object) if labels is None else np.asarray(labels)
-        if labels is not None and found.shape != (n_samples,):
-            raise ValueError(
-                f"{name}: found shape {found.shape}; expected a label for each of {n_samples} "
-                "samples"
-            )
-        numbers = pd.factorize(found)[0].astype(np.int32)
-        if (numbers < 0).any():
-            raise ValueError(f"{name}: found a missing label; expected one for each sample")
-        codes.append(numbers)
-    return replace(SampleDesign.unknown(), series=codes[0], batch=codes[1])
+def label_table(labels: Mapping[str, Any], table: ExpressionTable) -> AnnotationTable:
+    """Labels in memory as what the section ``samples`` takes from a table of annotations."""
+    samples = [str(name) for name in _sample_names(table)]
+    columns = {
+        key: [str(label) for label in sample_labels(key, given, table)]
+        for key, given in labels.items()
+        if given is not None
+    }
+    return AnnotationTable(
+        "samples", samples, columns, [f"sample {name!r}" for name in samples], []
+    )
+
+
+def names_of_samples(table: ExpressionTable, arranged: Sequence[str]) -> pd.Index[Any]:
+    """The caller's labels of samples in the order of ``arranged``, the same as text."""
+    names = _sample_names(table)
+    return names[pd.Index(list(map(str, names))).get_indexer(pd.Index(arranged))]
+
+
+def _sample_names(table: ExpressionTable) -> pd.Index[Any]:
+    return pd.RangeIndex(table.n_samples) if table.samples is None else table.samples
+
+
+def sample_labels(name: str, given: Any, table: ExpressionTable) -> NDArray[Any]:
+    """A label for each sample.
+
+    Parameters
+    ----------
+    name
+        What messages call the labels.
+    given
+        One label for each sample, in their order; or, for samples with names, a mapping or a pandas
+        Series from sample to label.
+
+    Raises
+    ------
+    ValueError
+        Labels of another number than there are samples; samples without a label; a mapping for
+        samples without names.
+    """
+    if isinstance(given, pd.Series | Mapping):
+        labels = _by_name(name, pd.Series(given), table)
+    elif isinstance(given, str) or not isinstance(given, Sequence | np.ndarray | pd.Index):
+        raise ValueError(
+            f"{name}: found {given!r}; expected a label for each sample, or a mapping from "
+            "sample to label"
+        )
+    else:
+        labels = np.asarray(given)
+    if labels.shape != (table.n_samples,):
+        raise ValueError(
+            f"{name}: found shape {labels.shape}; expected a label for each of "
+            f"{table.n_samples} samples"
+        )
+    missing = int(pd.isna(labels).sum())
+    if missing:
+        raise ValueError(f"{name}: found {missing} samples without a label; expected one for each")
+    return labels
+
+
+def _by_name(name: str, labels: pd.Series[Any], table: ExpressionTable) -> NDArray[Any]:
+    if table.samples is None:
+        raise ValueError(
+            f"{name}: found labels by the name of the sample; expected a label for each sample, in "
+            "their order, since the samples have no names"
+        )
+    if not labels.index.is_unique:
+        twice = labels.index[labels.index.duplicated()][0]
+        raise ValueError(f"{name}: found sample {twice!r} more than once; expected each once")
+    absent = table.samples[~table.samples.isin(labels.index)]
+    if len(absent):
+        shown = ", ".join(map(repr, absent[:_SHOWN])) + (", ..." if len(absent) > _SHOWN else "")
+        raise ValueError(
+            f"{name}: found none for {len(absent)} of {table.n_samples} samples ({shown}); "
+            "expected one for each sample, named as in the table"
+        )
+    return labels.reindex(table.samples).to_numpy()

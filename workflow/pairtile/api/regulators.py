@@ -2,27 +2,54 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.io.regulators import warning_of_absent
+
 _SHOWN = 5
 
 
-def regulator_rows(
+class ListedGenes(NamedTuple):
+    """``rows``: their numbers among all genes, in the order given, each once. ``names``: all that
+    were listed, also those that are no genes."""
+
+    rows: NDArray[np.int64]
+    names: list[str]
+
+    def among(self, kept: NDArray[np.int64], name: str = "regulators") -> NDArray[np.int32]:
+        """Their numbers among the genes ``kept``, ascending; ValueError where none is left."""
+        found = np.flatnonzero(np.isin(kept, self.rows)).astype(np.int32)
+        if not found.size:
+            raise ValueError(
+                f"{name}: found all {self.rows.size} dropped by preparation (too few samples, or "
+                "constant); expected at least one that is kept"
+            )
+        return found
+
+    def absent_warnings(self, genes: Iterable[Any], name: str = "regulators") -> list[str]:
+        """A warning where some of them are not among these (kept) genes."""
+        texts = list(map(str, genes))
+        there = set(texts)
+        absent = [text for text in self.names if text not in there]
+        return [warning_of_absent(absent, len(self.names), texts, name)] if absent else []
+
+
+def listed_genes(
     regulators: Any, genes: pd.Index[Any], *, named: bool, name: str = "regulators"
-) -> NDArray[np.int64]:
-    """Gene numbers of the regulators, in the order given, each once.
+) -> ListedGenes:
+    """The regulators of a call.
 
     Parameters
     ----------
     regulators
-        With ``named``, names as in ``genes``: those that are not there are left out with a
-        warning, since lists of regulators name more genes than one experiment measures. Without,
-        gene numbers. In both cases also a mask: bool, shape (genes,).
+        With ``named``, names as in ``genes``: those that are not there are left out, since lists
+        of regulators name more genes than one experiment measures. Without, gene numbers. In both
+        cases also a mask: bool, shape (genes,).
     genes
         Labels of all genes.
     name
@@ -64,12 +91,7 @@ def regulator_rows(
             f"{name}: found none of the {len(given)} names ({_some(given)}) among the "
             f"{len(genes)} genes ({_some(genes)}); expected names as in the table"
         )
-    if len(absent):
-        warnings.warn(
-            f"{len(absent)} of {len(given)} {name} are not among the genes: {_some(absent)}.",
-            stacklevel=3,
-        )
-    return rows[rows >= 0]
+    return ListedGenes(rows[rows >= 0], list(map(str, given)))
 
 
 def _some(labels: pd.Index[Any]) -> str:

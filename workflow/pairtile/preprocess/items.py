@@ -111,8 +111,7 @@ def printable(text: str) -> str:
 
 
 def check_item_names(file: str, names: Sequence[str]) -> list[str]:
-    """Refuse names that tables and networks cannot hold; a warning of those that spreadsheets take
-    for formulas (which are written as they are: another name would be another gene).
+    """Refuse names that tables and networks cannot hold; warnings as ``formula_warnings``.
 
     Raises
     ------
@@ -128,6 +127,12 @@ def check_item_names(file: str, names: Sequence[str]) -> list[str]:
                 f"the character {found.group()!r}",
                 "names without control characters, as tables and networks cannot hold them",
             )
+    return formula_warnings(names)
+
+
+def formula_warnings(names: Sequence[str]) -> list[str]:
+    """A warning of names that spreadsheets take for formulas (they are written as they are: another
+    name would be another gene)."""
     formulas = [name for name in names if _FORMULA.match(name)]
     if not formulas:
         return []

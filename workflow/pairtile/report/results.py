@@ -186,6 +186,14 @@ def read_results(
     return results
 
 
+def warnings_of_results(results: Results) -> list[str]:
+    """What the settings and results give rise to, beyond what the steps warned of themselves."""
+    found = results.text.warnings(results)
+    if results.network.empty:
+        found.append(results.text.empty)
+    return [text for text in dict.fromkeys(found) if text not in results.warnings]
+
+
 def _ordered(counts: pd.Series) -> pd.Series:
     table = counts.rename("n").rename_axis("name").reset_index()
     table = table.sort_values(["n", "name"], ascending=[False, True])

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import special
 
 from pairtile.engine.large_table import row_blocks
 from pairtile.engine.state import copy_rows, release
@@ -24,6 +25,10 @@ MOST_SHIFTS = 200
 N_ORDERS = 999
 NEAR_CORRELATION = 0.5
 NEAR_GAP = 0.25
+NEAR_BY_CHANCE = 0.05
+"""Share of the samples of independent genes that may have another so close to them: with few genes,
+many samples are close to some other by chance."""
+
 MOST_COPIES = 10
 MOST_GROUPS = 5
 SPLIT_SHARE = 0.85
@@ -107,7 +112,8 @@ def measure_dependence(
     if batch is not None:
         gram = _within(gram, batch[:n_samples])
     groups = _groups(gram)
-    near_copies = _near_copies(_within(gram, groups))
+    varied = int((ranks != ranks[:, :1]).any(axis=1).sum())
+    near_copies = _near_copies(_within(gram, groups), varied)
     sizes = tuple(sorted(np.bincount(groups).tolist())) if groups.any() else ()
     return Dependence(autocorrelation, mean, chance, near_copies, sizes, n_samples)
 
@@ -223,13 +229,17 @@ def _mean_of_neighbours(
     return float(gram[order[step], order[step + 1]].mean()) if step.size else 0.0
 
 
-def _near_copies(gram: NDArray[np.float64]) -> int:
+def _near_copies(gram: NDArray[np.float64], n_genes: int) -> int:
     """Samples whose nearest few (at most 10, or a quarter) stand apart from all others by a gap
-    in correlation: technical replicates do, samples of one tissue among many hardly."""
+    in correlation: technical replicates do, samples of one tissue among many hardly. And they are
+    closer than the nearest of n - 1 samples of ``n_genes`` independent genes mostly is."""
     n = len(gram)
     most = min(MOST_COPIES, n // 4)
-    if most < 1:
+    if most < 1 or n_genes < 3:
         return 0
+    freedom = n_genes - 1
+    t = -special.stdtrit(freedom, NEAR_BY_CHANCE / (n - 1))
+    least = max(NEAR_CORRELATION, t / np.sqrt(freedom + t * t))
     size = np.sqrt(np.maximum(np.diag(gram), 1e-300))
 
     def near(begin: int) -> int:
@@ -238,7 +248,7 @@ def _near_copies(gram: NDArray[np.float64]) -> int:
         correlation[rows - begin, rows] = -2.0
         nearest = -np.sort(-correlation, axis=1)[:, : most + 1]
         gaps = nearest[:, :-1] - nearest[:, 1:]
-        stands_apart = (nearest[:, :-1] >= NEAR_CORRELATION) & (gaps >= NEAR_GAP)
+        stands_apart = (nearest[:, :-1] >= least) & (gaps >= NEAR_GAP)
         return int(stands_apart.any(axis=1).sum())
 
     return sum(in_threads(near, range(0, n, _SAMPLES)))

@@ -16,7 +16,7 @@ from pairtile import __version__
 from pairtile.config.models import Analysis
 from pairtile.config.network import exported_formats
 from pairtile.declare.messages import Message, messages_of
-from pairtile.report.results import Results, read_results
+from pairtile.report.results import read_results, warnings_of_results
 from pairtile.runtime.files import read_json, write_json
 from pairtile.runtime.record import COMMAND, recorded
 from pairtile.steps.result_files import ResultFiles
@@ -60,14 +60,6 @@ def summary(
             content["notes"].append(said)
             content["messages"].append(said.as_json())
         write_json(out, content)
-
-
-def warnings_of_results(results: Results) -> list[str]:
-    """What the settings and results give rise to, beyond what the steps warned of themselves."""
-    found = results.text.warnings(results)
-    if results.network.empty:
-        found.append(results.text.empty)
-    return [text for text in dict.fromkeys(found) if text not in results.warnings]
 
 
 def _remove_old_results(folder: Path, config: Analysis, n_edges: int) -> list[str]:

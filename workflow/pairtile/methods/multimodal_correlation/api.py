@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from pairtile.api.prepare import prepared_genes, sample_design, stated_samples
-from pairtile.api.regulators import regulator_rows
+from pairtile.api.messages import tell, warnings_of_network
+from pairtile.api.prepare import names_of_samples, prepared_table, stated_samples
+from pairtile.api.regulators import listed_genes
 from pairtile.api.settings import analysis_config
 from pairtile.api.table import as_table
+from pairtile.declare.messages import by_severity
 from pairtile.engine.estimator import Merged
 from pairtile.engine.in_memory import merged_in_memory
 from pairtile.gpu.device import Device, choose
@@ -29,11 +31,13 @@ from pairtile.methods.multimodal_correlation.network import (
     MASKS,
     annotations_in_memory,
     conditions_tested,
+    messages_on_tests,
     mode_counts,
     mode_samples,
     modes_of_edges,
     multimodal_network,
 )
+from pairtile.methods.multimodal_correlation.report_results import ModeResults, mode_results
 from pairtile.methods.multimodal_correlation.score import MultimodalCorrelation, state_of
 from pairtile.methods.multimodal_correlation.tables import module_rows
 from pairtile.methods.multimodal_correlation.thresholds import (
@@ -64,8 +68,10 @@ def multimodal_correlation(
     compatibility: str = "none",
     regulators: Sequence[Any] | NDArray[Any] | None = None,
     preprocess: Mapping[str, Any] | None = None,
-    series: ArrayLike | None = None,
-    batch: ArrayLike | None = None,
+    series: Any = None,
+    time: Any = None,
+    step: Mapping[str, float] | None = None,
+    batch: Any = None,
     seed: int = 1,
     orientation: str = "genes_in_rows",
     layer: str | None = None,
@@ -108,9 +114,9 @@ def multimodal_correlation(
     preprocess : mapping, optional
         As for :func:`infer_network`. Its ``min_samples`` (20) is the least number of samples of a
         gene. Not for a ``Prepared``.
-    series, batch : array-like [shape: (samples,)], optional
-        Labels of the time course or the batch of each sample, samples of one series in the order of
-        time: the permutations of ``network()`` shift genes within series, or keep to batches.
+    series, time, step, batch : optional
+        As for :func:`permutation_null`: the permutations of ``network()`` shift genes within
+        series, or keep to batches. Samples are then in the order of time.
     seed : int
         Of the starts.
     orientation, layer, backend
@@ -166,6 +172,7 @@ def multimodal_correlation(
         if preprocess is not None:
             raise ValueError("preprocess: found it beside prepared values; expected None")
         preprocess = {"min_samples": expression.parameters["min_samples"]}
+    labels_of_samples = {"series": series, "time": time, "batch": batch}
     config = analysis_config(
         MultimodalCorrelationConfig,
         preprocess=preprocess or {},
@@ -185,20 +192,21 @@ def multimodal_correlation(
             "outliers_after": outliers_after,
             "restarts": restarts,
         },
-        samples=stated_samples(series, batch),
+        samples=stated_samples(labels_of_samples, step),
         seed=seed,
         backend=backend,
     )
     table = as_table(expression, orientation=orientation, layer=layer, sparse=True)
-    prepared, kept = prepared_genes(expression, table, config.preprocess)
-    design = sample_design(prepared.values.shape[1], series, batch)
+    prepared, kept, design, found = prepared_table(expression, table, config, labels_of_samples)
     labels = table.labels[kept]
     of_regulators = np.empty(0, dtype=np.int32)
     if regulators is not None:
-        rows = regulator_rows(regulators, labels, named=table.genes is not None)
-        of_regulators = np.unique(rows).astype(np.int32)
+        listed = listed_genes(regulators, table.labels, named=table.genes is not None)
+        of_regulators = listed.among(kept)
+        found += listed.absent_warnings(labels)
     prepared.items.loc[of_regulators, "is_regulator"] = True
-    state, found = state_of(prepared, design, config, of_regulators)
+    state, of_samples = state_of(prepared, design, config, of_regulators)
+    found += of_samples
     device = choose(backend)
     precision = MultimodalCorrelation.resolve_precision(config, device.backend)
     opened = MultimodalCorrelation(config, state, device, precision)
@@ -209,14 +217,10 @@ def multimodal_correlation(
     by_correlation = merged.sums["modes_by_correlation"]
     ends = np.linspace(-1.0, 1.0, by_correlation.size + 1)[:-1].round(9)
     counts = mode_counts(merged.sums)
-    if counts.get("failed"):
-        found.append(f"Of {counts['failed']:,} pairs every fit failed; they have no mode.")
-    for warning in found:
-        warnings.warn(warning, stacklevel=2)
     return ModeCorrelation(
         modes=named_ends(modes, labels),
         items=prepared.items,
-        samples=pd.RangeIndex(table.n_samples) if table.samples is None else table.samples,
+        samples=names_of_samples(table, prepared.samples),
         labels=labels,
         pairs_by_modes=pd.Series(merged.sums["pairs_by_modes"], name="pairs"),
         modes_by_correlation=pd.Series(by_correlation, index=ends, name="modes"),
@@ -225,7 +229,7 @@ def multimodal_correlation(
         computed_on=device,
         counts={**prepared.counts, **counts, "modes": len(modes)},
         notes=list(prepared.notes),
-        warnings=[*prepared.warnings, *found],
+        warnings=tell(found),
         settings={
             "compatibility": compatibility,
             "estimator": config.estimator.model_dump(),
@@ -390,8 +394,7 @@ class ModeCorrelation:
             self.labels,
             self.settings["seed"],
         )
-        for warning in made.warnings:
-            warnings.warn(warning, stacklevel=2)
+        tell(made.warnings)
         return made
 
     def _bits(self, column: str, modes: pd.DataFrame | None) -> pd.DataFrame:
@@ -478,6 +481,14 @@ def network_of_modes(
     modules = pd.DataFrame(columns=["gene", "module", "degree", "degree_in_module"])
     if config.modules:
         modules = module_rows(config.modules, numbered, labels.to_numpy())
+    conditions = [] if annotations is None else annotations.conditions
+    read = ModeResults(
+        Path("in memory"), edges, chosen.edges, modules, conditions, made.arrays, number={}
+    )
+    counts = {"samples": len(state["samples"]), **mode_counts(merged.sums), **made.counts}
+    found = warnings_of_network(
+        config, edges, counts, {}, made.warnings, made.arrays, {mode_results: read}
+    )
     return ModeNetwork(
         edges=edges,
         threshold=made.threshold["correlation"],
@@ -488,10 +499,10 @@ def network_of_modes(
         condition_networks=chosen.edges.drop(columns="mode"),
         condition_counts=chosen.counts,
         modules=modules,
-        conditions=[] if annotations is None else annotations.conditions,
+        conditions=conditions,
         counts=made.counts,
         notes=made.notes,
-        warnings=made.warnings,
+        warnings=[*made.warnings, *found],
     )
 
 
@@ -543,7 +554,8 @@ def condition_tests(
         expression within a mode. And of a different co-expression of the pair: ``r_label`` and
         ``r_others`` (correlation of the samples with the label, and of the others; of a regression,
         at the highest and the lowest value), ``coexpression_p_value``, ``coexpression_q_value``.
-        NaN where there was nothing to test.
+        NaN where there was nothing to test. ``attrs["warnings"]``: what could not be tested, also
+        issued as warnings.
 
     Raises
     ------
@@ -577,7 +589,11 @@ def condition_tests(
     stored = found.merged.pairs.iloc[chosen.index]
     samples = mode_samples(config, found.state, stored)
     tests = conditions_tested(config, found.state, samples, asked.conditions)
-    return tests.table(chosen[["source", "target", "cluster"]])
+    table = tests.table(chosen[["source", "target", "cluster"]])
+    pairs = int(found.pairs_by_modes.sum())
+    said = messages_on_tests(config, found.state, tests, asked.conditions, pairs)
+    table.attrs["warnings"] = tell(by_severity(said)[1])
+    return table
 
 
 # --- thresholds ---

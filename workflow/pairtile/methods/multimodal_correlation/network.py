@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pairtile.declare.messages import Message, messages_of
+from pairtile.declare.messages import Message, by_severity, messages_of
 from pairtile.engine.estimator import Merged
 from pairtile.engine.network import Network
 from pairtile.errors import InputError
@@ -105,16 +105,9 @@ def multimodal_network(
         columns |= tests.columns()
         arrays |= arrays_of_conditions(annotations.conditions)
         notes += annotations.notes
-        for condition in annotations.conditions:
-            reach = tested_edges(
-                tests,
-                condition,
-                Exchangeable.of(state),
-                config.estimator.correlation == "spearman",
-                config.condition_networks.q_value,
-            )
-            for said in _on_tests(config, condition, reach, counts["pairs"]):
-                (notes if said.severity == "note" else warnings).append(said)
+        on_tests = messages_on_tests(config, state, tests, annotations.conditions, counts["pairs"])
+        of_notes, of_warnings = by_severity(on_tests)
+        notes, warnings = [*notes, *of_notes], [*warnings, *of_warnings]
     if config.estimator.clustering == "gmm":
         conditions = [] if annotations is None else annotations.conditions
         labelled = [each for each in conditions if each.kind == "categorical"]
@@ -472,6 +465,24 @@ def _modes_within(merged: Merged, rates: _FalseDiscoveries, limit: float) -> pd.
         p, q = rates.p_value[rows][chosen], rates.q_value[rows][chosen]
         parts.append(part.assign(p_value=p, q_value=q))
     return pd.concat(parts, ignore_index=True)
+
+
+def messages_on_tests(
+    config: MultimodalCorrelationConfig,
+    state: State,
+    tests: ConditionTests,
+    conditions: Sequence[Condition],
+    pairs: int,
+) -> list[Message]:
+    """How many edges of ``pairs`` pairs were tested for each condition, and what difference could
+    have been found."""
+    spearman = config.estimator.correlation == "spearman"
+    limit = config.condition_networks.q_value
+    found = []
+    for condition in conditions:
+        reach = tested_edges(tests, condition, Exchangeable.of(state), spearman, limit)
+        found += _on_tests(config, condition, reach, pairs)
+    return found
 
 
 def _on_tests(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from pairtile.api.anndata_network import check_storage
-from pairtile.api.prepare import sample_design, stated_samples
-from pairtile.api.regulators import regulator_rows
+from pairtile.api.messages import tell
+from pairtile.api.prepare import as_expression, label_table, stated_samples
+from pairtile.api.regulators import listed_genes
 from pairtile.api.settings import analysis_config
 from pairtile.api.table import ExpressionTable, Matrix, as_table, is_anndata
 from pairtile.engine.tiles import PairSpace
@@ -23,12 +23,13 @@ from pairtile.methods.mutual_information.null import Null
 from pairtile.methods.mutual_information.null_design import measured_samples
 from pairtile.methods.mutual_information.prepare import (
     estimator_arrays,
+    few_samples_warnings,
     floor_share,
     sample_warnings,
     spline_settings,
 )
 from pairtile.methods.mutual_information.score import MutualInformation
-from pairtile.preprocess.samples import SampleDesign
+from pairtile.preprocess.samples import SampleDesign, arrange_samples
 from pairtile.splines.scorer import BsplineScorer, SplineSettings, Weights
 from pairtile.splines.values import marginal_entropies, scaled
 
@@ -109,6 +110,7 @@ def mutual_information(
         (regulators, genes), rows in the order given, NaN where a regulator meets itself; with
         ``other``, (genes, genes of ``other``). An array for an array, else a DataFrame with the
         names of the genes. NaN too for pairs of too few samples. A constant gene has 0 throughout.
+        Warnings stand in ``attrs["warnings"]`` of a DataFrame.
 
     Raises
     ------
@@ -158,19 +160,23 @@ def mutual_information(
     device = choose(backend)
     columns = None if other is None else as_table(other, orientation=orientation, name="other")
     config = _decided(config, table.values, *([] if columns is None else [columns.values]))
+    found = few_samples_warnings(config, table.n_samples)
     if columns is not None:
         if regulators is not None:
             raise ValueError("regulators: found them beside other; expected one of the two")
         _check_same_samples(table, columns)
         scores = _matrix(table, np.arange(table.n_genes), columns, config, device)
-        return _between(table, columns, scores)
+        return with_warnings(_between(table, columns, scores), tell(found))
     rows = np.arange(table.n_genes)
     if regulators is not None:
-        rows = regulator_rows(regulators, table.labels, named=table.genes is not None)
+        listed = listed_genes(regulators, table.labels, named=table.genes is not None)
+        rows = listed.rows
+        found += listed.absent_warnings(table.labels)
+    found = tell(found)
     scores = _matrix(table, rows, None if regulators is None else table, config, device)
     scores[np.arange(rows.size), rows] = np.nan
     if key_added is None:
-        return table.named(rows, scores)
+        return with_warnings(table.named(rows, scores), found)
     stored = expression.copy() if copy else expression
     stored.varp[key_added] = scores
     estimator = config.estimator.model_dump(mode="json")
@@ -184,8 +190,10 @@ def permutation_null(
     *,
     permutations: int = 1_000_000,
     null: str = "auto",
-    series: ArrayLike | None = None,
-    batch: ArrayLike | None = None,
+    series: Any = None,
+    time: Any = None,
+    step: Mapping[str, float] | None = None,
+    batch: Any = None,
     seed: int = 1,
     bins: int | str = "auto",
     order: int | str = "auto",
@@ -214,9 +222,11 @@ def permutation_null(
         What is done to the samples: permuted; shifted along in their order, for time courses;
         permuted within their batch. ``auto``: by what ``series`` or ``batch`` states, else shifted
         where neighbours are more alike than in any of 999 random orders, else permuted.
-    series, batch : array-like [shape: (samples,)], optional
-        Labels of the time course or the batch of each sample; samples of one series stand in the
-        order of time.
+    series, time, batch : array-like [shape: (samples,)], or mapping from sample, optional
+        Of which time course each sample is, when it was taken, and of which batch. Without
+        ``time``, samples of one series stand in the order of time.
+    step : mapping, optional
+        ``{"time": 2, "tolerance": 0.5}``: how long a step of ``time`` is; series are cut at others.
     seed : int
     expression, bins, order, knots, transform, precision, min_samples, orientation, layer, backend
         As for :func:`mutual_information`: give both the same.
@@ -224,6 +234,7 @@ def permutation_null(
     Returns
     -------
     PermutationNull
+        Its ``warnings`` are also issued.
 
     Raises
     ------
@@ -245,6 +256,7 @@ def permutation_null(
     >>> bool(p[0, 1] < 1e-6), bool(p[2, 3] > 0.01)
     (True, True)
     """
+    labels = {"series": series, "time": time, "batch": batch}
     config = analysis_config(
         MutualInformationConfig,
         estimator={
@@ -256,23 +268,26 @@ def permutation_null(
         },
         preprocess={"min_samples": min_samples},
         null={"kind": null, "permutations": permutations},
-        samples=stated_samples(series, batch),
+        samples=stated_samples(labels, step),
         seed=seed,
         backend=backend,
     )
     table = as_table(expression, orientation=orientation, layer=layer)
     check_samples(table, min_samples)
-    design = sample_design(table.n_samples, series, batch)
-    opened = open_analysis(table.values, np.empty(0), config, choose(backend), design)
+    arranged, design = arrange_samples(
+        as_expression(table), config.samples, table=label_table(labels, table)
+    )
+    opened, found = open_analysis(arranged.values, np.empty(0), config, choose(backend), design)
+    found = tell([*found, *opened.null_account(int(seed))[1]])
     drawn = Null.from_arrays(opened.null(int(seed)))
     if not all(s.size for s in drawn.statistic):
         raise ValueError(
             f"expression: found no two genes with {min_samples} samples in common (min_samples) "
             "among those drawn; expected fewer missing values, or lower min_samples"
         )
-    observed = ~np.isnan(table.values)
+    observed = ~np.isnan(arranged.values)
     return PermutationNull(
-        drawn, table.labels, table.n_samples, None if observed.all() else observed
+        drawn, table.labels, table.n_samples, None if observed.all() else observed, found
     )
 
 
@@ -283,13 +298,14 @@ class PermutationNull:
     ``null``: its draws, one distribution for each pair of gene classes (one class under the rank
     transform without many ties). ``genes``: labels of the genes, their numbers for an array.
     ``n_samples``: of the data set. ``observed``: bool (genes, samples), or None where no value is
-    missing. ``classes``: int8 (genes,).
+    missing. ``classes``: int8 (genes,). ``warnings``: what needs attention.
     """
 
     null: Null
     genes: pd.Index[Any]
     n_samples: int
     observed: NDArray[np.bool_] | None
+    warnings: list[str] = field(default_factory=list)
 
     def __repr__(self) -> str:
         return (
@@ -448,8 +464,9 @@ def open_analysis(
     config: MutualInformationConfig,
     device: Device,
     design: SampleDesign | None = None,
-) -> MutualInformation:
-    """An estimator on ``values``, float64 (genes, samples), NaN where missing.
+) -> tuple[MutualInformation, list[str]]:
+    """An estimator on ``values``, float64 (genes, samples), NaN where missing; and what needs
+    attention in their samples.
 
     ``regulators``: gene numbers, empty for every gene with every gene. ``config``: complete, as
     ``analysis_config`` gives it. ``design``: what is known of the samples.
@@ -467,10 +484,9 @@ def open_analysis(
     if design is not None:
         state |= design.state
     dependence, measured = measured_samples(z, state)
-    for warning in sample_warnings(dependence, config, z.shape[1]):
-        warnings.warn(warning, stacklevel=3)
+    found = sample_warnings(dependence, config, z.shape[1])
     precision = MutualInformation.resolve_precision(config, device.backend)
-    return MutualInformation(config, state | measured, device, precision)
+    return MutualInformation(config, state | measured, device, precision), found
 
 
 def _decided(
@@ -574,6 +590,13 @@ def _between(table: ExpressionTable, other: ExpressionTable, scores: NDArray[np.
     if table.genes is None and other.genes is None:
         return scores
     return pd.DataFrame(scores, index=table.labels, columns=other.labels, copy=False)
+
+
+def with_warnings(matrix: Matrix, found: list[str]) -> Matrix:
+    """The matrix, with its warnings where it is a table."""
+    if isinstance(matrix, pd.DataFrame):
+        matrix.attrs["warnings"] = found
+    return matrix
 
 
 def _part(array: NDArray[Any], shape: tuple[int, ...], block: slice) -> NDArray[Any]:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
@@ -12,8 +11,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from pairtile.api.anndata_network import add_network, check_storage
-from pairtile.api.prepare import prepared_genes, sample_design, stated_samples
-from pairtile.api.regulators import regulator_rows
+from pairtile.api.messages import tell, warnings_of_network
+from pairtile.api.prepare import PreparedTable, prepared_table, stated_samples
+from pairtile.api.regulators import listed_genes
 from pairtile.api.settings import analysis_config
 from pairtile.api.table import as_table
 from pairtile.engine.in_memory import network_in_memory
@@ -52,8 +52,10 @@ def infer_network(
     precision: str = "auto",
     permutations: int | str = "auto",
     null: str = "auto",
-    series: ArrayLike | None = None,
-    batch: ArrayLike | None = None,
+    series: Any = None,
+    time: Any = None,
+    step: Mapping[str, float] | None = None,
+    batch: Any = None,
     seed: int = 1,
     orientation: str = "genes_in_rows",
     layer: str | None = None,
@@ -94,7 +96,7 @@ def infer_network(
         As for :func:`mutual_information`.
     permutations : int or "auto"
         Draws of the null; ``auto``: as many as ``keep`` needs.
-    null, series, batch
+    null, series, time, step, batch
         As for :func:`permutation_null`.
     seed : int
         Of the null.
@@ -112,7 +114,7 @@ def infer_network(
         ``p_method`` ("empirical", or "extrapolated": fewer than 10 draws reach the score, and
         ``p_value`` goes on from the tail of the null). Undirected edges are there once. ``attrs``
         has ``directed``, ``counts``, ``threshold_bits`` (least MI kept), ``notes`` (what was
-        decided on the way), ``device`` and ``settings``.
+        decided on the way), ``warnings`` (also issued as warnings), ``device`` and ``settings``.
 
     Raises
     ------
@@ -140,6 +142,7 @@ def infer_network(
     True
     """
     check_storage(expression, key_added, copy)
+    labels = {"series": series, "time": time, "batch": batch}
     settings: dict[str, Any] = {
         "score": ("clr" if regulators is None else "target_z") if score == "auto" else score,
         "keep": keep,
@@ -152,7 +155,7 @@ def infer_network(
             "precision": precision,
         },
         "null": {"kind": null, "permutations": permutations},
-        "samples": stated_samples(series, batch),
+        "samples": stated_samples(labels, step),
     }
     if isinstance(expression, Prepared):
         if preprocess is not None:
@@ -162,16 +165,25 @@ def infer_network(
         MutualInformationConfig, **settings, preprocess=preprocess or {}, seed=seed, backend=backend
     )
     table = as_table(expression, orientation=orientation, layer=layer, sparse=True)
-    listed = None
+    ready = prepared_table(expression, table, config, labels)
+    among, found = np.empty(0, dtype=np.int32), list(ready.warnings)
+    genes = table.labels[ready.kept]
     if regulators is not None:
-        listed = regulator_rows(regulators, table.labels, named=table.genes is not None)
-    prepared, kept = prepared_genes(expression, table, config.preprocess)
-    design = sample_design(prepared.values.shape[1], series, batch)
-    opened = open_analysis(prepared.values, _among(listed, kept), config, choose(backend), design)
+        listed = listed_genes(regulators, table.labels, named=table.genes is not None)
+        among = listed.among(ready.kept)
+        found += listed.absent_warnings(genes)
+    opened, of_samples = open_analysis(
+        ready.prepared.values, among, config, choose(backend), ready.design
+    )
     tiles = opened.space(opened.state).tiles()
     result = network_in_memory(opened, tiles, int(seed))
-    edges = _with_labels(result.edges, table.labels[kept])
-    edges.attrs = _attributes(opened, prepared, result, int(seed))
+    edges = _with_labels(result.edges, genes)
+    notes, of_null = opened.null_account(int(seed))
+    found += [*of_samples, *of_null, *result.warnings]
+    edges.attrs = _attributes(opened, ready, result, notes, int(seed))
+    settings = edges.attrs["settings"]
+    found += warnings_of_network(config, edges, edges.attrs["counts"], settings, found)
+    edges.attrs["warnings"] = tell(found)
     if key_added is None:
         return edges
     return add_network(expression, edges, key_added=key_added, copy=copy)
@@ -187,43 +199,22 @@ def _with_labels(edges: pd.DataFrame, labels: pd.Index[Any]) -> pd.DataFrame:
 
 
 def _attributes(
-    opened: MutualInformation, prepared: Prepared, result: Network, seed: int
+    opened: MutualInformation, ready: PreparedTable, result: Network, notes: list[str], seed: int
 ) -> dict[Hashable | None, Any]:
     """How a network came about, in plain types: ``attrs`` of its table."""
-    notes, found = opened.null_account(seed)
-    for warning in found:
-        warnings.warn(warning, stacklevel=3)
     return {
         "directed": result.directed,
-        "counts": {**prepared.counts, **result.counts},
+        "counts": {**ready.prepared.counts, **result.counts},
         "threshold_bits": result.threshold_value,
-        "notes": [*prepared.notes, *notes],
+        "notes": [*ready.prepared.notes, *notes, *result.notes],
         "device": opened.device.name,
         "settings": {
             **opened.config.model_dump(mode="json", include=set(SETTINGS)),
-            "preprocess": dict(prepared.parameters),
+            "preprocess": dict(ready.prepared.parameters),
             "precision": opened.precision,
             "seed": seed,
         },
     }
-
-
-def _among(listed: NDArray[np.int64] | None, kept: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Regulators by their numbers among the kept genes; empty where there is no list."""
-    if listed is None:
-        return np.empty(0, dtype=np.int64)
-    found = np.flatnonzero(np.isin(kept, listed))
-    if not found.size:
-        raise ValueError(
-            f"regulators: found all {listed.size} dropped by preparation (too few samples, or "
-            "constant); expected at least one that is kept"
-        )
-    if found.size < listed.size:
-        warnings.warn(
-            f"{listed.size - found.size} of {listed.size} regulators were dropped by preparation.",
-            stacklevel=3,
-        )
-    return found
 
 
 def clr(mi: ArrayOrFrame) -> ArrayOrFrame:
@@ -422,7 +413,7 @@ def data_processing_inequality(
     is_regulator = None
     if regulators is not None:
         is_regulator = np.zeros(n_genes, dtype=bool)
-        is_regulator[regulator_rows(regulators, pd.RangeIndex(n_genes), named=False)] = True
+        is_regulator[listed_genes(regulators, pd.RangeIndex(n_genes), named=False).rows] = True
     return surviving_edges(
         first,
         second,

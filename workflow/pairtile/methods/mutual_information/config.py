@@ -232,6 +232,9 @@ class KeepAll(KeepRule):
     def p_bound(self) -> float:
         return 1.0
 
+    def draws(self, resolved: int, n_pairs: int) -> float:
+        return 0.0  # p-values decide nothing
+
     @model_serializer
     def _word(self) -> str:
         return "all"

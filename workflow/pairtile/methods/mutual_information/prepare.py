@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.engine.state import release
 from pairtile.io.regulators import find_regulators
@@ -23,6 +24,8 @@ from pairtile.runtime.threads import in_threads
 from pairtile.splines.scorer import SplineSettings
 from pairtile.splines.values import marginal_entropies, scaled
 from pairtile.statistics.dependence import Dependence
+
+message = messages_of(__package__)
 
 SAMPLES_PER_BIN = 10
 FEW_BINS = 6
@@ -127,14 +130,15 @@ def sample_warnings(
     found: Dependence, config: MutualInformationConfig, n_samples: int
 ) -> list[str]:
     """Samples that depend on each other, with nothing stated of it; too few for the bins."""
-    warnings = dependence_warnings(found, config)
+    return [*dependence_warnings(found, config), *few_samples_warnings(config, n_samples)]
+
+
+def few_samples_warnings(config: MutualInformationConfig, n_samples: int) -> list[str]:
+    """Too few samples for the bins."""
     bins = config.estimator.n_bins
-    if bins > FEW_BINS and n_samples < SAMPLES_PER_BIN * bins:
-        warnings.append(
-            f"{n_samples} samples are few for {bins} bins: chance raises the score of every pair, "
-            "and true ones stand out less. estimator.bins: auto takes fewer."
-        )
-    return warnings
+    if bins <= FEW_BINS or n_samples >= SAMPLES_PER_BIN * bins:
+        return []
+    return [message("few_samples_for_bins", samples=n_samples, bins=bins)]
 
 
 def spline_settings(config: MutualInformationConfig, precision: str) -> SplineSettings:

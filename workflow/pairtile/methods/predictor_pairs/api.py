@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,25 +10,38 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.api.prepare import as_expression
-from pairtile.api.regulators import regulator_rows
+from pairtile.api.messages import tell, warnings_of_network
+from pairtile.api.prepare import (
+    arranged_table,
+    as_expression,
+    check_unique,
+    sample_labels,
+    stated_samples,
+)
+from pairtile.api.regulators import listed_genes
 from pairtile.api.settings import analysis_config
 from pairtile.api.table import ExpressionTable, as_table
 from pairtile.engine.in_memory import merged_in_memory
 from pairtile.gpu.device import choose
-from pairtile.io.expression import Expression
 from pairtile.methods.predictor_pairs.config import (
     KeepSetsConfig,
     PredictorPairsConfig,
     QuantizeConfig,
 )
-from pairtile.methods.predictor_pairs.network import edges_of_sets, kept_sets, members
+from pairtile.methods.predictor_pairs.network import (
+    edges_of_sets,
+    kept_sets,
+    members,
+    threshold_warnings,
+)
 from pairtile.methods.predictor_pairs.prepare import prepare_predictor_input
 from pairtile.methods.predictor_pairs.read_input import Levels, PredictorInput, Series, levels_of
-from pairtile.methods.predictor_pairs.score import PredictorPairs
+from pairtile.methods.predictor_pairs.report_results import predictor_results, results_of
+from pairtile.methods.predictor_pairs.score import PredictorPairs, draws_of_a_test
 from pairtile.methods.predictor_pairs.state import search_input
 from pairtile.methods.predictor_pairs.tables import named_sets, tested_sets
 from pairtile.preprocess.expression import Prepared
+from pairtile.preprocess.items import formula_warnings
 from pairtile.simulate import BooleanSimulation
 
 _ARGUMENTS = {"null.kind": "null", "estimator.self": "include_self"}
@@ -41,6 +53,8 @@ def predictor_pairs(
     levels: Any = None,
     lag: int = 1,
     series: Any = None,
+    time: Any = None,
+    step: Mapping[str, float] | None = None,
     regulators: Sequence[Any] | NDArray[Any] | None = None,
     targets: Sequence[Any] | NDArray[Any] | None = None,
     quantize: Mapping[str, Any] | None = None,
@@ -78,6 +92,11 @@ def predictor_pairs(
     series : sequence, mapping or Series, optional
         The time series of each sample: a label for each, in their order, or by the sample's name.
         None: one series (a BooleanSimulation's own). No step leads from one series to another.
+    time : as ``series``, optional
+        When each sample of ``expression`` was taken: samples are put in this order within their
+        series. None: they stand in the order of time.
+    step : mapping, optional
+        ``{"time": 2, "tolerance": 0.5}``: how long a step of ``time`` is; others are left out.
     regulators : sequence, optional
         Candidate predictors: names of genes (gene numbers for an array) or a mask. None: all.
     targets : sequence, optional
@@ -161,13 +180,16 @@ def predictor_pairs(
         preprocess = {"min_samples": expression.parameters["min_samples"]}
     if isinstance(levels, BooleanSimulation) and series is None:
         series = levels.series
+    # Series of levels have a key of their own.
+    of_samples = {"series": series if levels is None else None, "time": time}
     config = analysis_config(
         PredictorPairsConfig,
         arguments=_ARGUMENTS,
         # Whatever stands for a path is what messages call the input.
         expression=None if levels is not None else "expression",
         levels=None if levels is None else "levels",
-        series=None if series is None else "series",
+        series=None if series is None or levels is None else "series",
+        samples=stated_samples(of_samples, step),
         regulators=None if regulators is None else "regulators",
         targets=None if targets is None else "targets",
         lag=lag,
@@ -187,40 +209,45 @@ def predictor_pairs(
         backend=backend,
     )
     table = one_table(expression, levels, orientation=orientation, layer=layer)
-    names = [str(label) for label in table.labels]
-    listed: dict[str, list[str] | None] = {}
+    listed: dict[str, Any] = {}
     for key, genes in (("regulators", regulators), ("targets", targets)):
         listed[key] = None
         if genes is not None:
-            rows = regulator_rows(genes, table.labels, named=table.genes is not None, name=key)
-            listed[key] = [names[row] for row in rows]
-    given = PredictorInput(
-        expression_or_levels(table, expression, config.quantize),
-        series_of_samples(series, table),
-        regulators=listed["regulators"],
-        targets=listed["targets"],
-    )
+            named = table.genes is not None
+            listed[key] = listed_genes(genes, table.labels, named=named, name=key).names
+    if levels is None:
+        arranged, design = arranged_table(expression, table, config, of_samples)
+        given = PredictorInput(arranged, design=design, **listed)
+    else:
+        courses = None if series is None else series_of_samples(series, table)
+        given = PredictorInput(levels_of_table(table, config.quantize), courses, **listed)
     prepared = prepare_predictor_input(config, given)
     ready = search_input(config, prepared, int(seed))
     opened = PredictorPairs(config, ready.state, choose(backend), "float64")
     tiles = opened.space(ready.state).tiles(*opened.tile_edges(opened.config, ready.state))
     sets = tested_sets(opened, merged_in_memory(opened, tiles, int(seed)))
-    found_warnings = [*ready.warnings, *opened.warnings(sets)]
-    for text in found_warnings:
-        warnings.warn(text, stacklevel=2)
-    kept = pd.Index(names).get_indexer(pd.Index(prepared.genes))
-    found = _labelled(named_sets(sets, table.labels[kept].to_numpy()), table.labels.dtype)
+    names = pd.Index([str(label) for label in table.labels])
+    labels = table.labels[names.get_indexer(pd.Index(prepared.genes))]
+    found = _labelled(named_sets(sets, labels.to_numpy()), table.labels.dtype)
+    said = [*ready.warnings, *formula_warnings(prepared.genes), *opened.warnings(sets)]
+    settings = {
+        **config.model_dump(include={"lag", "null", "quantize"}),
+        **ready.parameters,
+        "estimator": config.estimator.model_dump() | ready.parameters["estimator"],
+        "seed": int(seed),
+    }
+    read = results_of(found, ready.state, dict(zip(labels, range(len(labels)), strict=True)))
+    # Whether edges are left is for predictor_edges to say.
+    some = pd.DataFrame({"source": [""], "target": [""]})
+    said += warnings_of_network(
+        config, some, ready.counts, settings, said, read={predictor_results: read}
+    )
     found.attrs = {
-        "counts": dict(ready.counts),
+        "counts": dict(ready.counts) | {"draws_of_a_test": draws_of_a_test(ready.state)},
         "notes": list(ready.notes),
-        "warnings": found_warnings,
+        "warnings": tell(said),
         "device": opened.device.name,
-        "settings": {
-            **config.model_dump(include={"lag", "null", "quantize"}),
-            **ready.parameters,
-            "estimator": config.estimator.model_dump() | ready.parameters["estimator"],
-            "seed": int(seed),
-        },
+        "settings": settings,
     }
     return found
 
@@ -254,6 +281,7 @@ def predictor_edges(sets: pd.DataFrame, keep: Mapping[str, float] | str = "best"
         without this source, ``imp_bits``, ``spearman``, ``rank``, ``n_ties``), ``n_sets`` (in how
         many of the sets the edge is), ``p_value``, ``q_value``; and ``score``, what edges are
         ranked by: edges of best sets before those of second sets and so on, then by ``gain_bits``.
+        ``attrs["warnings"]``: what needs attention, also issued as warnings.
 
     Raises
     ------
@@ -281,7 +309,8 @@ def predictor_edges(sets: pd.DataFrame, keep: Mapping[str, float] | str = "best"
             f"sets: found no column {', '.join(missing)}; expected a table of predictor_pairs"
         )
     every = isinstance(keep, str) and keep == "all"
-    rule = "best" if every else analysis_config(PredictorPairsConfig, keep=keep).keep
+    config = analysis_config(PredictorPairsConfig, keep="best" if every else keep)
+    rule = config.keep
     if isinstance(rule, KeepSetsConfig) and len(sets) and sets["p_value"].isna().all():
         raise ValueError(
             f"keep: found {rule.model_dump()}; expected best or all (there are no p-values)"
@@ -294,11 +323,18 @@ def predictor_edges(sets: pd.DataFrame, keep: Mapping[str, float] | str = "best"
     edges = edges_of_sets(chosen)
     for end in ("source", "target"):
         edges[end] = labels[edges[end].to_numpy()]
-    edges.attrs = {"directed": True}
+    said = threshold_warnings(rule, int(sets.attrs.get("counts", {}).get("draws_of_a_test", 0)))
+    kept = results_of(sets.assign(kept=sets.index.isin(chosen.index)))
+    said += warnings_of_network(
+        config,
+        edges,
+        {},
+        {"keep": keep},
+        [*sets.attrs.get("warnings", []), *said],
+        read={predictor_results: kept},
+    )
+    edges.attrs = {"directed": True, "warnings": tell(said)}
     return edges
-
-
-_SHOWN = 3
 
 
 def one_table(
@@ -318,10 +354,8 @@ def one_table(
     return as_table(levels, orientation=orientation, layer=layer, name="levels")
 
 
-def expression_or_levels(
-    table: ExpressionTable, expression: Any, quantize: QuantizeConfig
-) -> Expression | Prepared | Levels:
-    """The table as preparation takes it; without ``expression`` it holds levels.
+def levels_of_table(table: ExpressionTable, quantize: QuantizeConfig) -> Levels:
+    """Levels in memory.
 
     Raises
     ------
@@ -330,76 +364,13 @@ def expression_or_levels(
     InputError
         Levels that are none, see ``levels_of``.
     """
-    if isinstance(expression, Prepared):
-        return expression
-    given = as_expression(table, expression if isinstance(expression, Expression) else None)
-    names = pd.Index(given.genes)
-    if not names.is_unique:
-        raise ValueError(
-            f"{'levels' if expression is None else 'expression'}: found two genes that are written "
-            f"{names[names.duplicated()][0]!r}; expected each name once"
-        )
-    if expression is not None:
-        return given
+    given = as_expression(table)
+    check_unique(given.genes, "levels")
     n_levels = None if quantize.levels == "auto" else quantize.levels
     return levels_of(replace(given, source="levels"), n_levels=n_levels)
 
 
-def series_of_samples(series: Any, table: ExpressionTable) -> Series | None:
-    """The time series of each sample.
-
-    Parameters
-    ----------
-    series
-        None; or one label for each sample, in their order; or, for samples with names, a mapping
-        or a pandas Series from sample to label.
-    table
-        Whose samples they are.
-
-    Raises
-    ------
-    ValueError
-        Labels of another number than there are samples; samples without a label; a mapping for
-        samples without names.
-    """
-    if series is None:
-        return None
-    n_unused = 0
-    if isinstance(series, pd.Series | Mapping):
-        labels, n_unused = _by_name(pd.Series(series), table)
-    else:
-        if isinstance(series, str) or not isinstance(series, Sequence | np.ndarray | pd.Index):
-            raise ValueError(
-                f"series: found {series!r}; expected a label for each sample, or a mapping from "
-                "sample to label"
-            )
-        labels = np.asarray(series)
-        if labels.shape != (table.n_samples,):
-            raise ValueError(
-                f"series: found shape {labels.shape}; expected a label for each of "
-                f"{table.n_samples} samples"
-            )
-    numbers, names = pd.factorize(labels)
-    if (numbers < 0).any():
-        missing = int((numbers < 0).sum())
-        raise ValueError(f"series: found {missing} samples without a label; expected one for each")
-    return Series(numbers.astype(np.int32), [str(name) for name in names], n_unused)
-
-
-def _by_name(series: pd.Series[Any], table: ExpressionTable) -> tuple[NDArray[Any], int]:
-    if table.samples is None:
-        raise ValueError(
-            "series: found labels by the name of the sample; expected a label for each sample, in "
-            "their order, since the samples have no names"
-        )
-    if not series.index.is_unique:
-        twice = series.index[series.index.duplicated()][0]
-        raise ValueError(f"series: found sample {twice!r} more than once; expected each once")
-    absent = table.samples[~table.samples.isin(series.index)]
-    if len(absent):
-        shown = ", ".join(map(repr, absent[:_SHOWN])) + (", ..." if len(absent) > _SHOWN else "")
-        raise ValueError(
-            f"series: found none for {len(absent)} of {table.n_samples} samples ({shown}); "
-            "expected one for each sample, named as in the table"
-        )
-    return series.reindex(table.samples).to_numpy(), len(series) - table.n_samples
+def series_of_samples(series: Any, table: ExpressionTable) -> Series:
+    """The time series of each sample, from labels as ``sample_labels`` takes them."""
+    numbers, names = pd.factorize(sample_labels("series", series, table))
+    return Series(numbers.astype(np.int32), [str(name) for name in names])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -234,17 +234,29 @@ def predictor_results(results: Results) -> PredictorResults:
     places = pd.MultiIndex.from_frame(sets[["target", "rank"]])
     sets["kept"] = places.isin(pd.MultiIndex.from_frame(kept[["target", "rank"]]))
     sets = results.labelled(sets, ["target", *members(sets)])
-    sets["information_bits"] = sets["target_entropy_bits"] - sets["mce_bits"]
     if not (folder / "state" / MANIFEST).is_file():
-        return PredictorResults(sets)
-    state = open_state(folder / "state")
+        return results_of(sets)
     names = results.items.loc[results.items["kept"].astype(bool), "name"]
+    rows = {str(name): row for row, name in enumerate(names)}
+    return results_of(sets, open_state(folder / "state"), rows)
+
+
+def results_of(
+    sets: pd.DataFrame,
+    state: Mapping[str, NDArray[Any]] | None = None,
+    rows: Mapping[Any, int] | None = None,
+) -> PredictorResults:
+    """From a table of sets, and the state with the row of each gene in it where they are there."""
+    told = sets["target_entropy_bits"] - sets["mce_bits"]
+    sets = sets.assign(information_bits=told)
+    if state is None:
+        return PredictorResults(sets)
     levels = Levels(
         state["levels"],
         int(state["n_levels"][0]),
         np.asarray(state["source_samples"]),
         np.asarray(state["target_samples"]),
-        {str(name): row for row, name in enumerate(names)},
+        dict(rows or {}),
         state["values"],
         state.get("series"),
     )

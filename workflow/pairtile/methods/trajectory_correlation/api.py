@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import tempfile
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.api.messages import tell, warnings_of_network
 from pairtile.api.settings import analysis_config
 from pairtile.engine.estimator import PreparedInput
 from pairtile.engine.in_memory import merged_in_memory
@@ -21,7 +22,11 @@ from pairtile.errors import InputError
 from pairtile.gpu.device import choose
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import FramesConfig
-from pairtile.methods.trajectory_correlation.differences import difference, matched_items
+from pairtile.methods.trajectory_correlation.differences import (
+    comparison_warnings,
+    difference,
+    matched_items,
+)
 from pairtile.methods.trajectory_correlation.forked import ReaderError
 from pairtile.methods.trajectory_correlation.matrices import correlation_matrix
 from pairtile.methods.trajectory_correlation.network import (
@@ -38,10 +43,11 @@ from pairtile.methods.trajectory_correlation.read_trajectory import (
     trajectories_of,
     unwrapped,
 )
+from pairtile.methods.trajectory_correlation.report_text import MotionResults, motion_results
 from pairtile.methods.trajectory_correlation.residues import pairs_in_contact, trajectory_contacts
 from pairtile.methods.trajectory_correlation.score import TrajectoryCorrelation
 from pairtile.methods.trajectory_correlation.state import state_of_series
-from pairtile.methods.trajectory_correlation.tables import path_table
+from pairtile.methods.trajectory_correlation.tables import no_path, path_table
 from pairtile.methods.trajectory_correlation.time_series import (
     Scratch,
     SeriesWriter,
@@ -49,6 +55,7 @@ from pairtile.methods.trajectory_correlation.time_series import (
     wrapped,
 )
 from pairtile.methods.trajectory_correlation.unwrap import Frame
+from pairtile.preprocess.items import formula_warnings
 
 _OF_MOLECULES = ("fit", "reference", "select", "positions", "dihedrals", "distances", "domains")
 
@@ -225,9 +232,15 @@ def trajectory_correlation(
     edges = network.edges
     for end in ("source", "target"):
         edges[end] = shown[edges[end].to_numpy()]
-    found = [*ready.warnings, *network.warnings]
-    for text in found:
-        warnings.warn(text, stacklevel=2)
+    counts = {**ready.counts, "pairs": len(pairs), **network.counts}
+    read = MotionResults(
+        Path("in memory"), items, *(pd.DataFrame() for _ in ("communities", "paths"))
+    )
+    found = [*ready.warnings, *formula_warnings(list(map(str, items["name"]))), *network.warnings]
+    found += warnings_of_network(
+        config, edges, counts, ready.parameters, found, read={motion_results: read}
+    )
+    found = tell(found)
     asked = config.resolved()
     return MotionCorrelation(
         items=items,
@@ -235,7 +248,7 @@ def trajectory_correlation(
         network=edges,
         labels=labels,
         contacts=contact,
-        counts={**ready.counts, "pairs": len(pairs), **network.counts},
+        counts=counts,
         community_agreement=network.threshold.get("community_agreement", {}),
         notes=[*ready.notes, *network.notes],
         warnings=found,
@@ -459,7 +472,9 @@ class MotionCorrelation:
         ends = path_ends(self.items, [(str(source), str(target))])
         network = self.residue_network()
         found = [shortest_paths(network, start, end, number) for start, end in ends]
-        return path_table(self.items, network, ends, found)
+        table = path_table(self.items, network, ends, found)
+        table.attrs["warnings"] = tell([] if found[0] else [no_path(source, target)])
+        return table
 
     def difference(self, other: MotionCorrelation) -> pd.DataFrame:
         """How pairs that both have differ, this one minus ``other``.
@@ -475,7 +490,14 @@ class MotionCorrelation:
         table = difference(self.pairs, other.pairs, matched, len(other.items), seed)
         for place, (end, number) in enumerate((("source", "i"), ("target", "j"))):
             table.insert(place, end, self._numbers[table[number].to_numpy()])
-        return table.drop(columns=["i", "j"])
+        table = table.drop(columns=["i", "j"])
+        kind = "dcc" if self.settings["estimator"]["kind"] == "dcc" else "mi"
+        kept = len(self.items), len(other.items)
+        tested = f"{kind}_q_value" in table
+        table.attrs["warnings"] = tell(
+            comparison_warnings(table, kept, len(matched), ("this", "other"), tested)
+        )
+        return table
 
     @property
     def _numbers(self) -> pd.Index[Any]:

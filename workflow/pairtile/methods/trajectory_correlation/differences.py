@@ -228,14 +228,12 @@ def write_difference(
     matched = matched_items(items, other_items, (folder.name, name))
     table = difference(mine, theirs, matched, len(other_items), opened.seed)
     del mine, theirs
-    _say_what_is_compared(table, items, other_items, matched, (folder.name, name), written)
+    written.counts["pairs_compared"] = len(table)
+    written.counts["variables_compared"] = len(matched)
     kind = "dcc" if opened.config.estimator.kind == "dcc" else "mi"
     tested = f"{kind}_q_value" in table
-    if not tested:
-        written.warnings.append(
-            f"Differences from {name} are not tested: replicas are the unit, and one of the two "
-            "has a single trajectory. Give two or more of each state under trajectories."
-        )
+    kept = (int(items["kept"].sum()), int(other_items["kept"].sum()))
+    written.warnings += comparison_warnings(table, kept, len(matched), (folder.name, name), tested)
     replicas = [column for column in table if "_replica_" in str(column)]
     _write_table(folder / "difference.parquet", table.drop(columns=replicas), items)
     also = [c for v in ("mi", "dcc") for c in (f"{v}_z", f"{v}_q_value") if c in table]
@@ -264,28 +262,31 @@ def write_difference(
         _write_structure(opened, table, edges, items, score, folder)
 
 
-def _say_what_is_compared(
-    table: pd.DataFrame,
-    items: pd.DataFrame,
-    other_items: pd.DataFrame,
-    matched: pd.Series,
-    names: tuple[str, str],
-    written: Written,
-) -> None:
-    kept = int(items["kept"].sum())
-    written.counts["pairs_compared"] = len(table)
-    written.counts["variables_compared"] = len(matched)
-    lacking = max(kept - len(matched), int(other_items["kept"].sum()) - len(matched))
+def comparison_warnings(
+    table: pd.DataFrame, kept: tuple[int, int], n_matched: int, names: tuple[str, str], tested: bool
+) -> list[str]:
+    """What two analyses do not share, and what was not tested.
+
+    kept : how many variables each has. names : what the two are called.
+    """
+    found = []
+    lacking = max(kept) - n_matched
     if lacking:
-        written.warnings.append(
-            f"{len(matched)} variables are in {names[0]} and in {names[1]}; up to {lacking} of one "
+        found.append(
+            f"{n_matched} variables are in {names[0]} and in {names[1]}; up to {lacking} of one "
             "of them are not in the other, and are not compared."
         )
     if (table["correlation"] < 0).any() != (table["correlation_other"] < 0).any():
-        written.warnings.append(
+        found.append(
             f"Correlations of {names[1]} have a sign and those of {names[0]} have none, or the "
             "other way round: their difference means little."
         )
+    if not tested:
+        found.append(
+            f"Differences from {names[1]} are not tested: replicas are the unit, and one of the "
+            "two has a single trajectory. Give two or more of each state under trajectories."
+        )
+    return found
 
 
 def difference_network(table: pd.DataFrame, items: pd.DataFrame, kind: str) -> pd.DataFrame:

@@ -108,7 +108,7 @@ def write_trajectory_tables(
         first_paths = [found[0] for found in paths if found]
         for pair, between in zip(config.paths, paths, strict=True):
             if not between:
-                written.warnings.append(f"No path joins {pair[0]} and {pair[1]} in the network.")
+                written.warnings.append(no_path(*pair))
     if "structure" in opened.state:
         first = next(iter(communities.values()), np.zeros(network.n_nodes, dtype=np.int32))
         _write_structure(opened, merged, items, first, table, first_paths, folder)
@@ -430,6 +430,11 @@ def community_table(
     columns = ["method", "community", "n_members", "edges_within", "edges_out"]
     columns += ["mean_correlation", "modularity", "members", "agreement"]
     return pd.DataFrame(rows, columns=columns)
+
+
+def no_path(source: Any, target: Any) -> str:
+    """The warning of two variables that nothing joins."""
+    return f"No path joins {source} and {target} in the network."
 
 
 def path_table(

@@ -1,0 +1,80 @@
+"""Warnings of library calls: the same that a run of the workflow has."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from pairtile.config.models import Analysis
+
+if TYPE_CHECKING:
+    from pairtile.report.results import Results
+
+
+def tell(messages: Iterable[str], stacklevel: int = 2) -> list[str]:
+    """Issue each message once, as a warning at the place that called the library.
+
+    Parameters
+    ----------
+    stacklevel
+        2: the caller of this function is what a user called.
+
+    Returns
+    -------
+    The messages, each once, for ``attrs["warnings"]``.
+    """
+    found = list(dict.fromkeys(messages))
+    for text in found:
+        warnings.warn(text, stacklevel=stacklevel + 1)
+    return found
+
+
+def warnings_of_network(
+    config: Analysis,
+    network: pd.DataFrame,
+    counts: Mapping[str, int],
+    parameters: Mapping[str, Any],
+    found: Iterable[str] = (),
+    scores: dict[str, np.ndarray] | None = None,
+    read: Mapping[Callable[[Results], Any], Any] | None = None,
+) -> list[str]:
+    """What settings and results give rise to, as the workflow's last step finds it.
+
+    Parameters
+    ----------
+    network
+        Its edges, by names; an empty one is warned of.
+    counts, parameters, found
+        Of all steps: what they counted, resolved and warned of.
+    scores
+        The arrays of ``Estimator.score_histogram`` that the method's warnings go by.
+    read
+        What the method's report would read from files: the function that reads it -> what it gives.
+    """
+    from pairtile.report.results import Results, warnings_of_results  # draws: slow to import
+
+    summary = {
+        "method": config.method,
+        "counts": dict(counts),
+        "parameters": _merged(config.resolved(), parameters),
+        "warnings": list(found),
+    }
+    items = pd.DataFrame({"name": [], "kept": [], "reason": []})
+    nowhere = Path("in memory")
+    return warnings_of_results(
+        Results(nowhere, items, network, summary, scores=scores, _read=dict(read or {}))
+    )
+
+
+def _merged(asked: Mapping[str, Any], decided: Mapping[str, Any]) -> dict[str, Any]:
+    both = {
+        key: {**asked[key], **value}
+        for key, value in decided.items()
+        if isinstance(asked.get(key), dict) and isinstance(value, Mapping)
+    }
+    return {**asked, **decided, **both}
