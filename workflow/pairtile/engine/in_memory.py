@@ -39,14 +39,13 @@ def network_in_memory(opened: Estimator, tiles: Sequence[Tile], seed: int) -> Ne
     -------
     Network
         That of the workflow for the same section, tiles, seed and backend, without bootstraps.
-        ``counts`` has ``pairs`` and ``pairs_scored`` too.
+        ``counts`` has ``pairs``, ``pairs_scored`` and ``pairs_too_few_samples`` too.
     """
     merged = merged_in_memory(opened, tiles, seed)
     result = opened.network(merged)
-    result.counts = {
-        **{name: int(merged.sums[name].sum()) for name in ("pairs", "pairs_scored")},
-        **result.counts,
-    }
+    pairs, scored = (int(merged.sums[name].sum()) for name in ("pairs", "pairs_scored"))
+    of_pairs = {"pairs": pairs, "pairs_scored": scored, "pairs_too_few_samples": pairs - scored}
+    result.counts = {**of_pairs, **result.counts}
     return result
 
 
