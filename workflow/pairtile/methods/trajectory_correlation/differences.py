@@ -233,7 +233,8 @@ def write_difference(
     kind = "dcc" if opened.config.estimator.kind == "dcc" else "mi"
     tested = f"{kind}_q_value" in table
     kept = (int(items["kept"].sum()), int(other_items["kept"].sum()))
-    written.warnings += comparison_warnings(table, kept, len(matched), (folder.name, name), tested)
+    names = folder.name, name
+    written.warnings.extend(comparison_warnings(table, kept, len(matched), names, tested))
     replicas = [column for column in table if "_replica_" in str(column)]
     _write_table(folder / "difference.parquet", table.drop(columns=replicas), items)
     also = [c for v in ("mi", "dcc") for c in (f"{v}_z", f"{v}_q_value") if c in table]
