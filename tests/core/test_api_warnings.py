@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from pairtile import (
     infer_network,
+    mirna_targets,
     multimodal_correlation,
     mutual_information,
     permutation_null,
@@ -21,7 +22,9 @@ from pairtile import (
     prepare_expression,
     trajectory_correlation,
 )
+from pairtile.preprocess.samples import NEAR_COPIES_SHARE
 from pairtile.report.results import read_results, warnings_of_results
+from pairtile.statistics.dependence import measure_dependence
 from workflow_runs import Analysis
 
 
@@ -281,3 +284,43 @@ def test_parts_of_the_way_to_a_network_warn_of_what_they_do() -> None:
     dropped = table_of(random, "missing")
     prepared = of_library(lambda: prepare_expression(dropped, min_samples=15))
     assert any("dropped" in text for text in prepared)
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_mirna_targets_warns_alike(tmp_path: Path, number: int) -> None:
+    random = np.random.default_rng(number)
+    letters = list("ACGT" if number % 2 else "ACGU")
+    mirnas = {f"m{k}": "".join(random.choice(letters, [22, 60][k == 3])) for k in range(4)}
+    transcripts = {f"t{k}": "".join(random.choice(letters, 300)) for k in range(5)}
+    for name, records in (("mirnas.fa", mirnas), ("transcripts.fa", transcripts)):
+        text = "".join(f">{key}\n{letters}\n" for key, letters in records.items())
+        (tmp_path / name).write_text(text)
+    estimator = {"score": 90.0, "energy": 0.0, "energies": number < 2}
+    section = {
+        "method": "mirna_targets",
+        "mirnas": "mirnas.fa",
+        "transcripts": "transcripts.fa",
+        "estimator": estimator,
+    }
+    expected = of_workflow(tmp_path, section)
+    paths = str(tmp_path / "mirnas.fa"), str(tmp_path / "transcripts.fa")
+    assert of_library(lambda: mirna_targets(*paths, **estimator, backend="cpu")) == expected
+
+
+def test_few_genes_make_no_near_copies_by_chance() -> None:
+    random = np.random.default_rng(8)
+    fired = {"chance": 0, "copies": 0}
+    for genes in (5, 8, 12, 40):
+        for samples in (10, 20, 60):
+            for _ in range(9):
+                values = random.normal(size=(genes, samples))
+                fired["chance"] += near(values)
+            copies = np.repeat(random.normal(size=(genes + 8, samples // 2)), 2, axis=1)
+            fired["copies"] += near(copies + random.normal(0, 0.1, copies.shape))
+    assert fired["chance"] <= 1  # of 108, where 1 % would be
+    assert fired["copies"] == 12
+
+
+def near(values: np.ndarray) -> bool:
+    found = measure_dependence(values)
+    return found.near_copies > NEAR_COPIES_SHARE * found.n_samples

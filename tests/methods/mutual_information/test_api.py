@@ -140,7 +140,7 @@ def test_regulators_give_their_rows_in_the_order_given(holed: np.ndarray) -> Non
 
 def test_regulators_that_are_not_there_are_left_out_with_a_warning(values: np.ndarray) -> None:
     frame = pd.DataFrame(values, index=GENES)
-    with pytest.warns(UserWarning, match="1 of 2 regulators are not among the genes: nobody"):
+    with pytest.warns(UserWarning, match="1 of 2 regulators .*nobody"):
         found = mutual_information(frame, regulators=["gene1", "nobody"])
     assert list(found.index) == ["gene1"]
 

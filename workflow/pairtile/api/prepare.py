@@ -167,7 +167,7 @@ def arranged_table(
     given = as_expression(table, expression if isinstance(expression, Expression) else None)
     check_unique(given.genes)
     given = without_empty_samples(given)
-    left = [about.samples.index(name) for name in given.samples]
+    left = pd.Index(about.samples).get_indexer(pd.Index(given.samples))
     about = replace(
         about,
         samples=given.samples,

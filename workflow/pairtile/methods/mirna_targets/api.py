@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
@@ -11,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pairtile.api.messages import tell, warnings_of_network
 from pairtile.api.settings import analysis_config
 from pairtile.declare.messages import Message, by_severity
 from pairtile.engine.tiles import PairSpace
@@ -31,6 +31,7 @@ from pairtile.methods.mirna_targets.prepare import (
     message_of_names,
     messages_on,
 )
+from pairtile.methods.mirna_targets.report_hits import HitsOverview, hits_of
 from pairtile.methods.mirna_targets.score import (
     MIRNAS_OF_A_TILE,
     TRANSCRIPTS_OF_A_TILE,
@@ -40,6 +41,7 @@ from pairtile.methods.mirna_targets.score import (
 from pairtile.methods.mirna_targets.search import COLUMNS, Hits, SequenceBatch, TargetSearch
 from pairtile.methods.mirna_targets.sequences import as_fasta, as_pairs
 from pairtile.methods.mirna_targets.tables import ROWS, hits_table
+from pairtile.preprocess.items import formula_warnings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -190,13 +192,11 @@ def mirna_targets(
     items, renamed = items_table(*files)
     messages += message_of_names(renamed, items)
     notes, of_warnings = by_severity(messages)
-    for message in of_warnings:
-        warnings.warn(message, stacklevel=2)
-
     state = _state(*files, settings.trim)
     device = choose(backend)
     hits = _search(state, settings, pairs, device)
     table = _table(hits, items, state, config)
+    of_warnings += formula_warnings(items.loc[items["kept"], "name"].tolist())
     table.attrs = {
         "counts": {
             "mirnas_kept": len(files[0]),
@@ -206,11 +206,24 @@ def mirna_targets(
             "pairs_with_hits": int((table["rank"] == 1).sum()),
         },
         "notes": notes,
-        "warnings": of_warnings,
+        "warnings": tell([*of_warnings, *warnings_of_hits(config, table, of_warnings)]),
         "device": device.name,
         "settings": {"estimator": settings.model_dump(), "extras": config.extras.model_dump()},
     }
     return table
+
+
+def warnings_of_hits(
+    config: MirnaTargetsConfig,
+    hits: pd.DataFrame,
+    found: Sequence[str],
+    scores: dict[str, NDArray[Any]] | None = None,
+) -> list[str]:
+    """What to beware of in hits, beyond what was ``found`` before; ``scores``: of a null."""
+    network = hits[["mirna", "transcript"]].drop_duplicates()
+    network = network.rename(columns={"mirna": "source", "transcript": "target"})
+    read = HitsOverview(len(hits), {}, np.empty((2, 0), dtype=np.int64), hits)
+    return warnings_of_network(config, network, {}, {}, found, scores, {hits_of: read})
 
 
 def chosen_files(

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from pairtile.api.messages import tell
 from pairtile.api.settings import analysis_config
 from pairtile.engine.in_memory import merged_in_memory
 from pairtile.gpu.device import choose
-from pairtile.methods.mirna_targets.api import chosen_files, frame_of, matched_pairs
+from pairtile.methods.mirna_targets.api import (
+    chosen_files,
+    frame_of,
+    matched_pairs,
+    warnings_of_hits,
+)
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.conservation import conservation_rates
 from pairtile.methods.mirna_targets.conservation_tables import conservation_table
@@ -32,6 +38,7 @@ from pairtile.methods.mirna_targets.tables import (
     signal_table,
     targets_table,
 )
+from pairtile.preprocess.items import formula_warnings
 
 
 @dataclass(frozen=True, repr=False)
@@ -159,8 +166,6 @@ def mirna_signal(
     if restrict is not None:
         pairs = matched_pairs(restrict, *files)
     prepared = MirnaTargets.with_null(config, lay_out(config, files, others, pairs, messages), seed)
-    for warning in prepared.warnings:
-        warnings.warn(warning, stacklevel=2)
     state, items = prepared.state, prepared.items
     opened = MirnaTargets(config, state, choose(backend), "integer")
     tiles = opened.space(state).tiles(*opened.tile_edges(config, state))
@@ -179,13 +184,20 @@ def mirna_signal(
     expression = None
     if config.mirna_expression is not None:
         expression = frame_of(expression_table(counts, searched))
+    shown = frame_of(hits)
+    found = [
+        *prepared.warnings,
+        *formula_warnings(items.loc[items["kept"], "name"].tolist()),
+    ]
+    # The report asks whether there is a null.
+    found += warnings_of_hits(config, shown, found, {"null_sites": np.empty(0)})
     return MirnaSignal(
         targets=frame_of(ranked_targets(targets, tests)),
-        hits=frame_of(hits),
+        hits=shown,
         signal=frame_of(signal_table(counts, searched, config.estimator.score)),
         signal_curve=frame_of(signal_curve(counts, searched)),
         conservation=conservation,
         expression=expression,
         notes=prepared.notes,
-        warnings=prepared.warnings,
+        warnings=tell(found),
     )

@@ -16,6 +16,7 @@ from pairtile.api.prepare import names_of_samples, prepared_table, stated_sample
 from pairtile.api.regulators import listed_genes
 from pairtile.api.settings import analysis_config
 from pairtile.api.table import as_table
+from pairtile.declare.messages import by_severity
 from pairtile.engine.estimator import Merged
 from pairtile.engine.in_memory import merged_in_memory
 from pairtile.gpu.device import Device, choose
@@ -30,11 +31,11 @@ from pairtile.methods.multimodal_correlation.network import (
     MASKS,
     annotations_in_memory,
     conditions_tested,
+    messages_on_tests,
     mode_counts,
     mode_samples,
     modes_of_edges,
     multimodal_network,
-    untested,
 )
 from pairtile.methods.multimodal_correlation.report_results import ModeResults, mode_results
 from pairtile.methods.multimodal_correlation.score import MultimodalCorrelation, state_of
@@ -589,7 +590,9 @@ def condition_tests(
     samples = mode_samples(config, found.state, stored)
     tests = conditions_tested(config, found.state, samples, asked.conditions)
     table = tests.table(chosen[["source", "target", "cluster"]])
-    table.attrs["warnings"] = tell(untested(tests))
+    pairs = int(found.pairs_by_modes.sum())
+    said = messages_on_tests(config, found.state, tests, asked.conditions, pairs)
+    table.attrs["warnings"] = tell(by_severity(said)[1])
     return table
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pairtile.declare.messages import Message, messages_of
+from pairtile.declare.messages import Message, by_severity, messages_of
 from pairtile.engine.estimator import Merged
 from pairtile.engine.network import Network
 from pairtile.errors import InputError
@@ -105,17 +105,9 @@ def multimodal_network(
         columns |= tests.columns()
         arrays |= arrays_of_conditions(annotations.conditions)
         notes += annotations.notes
-        warnings += untested(tests)
-        for condition in annotations.conditions:
-            reach = tested_edges(
-                tests,
-                condition,
-                Exchangeable.of(state),
-                config.estimator.correlation == "spearman",
-                config.condition_networks.q_value,
-            )
-            if reach.tested:
-                notes.append(_on_tests(config, condition, reach, counts["pairs"]))
+        on_tests = messages_on_tests(config, state, tests, annotations.conditions, counts["pairs"])
+        of_notes, of_warnings = by_severity(on_tests)
+        notes, warnings = [*notes, *of_notes], [*warnings, *of_warnings]
     if config.estimator.clustering == "gmm":
         conditions = [] if annotations is None else annotations.conditions
         labelled = [each for each in conditions if each.kind == "categorical"]
@@ -475,34 +467,37 @@ def _modes_within(merged: Merged, rates: _FalseDiscoveries, limit: float) -> pd.
     return pd.concat(parts, ignore_index=True)
 
 
-def untested(tests: ConditionTests) -> list[Message]:
-    """A warning for each condition for which no edge could be tested."""
-    tested: dict[str, bool] = {}
-    for test in tests.tests:
-        some = not np.isnan(test.coexpression.p_value).all()
-        tested[test.condition] = tested.get(test.condition, False) or some
-    edges = len(tests.tests[0].p_value) if tests.tests else 0
-    return [
-        message("condition_untested", condition=name, edges=edges)
-        for name, some in tested.items()
-        if edges and not some
-    ]
+def messages_on_tests(
+    config: MultimodalCorrelationConfig,
+    state: State,
+    tests: ConditionTests,
+    conditions: Sequence[Condition],
+    pairs: int,
+) -> list[Message]:
+    """How many edges of ``pairs`` pairs were tested for each condition, and what difference could
+    have been found."""
+    spearman = config.estimator.correlation == "spearman"
+    limit = config.condition_networks.q_value
+    found = []
+    for condition in conditions:
+        reach = tested_edges(tests, condition, Exchangeable.of(state), spearman, limit)
+        found += _on_tests(config, condition, reach, pairs)
+    return found
 
 
 def _on_tests(
     config: MultimodalCorrelationConfig, condition: Condition, reach: TestedEdges, pairs: int
-) -> Message:
+) -> list[Message]:
     """How many edges were tested for a condition, and what difference could have been found."""
-    return message(
-        "condition_tested",
-        condition=condition.name,
-        edges=reach.edges,
-        tested=reach.tested,
-        pairs=pairs,
-        q=config.condition_networks.q_value,
-        detectable=[None if np.isnan(r) else r for r in reach.detectable],
-        found=reach.in_words(),
-    )
+    numbers = {"condition": condition.name, "edges": reach.edges, "tested": reach.tested}
+    if not reach.edges:
+        return []
+    if not reach.tested:
+        return [message("condition_untested", **numbers)]
+    numbers |= {"pairs": pairs, "q": config.condition_networks.q_value}
+    detectable = [None if np.isnan(r) else r for r in reach.detectable]
+    numbers |= {"detectable": detectable, "found": reach.in_words()}
+    return [message("condition_tested", **numbers)]
 
 
 def _arrays(found: Threshold) -> dict[str, NDArray[Any]]:
