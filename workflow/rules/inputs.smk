@@ -22,7 +22,10 @@ def content_of(file):
     """What a checkpoint wrote, as JSON."""
     drop_outdated_copy(file)
     with file.open():  # where it is not here, Snakemake fetches it and calls again
-        return read_json_once(file)
+        try:
+            return read_json_once(file)
+        except StoreError as error:
+            raise WorkflowError(str(error))
 
 
 def graphs():
