@@ -42,10 +42,32 @@ def graphs():
     return [of(name) for name, a in CONFIG.analyses.items() if a.export == "auto"]
 
 
+@cache
+def analyses_to_check():
+    """The analyses that must be found sound before any is scored: all, but where files of some are
+    asked for, only these. (A workflow that imports this one knows itself what it asks for.)
+    """
+    if IMPORTED or not workflow.is_main_process:
+        return []
+    folders = {name: f"{CONFIG.results}/{name}/" for name in CONFIG.analyses}
+    targets = workflow.dag_settings.targets
+    if (
+        all(target.startswith(tuple(folders.values())) for target in targets)
+        and targets
+    ):
+        return [n for n in folders if any(t.startswith(folders[n]) for t in targets)]
+    return list(folders)
+
+
 def planned(kind, *arguments):
-    """An input function: files of one kind that the plan decides, as soon as it is there."""
+    """An input function: files of one kind that the plan decides, as soon as it is there, and the
+    inputs of all other analyses have been found sound."""
 
     def files(wildcards):
+        for name in analyses_to_check():
+            checkpoints.plan.get(analysis=name)
+            if CONFIG.analyses[name].needs_network_data:
+                checkpoints.network_data.get(analysis=name)
         plan = checkpoints.plan.get(analysis=wildcards.analysis).output.plan
         content = content_of(plan)
         return getattr(files_of(wildcards.analysis), kind)(content, *arguments)
