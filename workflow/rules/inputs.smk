@@ -59,16 +59,27 @@ def analyses_to_check():
     return list(folders)
 
 
+def is_to_be_scored(analysis):
+    """Whether a planned analysis lacks its merged table, or has one of an older plan."""
+    plan, pairs = (
+        f"{CONFIG.results}/{analysis}/{name}" for name in ("plan.json", "pairs.parquet")
+    )
+    if DEFAULT_STORAGE:
+        return False  # they are not here
+    return not os.path.exists(pairs) or os.path.getmtime(pairs) < os.path.getmtime(plan)
+
+
 def planned(kind, *arguments):
     """An input function: files of one kind that the plan decides, as soon as it is there, and the
     inputs of all other analyses have been found sound."""
 
     def files(wildcards):
-        for name in analyses_to_check():
-            checkpoints.plan.get(analysis=name)
-            if CONFIG.analyses[name].needs_network_data:
-                checkpoints.network_data.get(analysis=name)
         plan = checkpoints.plan.get(analysis=wildcards.analysis).output.plan
+        if is_to_be_scored(wildcards.analysis):
+            for name in analyses_to_check():
+                checkpoints.plan.get(analysis=name)
+                if CONFIG.analyses[name].needs_network_data:
+                    checkpoints.network_data.get(analysis=name)
         content = content_of(plan)
         return getattr(files_of(wildcards.analysis), kind)(content, *arguments)
 

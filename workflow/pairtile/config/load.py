@@ -132,7 +132,7 @@ def load_config(source: Mapping[str, Any] | str | os.PathLike[str]) -> Config:
 def _paths_with_wildcards(config: Config) -> list[tuple[tuple[str, ...], str]]:
     """Faults of paths that Snakemake would not take as they are: {...} is a wildcard there, <...> a
     variable."""
-    paths = {("results",): config.results}
+    paths: dict[tuple[str, ...], str] = {("results",): config.results}
     for name, analysis in config.analyses.items():
         for key, path in analysis.input_files().items():
             paths["analyses", name, *key.split(".")] = path

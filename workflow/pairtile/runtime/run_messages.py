@@ -72,8 +72,8 @@ def failure(snakemake_logs: Iterable[str]) -> str:
 
 
 def _failed_jobs(text: str) -> list[tuple[str, str]]:
-    """Rules in which jobs failed, in Snakemake's log; of those whose logs lie in one folder, such as
-    the chunks of an analysis, with the log of the last."""
+    """Rules in which jobs failed, in Snakemake's log, each with the log of the job: of the last of
+    those whose logs lie in one folder, such as the chunks of an analysis."""
     found: dict[tuple[str, Path], str] = {}
     rule = ""
     for line in text.splitlines():
