@@ -111,23 +111,11 @@ def test_tiles_beyond_the_plan_are_refused(tmp_path):
         merged(paths, tmp_path / "out.parquet", band_of_tile=[0] * 12)
 
 
-def test_rows_of_no_tile_are_found(tmp_path):
-    """Checksums are of what is read: a row group that no tile owns would hide from them."""
-    [path] = write(tmp_path, cut([16]))
-    table, own = pq.read_table(path), pq.ParquetFile(path).metadata
-    with pq.ParquetWriter(path, table.schema) as writer:
-        for _ in range(own.num_row_groups + 1):
-            writer.write_table(table[:1])
-        writer.add_key_value_metadata(own.metadata)
-    with pytest.raises(StoreError, match=f"{own.num_row_groups + 1} row groups"):
-        ChunkFile(path)
-
-
 def test_older_format_is_named(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("pairtile.engine.chunk_file.FORMAT_VERSION", 0)
         paths = write(tmp_path, cut([16]))
-    with pytest.raises(StoreError, match="chunk format 0; expected format 1"):
+    with pytest.raises(StoreError, match="chunk format 0; expected format 2"):
         merged(paths, tmp_path / "out.parquet")
 
 
@@ -140,27 +128,17 @@ def test_truncated_file_is_found_and_named(tmp_path, keep):
         ChunkFile(path).verify(PRINT)
 
 
-def test_any_flipped_bit_is_found_or_harmless(tmp_path):
-    """A flip is found, or lies where nothing is read from and every value is still right."""
+def test_any_flipped_bit_is_found(tmp_path):
     path = write(tmp_path, cut([16]))[0]
     whole = path.read_bytes()
-    expected = [ChunkFile(path).read_tile(n) for n in range(16)]
     random = np.random.default_rng(0)
-    found = 0
     places = random.choice(len(whole), size=min(400, len(whole)), replace=False)
     for place in places:
         broken = bytearray(whole)
         broken[place] ^= 1 << int(random.integers(8))
         path.write_bytes(broken)
-        try:
-            file = ChunkFile(path)
-            file.verify(PRINT, list(range(16)))
-        except StoreError as error:
-            found += path.name in str(error)
-            continue
-        assert all(file.read_tile(n).equals(t) for n, t in enumerate(expected))
-    print(found, len(places))
-    assert found > 0.5 * len(places)
+        with pytest.raises(StoreError, match=path.name):
+            ChunkFile(path)
 
 
 def test_altered_value_is_found_even_in_a_valid_parquet_file(tmp_path):
@@ -266,8 +244,8 @@ def write_texts(path, texts):
     write_chunk(path, TEXTS, [(0, rows)], ChunkHeader(PRINT, [], {}))
 
 
-def test_columns_of_text_are_read_back_and_covered_by_the_checksum(tmp_path):
-    path, other = tmp_path / "tiles-000000-000000.parquet", tmp_path / "other.parquet"
+def test_columns_of_text_are_read_back(tmp_path):
+    path = tmp_path / "tiles-000000-000000.parquet"
     texts = ["5' UGAG 3'", "", "|||:| \u00b5", "x"]
     write_texts(path, texts)
     file = ChunkFile(path)
@@ -275,9 +253,6 @@ def test_columns_of_text_are_read_back_and_covered_by_the_checksum(tmp_path):
     assert file.read_tile(0)["text"].to_pylist() == texts
     merged([path], tmp_path / "out.parquet", band_of_tile=[0])
     assert pq.read_table(tmp_path / "out.parquet")["text"].to_pylist() == texts
-    # The same letters, divided otherwise, are another table.
-    write_texts(other, ["5' UGAG 3'", "", "|||:| \u00b5x", ""])
-    assert file._checksum != ChunkFile(other)._checksum
 
 
 BYTES = pa.schema([("i", pa.int32()), ("j", pa.int32()), ("samples", pa.binary(3))])
@@ -290,7 +265,7 @@ def byte_rows(number, rows=4):
     return {"i": i, "j": np.arange(rows, dtype=np.int32), "samples": masks}
 
 
-def test_columns_of_bytes_are_read_back_and_covered_by_the_checksum(tmp_path):
+def test_columns_of_bytes_are_read_back(tmp_path):
     path = tmp_path / "tiles-000000-000001.parquet"
     tiles = ((number, byte_rows(number)) for number in range(2))
     write_chunk(path, BYTES, tiles, ChunkHeader(PRINT, [], {}))
@@ -300,14 +275,6 @@ def test_columns_of_bytes_are_read_back_and_covered_by_the_checksum(tmp_path):
     assert found == [row.tobytes() for row in byte_rows(1)["samples"]]
     merged([path], tmp_path / "m.parquet", band_of_tile=[0, 1])
     assert pq.read_table(tmp_path / "m.parquet")["samples"].to_pylist()[4:] == found
-    digests = []
-    for change in (0, 1):
-        rows = byte_rows(0)
-        rows["samples"][2, 1] ^= change
-        other = tmp_path / f"{change}.parquet"
-        write_chunk(other, BYTES, [(0, rows)], ChunkHeader(PRINT, [], {}))
-        digests.append(ChunkFile(other)._checksum)
-    assert digests[0] != digests[1]
 
 
 def test_bytes_of_another_width_are_refused(tmp_path):

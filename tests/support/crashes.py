@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pairtile.engine.chunk_file import ChunkFile
-from pairtile.engine.state import MANIFEST, parts_digest
-from pairtile.runtime.files import read_json
+from pairtile.engine.state import MANIFEST, verified_state
 from pairtile.steps.plan import read_plan
 from paths import ROOT
 
@@ -130,8 +129,7 @@ def check_whole(folder: Path, expected: dict[str, bytes]) -> None:
             continue
         assert content == expected[name], f"{name} is there and is not what it should be"
     if whole_state:
-        for array, digest in read_json(state / MANIFEST)["arrays"].items():
-            assert parts_digest(state / f"{array}.npy") == digest
+        verified_state(state)
 
 
 def main() -> None:

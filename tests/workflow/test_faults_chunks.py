@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from pairtile.errors import StoreError
-from pairtile.steps.merge import remove_damaged_before_run
+from pairtile.steps.damage import remove_damaged
 from small_analyses import ANALYSES, SMALL_TILES
 from workflow_runs import Analysis, temporary_files
 
@@ -53,11 +53,11 @@ def of_an_older_format(chunk: Path, analysis: Analysis) -> None:
 
 
 FAULTS: dict[Callable[[Path, Analysis], None], str] = {
-    truncated: "a damaged chunk file",
-    flipped: "a damaged chunk file",
-    with_more: "a damaged chunk file",
+    truncated: "a damaged file",
+    flipped: "a damaged file",
+    with_more: "a damaged file",
     of_another_seed: "a chunk of another analysis",
-    of_an_older_format: "chunk format 0; expected format 1",
+    of_an_older_format: "chunk format 0; expected format 2",
 }
 
 
@@ -73,7 +73,8 @@ def refuse_all(folder: Path, name: str) -> None:
         pairs.unlink()
         chunk = DRAW.choice(analysis.chunk_files("chunks"))
         fault(chunk, analysis)
-        (message,) = remove_damaged_before_run(analysis.out, dry_run=True)
+        ((path, message),) = remove_damaged(analysis.out, dry_run=True).items()
+        assert path == chunk
         assert chunk.name in message
         assert f"found {said}" in message
         with pytest.raises(StoreError, match=r"removed; run the same command again") as error:

@@ -16,6 +16,7 @@ import pytest
 from pairtile.api.settings import analysis_config
 from pairtile.method import get_method
 from pairtile.runtime import host_memory
+from pairtile.runtime.files import read_json, write_json
 from pairtile.runtime.host_memory import free_host_bytes
 from pairtile.runtime.requests import (
     aws_memory_mb,
@@ -127,16 +128,16 @@ def test_there_are_no_requests_before_there_is_a_plan_and_new_ones_with_a_new_pl
 ) -> None:
     path = tmp_path / "plan.json"
     assert read_requests(path) is None
-    plan = json.loads((planned.out / "plan.json").read_text())
-    path.write_text(json.dumps(plan))
+    plan = read_json(planned.out / "plan.json")
+    write_json(path, plan)
     first = read_requests(path)
     assert first is read_requests(path)
-    path.write_text(json.dumps(plan | {"backend": "cuda", "memory_bytes": 77}))
+    write_json(path, plan | {"backend": "cuda", "memory_bytes": 77})
     second = read_requests(path)
     assert second is not None
     assert (second.uses_gpu, second.memory_bytes) == (True, 77)
     del plan["memory_bytes"]  # of an earlier version
-    path.write_text(json.dumps(plan))
+    write_json(path, plan)
     assert read_requests(path) is None
 
 

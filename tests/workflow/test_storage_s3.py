@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pairtile.runtime.files import write_json
 from workflow_runs import Run, run, write_config, write_data
 
 NEEDED = ("moto", "boto3", "snakemake_storage_plugin_s3")
@@ -164,7 +165,7 @@ def test_a_plan_that_another_machine_replaced_is_read_anew(store: Store, finishe
     local.parent.mkdir(parents=True)
     outdated = json.loads(store.get("p/results/net/plan.json"))
     outdated["bootstraps"] = [{"first": 0, "last": 6}]
-    local.write_text(json.dumps(outdated))
+    write_json(local, outdated)
     os.utime(local, (1e9, 1e9))
     assert on_s3(folder).done_before
 

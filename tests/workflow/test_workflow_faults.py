@@ -16,7 +16,7 @@ import pytest
 from pairtile.engine import tiles
 from pairtile.errors import StoreError
 from pairtile.steps import chunk as chunk_step
-from pairtile.steps.merge import remove_damaged_before_run
+from pairtile.steps.damage import remove_damaged
 from workflow_runs import (
     ROOT,
     Analysis,
@@ -66,7 +66,7 @@ def test_a_damaged_chunk_is_named_removed_and_computed_again(
     pairs.unlink()
     bad = finished.chunk_files("chunks")[1]
     bad.write_bytes(damage(bad.read_bytes()))
-    with pytest.raises(StoreError, match=f"{bad.name}.*found a damaged chunk file"):
+    with pytest.raises(StoreError, match=f"{bad.name}.*found a damaged file"):
         finished.merge()
     assert not bad.exists()
     assert not pairs.exists()
@@ -80,13 +80,11 @@ def test_before_a_run_only_damaged_chunks_of_an_unmerged_stage_are_removed(
     first, second, third = finished.chunk_files("chunks")
     second.write_bytes(flipped(second.read_bytes()))
     os.utime(second, ns=(0, 0))
-    assert remove_damaged_before_run(finished.out) == []  # merged: nothing reads it any more
+    assert remove_damaged(finished.out) == {}  # merged: nothing reads it any more
     (finished.out / "pairs.parquet").unlink()
-    assert len(remove_damaged_before_run(finished.out, dry_run=True)) == 1
+    assert len(remove_damaged(finished.out, dry_run=True)) == 1
     assert second.exists()
-    messages = remove_damaged_before_run(finished.out)
-    assert len(messages) == 1
-    assert second.name in messages[0]
+    assert list(remove_damaged(finished.out)) == [second]
     assert [first.exists(), second.exists(), third.exists()] == [True, False, True]
 
 
@@ -94,7 +92,7 @@ def test_a_chunk_that_is_being_written_is_not_taken_for_a_damaged_one(finished: 
     (finished.out / "pairs.parquet").unlink()
     being_written = finished.out / "chunks/.tiles-000000-000003.parquet.abcdefgh.part.parquet"
     being_written.write_bytes(b"PAR1")
-    assert remove_damaged_before_run(finished.out) == []
+    assert remove_damaged(finished.out) == {}
     assert being_written.exists()
 
 

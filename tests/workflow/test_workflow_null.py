@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pairtile.engine.estimator import Estimator
 from pairtile.method import get_method, methods
+from pairtile.runtime.files import read_json, write_json
 from small_analyses import ANALYSES
 from workflow_runs import run, write_config
 
@@ -58,7 +59,7 @@ def test_a_run_without_a_null_makes_no_file_of_it_and_a_second_does_nothing(
     assert run(folder, *targets).done_before
 
     # An older plan does not say: then there was a null for each method.
-    plan = json.loads((out / "plan.json").read_text())
+    plan = read_json(out / "plan.json")
     assert plan.pop("null") is False
-    (out / "plan.json").write_text(json.dumps(plan))
+    write_json(out / "plan.json", plan)
     assert "null" in run(folder, *targets, "-n").rules

@@ -34,7 +34,7 @@ from pairtile import __version__ as VERSION
 from pairtile.config.addresses import scheme
 from pairtile.config import check_inputs_exist, check_results_writable, load_config
 from pairtile.config.load import read_mapping_file
-from pairtile.errors import ConfigError, PairtileError
+from pairtile.errors import ConfigError, PairtileError, StoreError
 from pairtile.runtime.end_together import ENDS_WITH, end_with_run
 from pairtile.runtime.files import file_format, read_json_once
 from pairtile.runtime.fork_server import VARIABLE, listen, start_fork_server_for
@@ -112,7 +112,7 @@ def hold_results_for_this_run():
 
 @cache
 def clean_up_interrupted_run():
-    """Before the first job: let go of what a killed run held, and drop its damaged chunks.
+    """Before the first job: let go of what a killed run held, and drop its damaged files.
 
     Called while the graph of jobs is built, when Snakemake knows whether it will run any: a dry
     run, --report, --summary, --lint ... must change nothing.
@@ -134,14 +134,27 @@ def clean_up_interrupted_run():
             start_jobs_faster()
         else:
             os.environ.pop(VARIABLE, None)
-    # Chunks left by an earlier run are taken over only whole; a damaged one is computed again.
+    # What an earlier run left is taken over only whole.
     for analysis in CONFIG.analyses:
         folder = Path(CONFIG.results) / analysis
-        if (folder / "scan").is_dir() or (folder / "chunks").is_dir():
-            from pairtile.steps.merge import remove_damaged_before_run
+        if folder.is_dir():
+            from pairtile.steps.damage import remove_damaged
 
-            for message in remove_damaged_before_run(folder, dry_run=not starts_jobs):
-                logger.warning(f"will be computed again: {message}")
+            for path, message in remove_damaged(folder, not starts_jobs).items():
+                logger.warning(f"made again if needed: {message}")
+                take_for_missing(str(path))
+
+
+def take_for_missing(path):
+    """Let Snakemake take a file for missing, whether it has looked already or, as in a dry run, the
+    file stays."""
+    there, folder = workflow.iocache.exists_local, os.path.dirname(path)
+    if folder not in there.has_inventory:
+        there.update(
+            {entry.path: True for entry in os.scandir(folder)} | {folder: True}
+        )
+        there.has_inventory.add(folder)
+    there[path] = False
 
 
 @cache

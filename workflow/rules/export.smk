@@ -5,6 +5,8 @@ rule export:
         network_record=f"{STEPS}/network.json",
         names=names_file,
         node_tables=the("node_tables"),
+        # It holds their checksums.
+        tables_record=the("tables_record"),
     output:
         file=report(
             f"{ANALYSIS}/network.{{suffix}}",

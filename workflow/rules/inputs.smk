@@ -22,7 +22,10 @@ def content_of(file):
     """What a checkpoint wrote, as JSON."""
     drop_outdated_copy(file)
     with file.open():  # where it is not here, Snakemake fetches it and calls again
-        return read_json_once(file)
+        try:
+            return read_json_once(file)
+        except StoreError as error:
+            raise WorkflowError(str(error))
 
 
 def graphs():
@@ -39,11 +42,44 @@ def graphs():
     return [of(name) for name, a in CONFIG.analyses.items() if a.export == "auto"]
 
 
+@cache
+def analyses_to_check():
+    """The analyses that must be found sound before any is scored: all, but where files of some are
+    asked for, only these. (A workflow that imports this one knows itself what it asks for.)
+    """
+    if IMPORTED or not workflow.is_main_process:
+        return []
+    folders = {name: f"{CONFIG.results}/{name}/" for name in CONFIG.analyses}
+    targets = workflow.dag_settings.targets
+    if (
+        all(target.startswith(tuple(folders.values())) for target in targets)
+        and targets
+    ):
+        return [n for n in folders if any(t.startswith(folders[n]) for t in targets)]
+    return list(folders)
+
+
+def is_to_be_scored(analysis):
+    """Whether a planned analysis lacks its merged table, or has one of an older plan."""
+    plan, pairs = (
+        f"{CONFIG.results}/{analysis}/{name}" for name in ("plan.json", "pairs.parquet")
+    )
+    if DEFAULT_STORAGE:
+        return False  # they are not here
+    return not os.path.exists(pairs) or os.path.getmtime(pairs) < os.path.getmtime(plan)
+
+
 def planned(kind, *arguments):
-    """An input function: files of one kind that the plan decides, as soon as it is there."""
+    """An input function: files of one kind that the plan decides, as soon as it is there, and the
+    inputs of all other analyses have been found sound."""
 
     def files(wildcards):
         plan = checkpoints.plan.get(analysis=wildcards.analysis).output.plan
+        if is_to_be_scored(wildcards.analysis):
+            for name in analyses_to_check():
+                checkpoints.plan.get(analysis=name)
+                if CONFIG.analyses[name].needs_network_data:
+                    checkpoints.network_data.get(analysis=name)
         content = content_of(plan)
         return getattr(files_of(wildcards.analysis), kind)(content, *arguments)
 

@@ -1,7 +1,7 @@
 # What an analysis reads for its network and tables alone (which residues touch). No score depends on
-# it, so that a change of it neither prepares nor scores again. Its priority and its cores put it before
-# the plan: a fault of its files is found before anything is scored.
-rule network_data:
+# it, so that a change of it neither prepares nor scores again. A checkpoint, as the plan: nothing is
+# scored before all are done (``planned``), so that a fault of its files is found early.
+checkpoint network_data:
     input:
         unpack(input_files),
         items_table=f"{ANALYSIS}/items.parquet",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from pairtile.methods.trajectory_correlation.network import (
     dense_warnings,
     motion_network,
 )
+from pairtile.runtime.files import atomic_path, write_json
 from pairtile.steps.export import export
 from pairtile.steps.network import write_network
 from pydantic import TypeAdapter
@@ -158,9 +158,10 @@ def test_exported_edges_weigh_what_the_network_was_made_by(tmp_path: Path, score
     items = pd.DataFrame({"name": [f"A:ALA{k}" for k in range(12)], "kept": True})
     files = [tmp_path / name for name in ("network.parquet", "items.parquet", "record.json")]
     write_network(made, items, files[0])
-    items.to_parquet(files[1])
+    with atomic_path(files[1]) as temporary:
+        items.to_parquet(temporary)
     details = {"directed": False, "threshold": made.threshold}
-    files[2].write_text(json.dumps({"details": details}), encoding="utf-8")
+    write_json(files[2], {"details": details})
     out = tmp_path / "network.gexf"
     export("motions", "trajectory_correlation", "gexf", *files, out)
     weights = [float(w) for w in re.findall(r'weight="([^"]+)"', out.read_text(encoding="utf-8"))]

@@ -11,6 +11,7 @@ from pairtile.config import check_inputs_exist, load_config
 from pairtile.config.addresses import scheme
 from pairtile.config.models import Analysis
 from pairtile.engine.time_estimate import START_SECONDS, in_words
+from pairtile.errors import PairtileError
 from pairtile.io.input_files import verify_checksum
 from pairtile.report.formats import counted
 from pairtile.runtime.files import read_json
@@ -30,19 +31,28 @@ def check(config_file: Path) -> Iterator[str]:
 
     Raises
     ------
-    ConfigError, InputError
-        For the first fault, as a run would.
+    ConfigError
+        Where the configuration cannot be read.
+    PairtileError
+        At the end, with what is wrong with each analysis that a run would refuse.
     """
     config = load_config(config_file)
-    check_inputs_exist(config)
-    for path, checksum in config.checksums.items():
-        if not scheme(path):
-            verify_checksum(path, path, checksum)
     number = counted(len(config.analyses), "analysis", "analyses")
     yield f"{config_file}: {number}, results in {config.results}/"
+    refused = []
     for name, analysis in config.analyses.items():
-        with tempfile.TemporaryDirectory(prefix="pairtile-check-") as folder:
-            yield from _analysis(name, analysis, config.backend, config.seed, Path(folder))
+        try:
+            check_inputs_exist(config, only=name)
+            for path in set(analysis.input_files().values()) & set(config.checksums):
+                if not scheme(path):
+                    verify_checksum(path, path, config.checksums[path])
+            with tempfile.TemporaryDirectory(prefix="pairtile-check-") as folder:
+                yield from _analysis(name, analysis, config.backend, config.seed, Path(folder))
+        except PairtileError as error:
+            yield f"\n{name} ({analysis.method})\n  refused"
+            refused.append(f"{name}: {error}")
+    if refused:
+        raise PairtileError("\n".join(refused))
 
 
 def _analysis(

@@ -7,6 +7,7 @@ A crate is a folder with the configuration, its input files, the results, and
 
 from __future__ import annotations
 
+import json
 import mimetypes
 import os
 import shutil
@@ -134,7 +135,7 @@ def _is(path: Path, digest: str) -> bool:
 def _files_of_run(crate: Path) -> dict[str, str]:
     """Inputs and results of the run that a crate holds, and their SHA-256."""
     try:
-        graph = read_json(crate / "ro-crate-metadata.json")["@graph"]
+        graph = json.loads((crate / "ro-crate-metadata.json").read_text(encoding="utf-8"))["@graph"]
         entities = {entity["@id"]: entity for entity in graph}
         action = entities[RUN]
         version = entities[action["instrument"]["@id"]]["version"]
@@ -147,10 +148,9 @@ def _files_of_run(crate: Path) -> dict[str, str]:
 
 
 def _summary(folder: Path) -> dict[str, Any]:
-    try:
-        found: dict[str, Any] = read_json(folder / "summary.json")
-    except OSError as error:
-        raise InputError.at(folder, "", "no summary.json", "a finished run") from error
+    if not (folder / "summary.json").is_file():
+        raise InputError.at(folder, "", "no summary.json", "a finished run")
+    found = read_json(folder / "summary.json")
     if found["pairtile_version"] != __version__ or "run" not in found:
         version = f"pairtile {found['pairtile_version']}"
         raise InputError.at(folder, "", f"a run of {version}", f"one of {__version__}, as is here")

@@ -122,13 +122,31 @@ def load_config(source: Mapping[str, Any] | str | os.PathLike[str]) -> Config:
             config = Config.model_validate(plain)
         except ValidationError as error:
             faults += [(p, text) for p, text in problems(error, plain) if p not in bad_names]
+        else:
+            faults += _paths_with_wildcards(config)
     if faults:
         raise ConfigError("\n".join(line(place, path, text) for path, text in faults))
     return config
 
 
-def check_inputs_exist(config: Config) -> None:
-    """Check that the files that the analyses read are there, before any job starts.
+def _paths_with_wildcards(config: Config) -> list[tuple[tuple[str, ...], str]]:
+    """Faults of paths that Snakemake would not take as they are: {...} is a wildcard there, <...> a
+    variable."""
+    paths: dict[tuple[str, ...], str] = {("results",): config.results}
+    for name, analysis in config.analyses.items():
+        for key, path in analysis.input_files().items():
+            paths["analyses", name, *key.split(".")] = path
+    expected = "a path without {, }, < and > (Snakemake fills in what they enclose): rename it"
+    return [
+        (place, f"found {shown(path)}; expected {expected}")
+        for place, path in paths.items()
+        if set(path) & set("{}<>")
+    ]
+
+
+def check_inputs_exist(config: Config, only: str | None = None) -> None:
+    """Check that the files that the analyses read, or only that of one name, are there, before any
+    job starts.
 
     Relative paths start at the working directory. Addresses (``https://...``) are not asked for.
 
@@ -137,7 +155,8 @@ def check_inputs_exist(config: Config) -> None:
             is needed, naming the key.
     """
     faults = []
-    for name, analysis in config.analyses.items():
+    analyses = config.analyses if only is None else {only: config.analyses[only]}
+    for name, analysis in analyses.items():
         for key, given in analysis.input_files().items():
             if scheme(given):
                 continue  # an address: it is fetched when it is needed

@@ -101,7 +101,7 @@ def _tidy(path: str) -> str:
 class Config(ConfigModel):
     """The whole configuration of a run."""
 
-    results: Annotated[str, Text("a folder path", braces=False), AfterValidator(_tidy)] = Field(
+    results: Annotated[str, Text("a folder path"), AfterValidator(_tidy)] = Field(
         default="results",
         description=(
             "Folder for all results, made when missing; each analysis gets a folder of its own in "

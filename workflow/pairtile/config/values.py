@@ -25,7 +25,6 @@ EXPONENT_NUMBER = r"^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]{1,3}$"
 
 # No control characters, no blanks at the ends.
 _PRINTABLE = r"^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?$"
-_PRINTABLE_NO_BRACES = r"^[^\s\x00-\x1f\x7f{}]([^\x00-\x1f\x7f{}]*[^\s\x00-\x1f\x7f{}])?$"
 
 
 def refusal(
@@ -199,15 +198,13 @@ class Text(Value):
 
     what: str
     optional: bool = False
-    braces: bool = True
 
     def allowed(self, annotation: Any) -> str:
-        text = f"{self.what} (text)" + ("" if self.braces else " without { or }")
+        text = f"{self.what} (text)"
         return f"{text} or null" if self.optional else text
 
     def schema(self, annotation: Any) -> CoreSchema:
-        pattern = _PRINTABLE if self.braces else _PRINTABLE_NO_BRACES
-        text: CoreSchema = core_schema.str_schema(strict=True, pattern=pattern)
+        text: CoreSchema = core_schema.str_schema(strict=True, pattern=_PRINTABLE)
         return core_schema.nullable_schema(text) if self.optional else text
 
 

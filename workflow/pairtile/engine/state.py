@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import mmap
 import os
@@ -16,13 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.errors import StoreError
-from pairtile.runtime.files import json_digest, read_json, write_json, writing
-from pairtile.runtime.threads import in_threads
+from pairtile.runtime.files import (
+    file_checksum,
+    json_digest,
+    read_json,
+    verified,
+    write_json,
+    writing,
+)
 
 MANIFEST = "state.json"
-
-_PART_BYTES = 1 << 23
 
 PATIENCE_SECONDS = 20.0
 """How long a file of a state may stay unseen on a node, where a shared file system is slow."""
@@ -70,23 +72,9 @@ def _write_state(top: Path, arrays: Mapping[str, NDArray[Any]], scratch: Path | 
         else:
             os.replace(source, path)
             _shorten(path, array)
-        digests[name] = parts_digest(path)
+        digests[name] = file_checksum(path)
     write_json(top / MANIFEST, {"arrays": digests})
     return json_digest(digests)
-
-
-def parts_digest(path: Path) -> str:
-    """SHA-256 of the SHA-256 of each 8 MiB of a file, which all threads take together."""
-
-    def of_part(begin: int) -> bytes:
-        with path.open("rb") as file:
-            file.seek(begin)
-            return hashlib.sha256(file.read(_PART_BYTES)).digest()
-
-    total = hashlib.sha256()
-    for part in in_threads(of_part, range(0, path.stat().st_size, _PART_BYTES)):
-        total.update(part)
-    return total.hexdigest()
 
 
 def open_state(folder: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
@@ -95,19 +83,21 @@ def open_state(folder: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
     Raises
     ------
     StoreError
-        If the folder holds no complete state.
+        If the folder holds no complete state, or a damaged one.
     """
     top = Path(folder)
-    try:
-        _wait_for(top / MANIFEST)
-        names = read_json(top / MANIFEST)["arrays"]
-        for name in names:
-            _wait_for(top / f"{name}.npy")
-        return {name: np.load(top / f"{name}.npy", mmap_mode="r") for name in names}
-    except (OSError, ValueError, KeyError) as error:
-        raise StoreError.at(
-            top, "", f"an incomplete state ({error})", "one written by the step prepare"
-        ) from error
+    _wait_for(top / MANIFEST)
+    for name in read_json(top / MANIFEST)["arrays"]:
+        _wait_for(top / f"{name}.npy")
+    return {name: np.load(path, mmap_mode="r") for name, path in verified_state(top).items()}
+
+
+def verified_state(folder: str | os.PathLike[str]) -> dict[str, Path]:
+    """The file of each array of a state, known to hold what was written. Raises StoreError."""
+    top = Path(folder)
+    checksums = read_json(top / MANIFEST)["arrays"]
+    paths = {name: top / f"{name}.npy" for name in checksums}
+    return {name: verified(path, checksums[name]) for name, path in paths.items()}
 
 
 def _wait_for(path: Path) -> None:

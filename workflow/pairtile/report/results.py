@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,7 +16,6 @@ from pairtile.errors import StoreError
 from pairtile.io.symbols import unique_labels, with_symbols
 from pairtile.method import methods
 from pairtile.report.method_report import MethodReport, MethodText
-from pairtile.runtime.files import read_json
 
 T = TypeVar("T")
 
@@ -221,7 +221,7 @@ def _read_json(path: Path, *, required: bool) -> dict[str, Any] | None:
             raise StoreError.at(path, "", "no such file", "the summary that an earlier step writes")
         return None
     try:
-        content = read_json(path)
+        content = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise StoreError.at(path, "", f"an unreadable file ({error})", "JSON") from error
     if not isinstance(content, dict):

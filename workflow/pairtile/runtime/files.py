@@ -1,4 +1,9 @@
-"""Files that are there whole or not at all, and digests of what they hold."""
+"""Files that are there whole or not at all, and checksums of what they hold.
+
+What a step writes, a later one reads, maybe days later from a disk that failed. So JSON, .npz and
+Parquet files carry a checksum of all their other bytes, and ``verified`` is how they are read. For
+a file without room for it, such as .npy or text, a JSON file beside it holds the checksum.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +13,17 @@ import hashlib
 import json
 import os
 import tempfile
+import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pairtile.errors import StoreError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _FULL = {errno.ENOSPC: "full disk", errno.EDQUOT: "used-up quota", errno.EFBIG: "file too large"}
 _CLOSED = {errno.EROFS: "read-only file system", errno.EACCES: "denied permission"}
@@ -49,6 +58,7 @@ def _atomic_path(final: Path) -> Iterator[Path]:
     temporary.chmod(0o666 & ~umask)
     try:
         yield temporary
+        _add_checksum(temporary)
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
         os.replace(temporary, final)
@@ -87,11 +97,14 @@ def full_disk(path: str | os.PathLike[str], error: OSError) -> StoreError | None
     return StoreError.at(path, "", f"a {why} while writing it", expected)
 
 
-def write_json(path: str | os.PathLike[str], content: Any) -> None:
-    """Write ``content`` as indented JSON, whole or not at all. NaN is refused."""
+def write_json(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:
+    """Write ``content`` as indented JSON, whole or not at all, with its checksum as the last key.
+    NaN is refused."""
     with atomic_path(path) as temporary:
-        text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False, default=_as_json)
+        held = {**content, "checksum": _NO_CHECKSUM.decode()}
+        text = json.dumps(held, indent=2, allow_nan=False, ensure_ascii=False, default=_as_json)
         temporary.write_text(text + "\n", encoding="utf-8")
+        _fill_in_checksum(temporary)
 
 
 def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
@@ -103,16 +116,25 @@ def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> Non
 
 
 def read_arrays(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read all arrays of an .npz file."""
+    """Read all arrays of an .npz file. Raises StoreError where it is damaged."""
     import numpy as np
 
-    with np.load(path) as arrays:
+    with np.load(verified(path)) as arrays:
         return dict(arrays)
 
 
-def read_json(path: str | os.PathLike[str]) -> Any:
-    """Read a JSON file."""
-    return json.loads(Path(path).read_text(encoding="utf-8"))
+def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Read a Parquet file of pairtile. Raises StoreError where it is damaged."""
+    import pandas as pd
+
+    return pd.read_parquet(verified(path))
+
+
+def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read what ``write_json`` wrote. Raises StoreError where the file is damaged."""
+    content: dict[str, Any] = json.loads(verified(path).read_text(encoding="utf-8"))
+    del content["checksum"]
+    return content
 
 
 def read_json_once(path: str | os.PathLike[str]) -> Any:
@@ -127,6 +149,113 @@ def read_json_once(path: str | os.PathLike[str]) -> Any:
 @lru_cache(maxsize=64)
 def _read_json_as_of(path: str, mtime_ns: int, size: int, inode: int) -> Any:
     return read_json(path)
+
+
+_NO_CHECKSUM = b"0" * 64
+"""Stands in the place of a checksum, the digits of a SHA-256, until it is known."""
+
+_END_OF_JSON = b'"\n}\n'
+_PART_BYTES = 1 << 23
+
+
+def verified(path: str | os.PathLike[str], checksum: str | None = None) -> Path:
+    """``path``, whose content is known to be what pairtile wrote. A process reads a file for this
+    once, and again where it has changed.
+
+    ``checksum``: what ``file_checksum`` gave when the file was written, for one that does not carry
+    its own.
+
+    Raises
+    ------
+    StoreError
+        If one bit of the file is not as it was written, or it is not there.
+    """
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        raise _damaged(path, "no such file") from None
+    _verify(os.fspath(path), checksum, status.st_mtime_ns, status.st_size, status.st_ino)
+    return Path(path)
+
+
+@lru_cache(maxsize=1 << 10)
+def _verify(path: str, checksum: str | None, mtime_ns: int, size: int, inode: int) -> None:
+    file, place = Path(path), None
+    if checksum is None:
+        place = _checksum_place(file)
+        checksum = _read_at(file, place, len(_NO_CHECKSUM)).decode(errors="replace")
+    if file_checksum(file, place) != checksum:
+        raise _damaged(path, "a damaged file (its checksum does not agree with its content)")
+
+
+def _damaged(path: str | os.PathLike[str], found: str) -> StoreError:
+    return StoreError.at(path, "", found, "it as pairtile wrote it (a new run makes it again)")
+
+
+def file_checksum(path: Path, place: int | None = None) -> str:
+    """SHA-256 of the SHA-256 of each 8 MiB of a file, which all threads take together; without the
+    checksum that it carries at ``place``."""
+
+    def of_part(begin: int) -> bytes:
+        part = _read_at(path, begin, _PART_BYTES)
+        if place is not None:
+            first, end = (min(max(0, at - begin), len(part)) for at in (place, place + 64))
+            part = part[:first] + part[end:]
+        return hashlib.sha256(part).digest()
+
+    begins = range(0, path.stat().st_size, _PART_BYTES)
+    if len(begins) > 1:
+        from pairtile.runtime.threads import in_threads
+
+        return hashlib.sha256(b"".join(in_threads(of_part, begins))).hexdigest()
+    return hashlib.sha256(b"".join(map(of_part, begins))).hexdigest()
+
+
+def _add_checksum(path: Path) -> None:
+    """Give a new file the checksum that it carries, where its format has room for one."""
+    if path.suffix == ".npz":
+        with zipfile.ZipFile(path, "a") as archive:
+            archive.comment = _NO_CHECKSUM
+    elif path.suffix == ".parquet":  # between values and footer, where readers look for nothing
+        with path.open("r+b") as file:
+            file.seek(_parquet_footer(path))
+            footer = file.read()
+            file.seek(-len(footer), os.SEEK_END)
+            file.write(_NO_CHECKSUM + footer)
+    else:
+        return
+    _fill_in_checksum(path)
+
+
+def _fill_in_checksum(path: Path) -> None:
+    place = _checksum_place(path)
+    checksum = file_checksum(path, place)
+    with path.open("r+b") as file:
+        file.seek(place)
+        file.write(checksum.encode())
+
+
+def _checksum_place(path: Path) -> int:
+    """Where in a whole file its checksum begins; anywhere in a damaged one."""
+    end = path.stat().st_size
+    if path.suffix == ".json":  # the last of all keys
+        end -= len(_END_OF_JSON)
+    elif path.suffix == ".parquet":
+        end = _parquet_footer(path)
+    return max(0, end - len(_NO_CHECKSUM))  # of .npz, the comment at the end of the archive
+
+
+def _parquet_footer(path: Path) -> int:
+    """Where the footer of a Parquet file begins: its length and four letters end the file."""
+    size = path.stat().st_size
+    length = int.from_bytes(_read_at(path, max(0, size - 8), 4), "little")
+    return max(0, size - 8 - length)
+
+
+def _read_at(path: Path, begin: int, length: int) -> bytes:
+    with path.open("rb") as file:
+        file.seek(begin)
+        return file.read(length)
 
 
 def file_digest(path: str | os.PathLike[str]) -> str:

@@ -52,7 +52,7 @@ def failure(snakemake_logs: Iterable[str]) -> str:
     failed = _failed_jobs("\n".join(_text(Path(path)) for path in snakemake_logs))
     lines = ["pairtile: stopped before the end"]
     defect = False
-    for rule, log in failed.items():
+    for rule, log in failed:
         said = _last_words(Path(log))
         defect |= said.startswith(DEFECT)
         what = said or (
@@ -71,17 +71,19 @@ def failure(snakemake_logs: Iterable[str]) -> str:
     return "\n".join(lines)
 
 
-def _failed_jobs(text: str) -> dict[str, str]:
-    """Rule -> log of the job that failed last in it, in Snakemake's log."""
-    found: dict[str, str] = {}
+def _failed_jobs(text: str) -> list[tuple[str, str]]:
+    """Rules in which jobs failed, in Snakemake's log, each with the log of the job: of the last of
+    those whose logs lie in one folder, such as the chunks of an analysis."""
+    found: dict[tuple[str, Path], str] = {}
     rule = ""
     for line in text.splitlines():
         if start := _FAILED.search(line):
             rule = start[1]
         elif rule and (log := _LOG_FILE.match(line)):
-            found[rule] = log[1].split(", ")[0]
+            path = log[1].split(", ")[0]
+            found[rule, Path(path).parent] = path
             rule = ""
-    return found
+    return [(rule, path) for (rule, _), path in found.items()]
 
 
 def _last_words(log: Path) -> str:

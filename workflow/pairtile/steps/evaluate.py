@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-import pandas as pd
-
 from pairtile.config.models import Analysis
 from pairtile.engine.estimator import Merged
 from pairtile.engine.state import open_state
@@ -16,7 +14,7 @@ from pairtile.gpu.device import choose
 from pairtile.io.gold_standard import read_gold_standard, with_spelling_of
 from pairtile.io.input_files import local_inputs
 from pairtile.method import get_method
-from pairtile.runtime.files import read_arrays, write_json
+from pairtile.runtime.files import read_arrays, read_table, verified, write_json
 from pairtile.runtime.record import recorded
 from pairtile.statistics.evaluation import evaluate as evaluate_ranking
 
@@ -60,14 +58,14 @@ def evaluate(
             config, open_state(inputs.state), choose("cpu"), "float64"
         )
         merged = Merged(
-            inputs.pairs,
+            verified(inputs.pairs),
             {},
             {},
             None if inputs.scan is None else read_arrays(inputs.scan),
             scores=read_arrays(inputs.scores),
         )
         ranking = opened.ranking(merged)
-        table = pd.read_parquet(inputs.items)
+        table = read_table(inputs.items)
         table = table[table["kept"]]
         names = table["name"].tolist()
         regulators = table.loc[table["is_regulator"], "name"].tolist() or None
@@ -81,7 +79,7 @@ def evaluate(
                 genes=names,
                 regulators=regulators,
                 directed=ranking.directed,
-                network=pd.read_parquet(inputs.network, columns=["source", "target"]),
+                network=read_table(inputs.network)[["source", "target"]],
             )
         except ValueError as error:
             raise InputError(f"{local}: {error}") from error

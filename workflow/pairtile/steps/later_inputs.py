@@ -14,6 +14,7 @@ from pairtile.errors import InputError
 from pairtile.io.gold_standard import read_gold_standard, with_spelling_of
 from pairtile.io.symbols import with_symbols
 from pairtile.method import get_method
+from pairtile.runtime.files import read_table
 from pairtile.statistics.evaluation import evaluate
 
 log = logging.getLogger(__name__)
@@ -40,7 +41,7 @@ def check_later_inputs(config: Analysis, state: Path, items: Path) -> None:
     if elsewhere:
         log.info("not looked into before scoring, as not here yet: %s", ", ".join(elsewhere))
         return
-    table = pd.read_parquet(items)
+    table = read_table(items)
     with_symbols(table, getattr(config, "names", None))
     gold_standard = getattr(config, "gold_standard", None)
     if gold_standard is not None:

@@ -66,13 +66,15 @@ def merge(
                 reduce=opened.reduce_band,
                 schema=opened.schema(),
             )
-        damaged = remove_damaged(inputs.chunks, plan.stage_fingerprint(stage))
+        damaged = damaged_chunks(inputs.chunks, plan.stage_fingerprint(stage))
         if damaged:
+            for path in damaged:
+                path.unlink(missing_ok=True)
             them = "it" if len(damaged) == 1 else "them"
             remedy = f"removed; run the same command again to compute {them} again"
             if in_storage:
                 remedy = f"remove {them} from the storage, or run again with --forcerun chunk"
-            raise StoreError("\n".join([*damaged, remedy]))
+            raise StoreError("\n".join([*damaged.values(), remedy]))
         result = merge_chunks(inputs.chunks, outputs.pairs, rules, fingerprint=None)
         write_arrays(outputs.summaries, result.summaries)
         step.count(chunks=len(inputs.chunks))
@@ -89,49 +91,13 @@ def merge(
         step.details["chunks"] = result.records
 
 
-def remove_damaged_before_run(folder: Path, dry_run: bool = False) -> list[str]:
-    """Verify the chunk files that a run would take over from an earlier one; remove the bad ones.
-
-    A run calls this before it decides what is missing, so that a damaged chunk is simply computed
-    again. Stages that are merged already are left alone: nothing reads their chunks.
-
-    Parameters
-    ----------
-    folder
-        Results folder of one analysis; need not exist.
-    dry_run
-        Say what would be removed and remove nothing.
-
-    Returns
-    -------
-    One message for each file.
-    """
-    try:
-        plan = read_plan(folder / "plan.json")
-    except (OSError, ValueError, KeyError, TypeError):
-        return []  # without a plan every chunk is computed anew
-    messages = []
-    for stage, merged in (("scan", "scan.npz"), ("chunks", "pairs.parquet")):
-        paths = sorted((folder / stage).glob("tiles-*.parquet"))  # no temporary files
-        done = folder / merged
-        newest = max((p.stat().st_mtime for p in paths), default=0.0)
-        if paths and not (done.exists() and done.stat().st_mtime >= newest):
-            messages += remove_damaged(paths, plan.stage_fingerprint(stage), dry_run)
-    return messages
-
-
-def remove_damaged(paths: Sequence[Path], fingerprint: str, dry_run: bool = False) -> list[str]:
-    """Verify chunk files; remove those that are damaged or of another analysis.
-
-    Returns one message for each file removed.
-    """
-    messages = []
+def damaged_chunks(paths: Sequence[Path], fingerprint: str) -> dict[Path, str]:
+    """What is wrong with chunk files that are damaged or of another analysis."""
+    found = {}
     for path in paths:
         try:
-            first, last = map(int, Path(path).stem.split("-")[1:])  # a chunk's name says its tiles
+            first, last = map(int, path.stem.split("-")[1:])  # a chunk's name says its tiles
             ChunkFile(path).verify(fingerprint, range(first, last + 1))
         except StoreError as error:
-            messages.append(str(error))
-            if not dry_run:
-                Path(path).unlink(missing_ok=True)
-    return messages
+            found[path] = str(error)
+    return found

@@ -18,7 +18,7 @@ from pairtile.engine.estimator import Estimator, Merged
 from pairtile.engine.network import Network
 from pairtile.io.input_files import later_inputs, local_inputs
 from pairtile.io.symbols import add_symbols, with_symbols
-from pairtile.runtime.files import atomic_path, read_arrays, write_arrays
+from pairtile.runtime.files import atomic_path, read_arrays, read_table, verified, write_arrays
 from pairtile.runtime.record import recorded
 from pairtile.steps.null import read_null
 from pairtile.steps.plan import read_plan
@@ -48,11 +48,11 @@ class MergedFiles(NamedTuple):
     def read(self) -> Merged:
         """What the chunks left; the pairs themselves are read when they are used."""
         return Merged(
-            self.pairs,
+            verified(self.pairs),
             read_arrays(self.summaries),
             read_null(self.null),
             None if self.scan is None else read_arrays(self.scan),
-            pd.concat(map(pd.read_parquet, self.bootstraps), ignore_index=True)
+            pd.concat(map(read_table, self.bootstraps), ignore_index=True)
             if self.bootstraps
             else None,
         )
@@ -106,9 +106,7 @@ def network(
         step.details["threshold"] = result.threshold
         step.details["directed"] = result.directed
         step.details["edges"] = len(result.edges)
-        items, notes = with_symbols(
-            pd.read_parquet(merged_files.items), getattr(config, "names", None)
-        )
+        items, notes = with_symbols(read_table(merged_files.items), getattr(config, "names", None))
         for note in notes:
             step.note(note)
         write_network(result, items, out.network)

@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import pandas as pd
-
 from pairtile.config.models import Analysis
 from pairtile.io.input_files import local_inputs
 from pairtile.method import get_method
-from pairtile.runtime.files import write_arrays
+from pairtile.runtime.files import read_table, write_arrays
 from pairtile.runtime.record import recorded
 
 
@@ -48,6 +46,6 @@ def network_data(
     with recorded("network_data", record) as step:
         found, _ = local_inputs(config, inputs, checksums)
         estimator = get_method(config.method).estimator_class
-        arrays, counts = estimator.network_data(found, pd.read_parquet(items))
+        arrays, counts = estimator.network_data(found, read_table(items))
         step.count(**counts)
         write_arrays(out, arrays)

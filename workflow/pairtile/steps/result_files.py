@@ -33,13 +33,13 @@ class ResultFiles:
     def wanted(self) -> list[str]:
         """What a run makes of the analysis."""
         names = ["items.parquet", "pairs.parquet", "network.parquet", "summary.json", "report.html"]
-        return [*self._paths(names), *self.evaluation(), *self.tables(), *self.exports()]
+        return [*self.paths(names), *self.evaluation(), *self.tables(), *self.exports()]
 
     def no_longer_wanted(self, n_edges: int) -> list[str]:
         """What another configuration of the analysis made, and this one does not ask for."""
         suffixes = (EXPORT_SUFFIX.get(name, name) for name in get_args(ExportFormat))
         exports = (f"network.{suffix}" for suffix in suffixes)
-        known = self._paths([*exports, *self.config.tables, "evaluation.json"])
+        known = self.paths([*exports, *self.config.tables, "evaluation.json"])
         wanted = {*self.wanted(), *self.exports(n_edges)}
         return [path for path in known if path not in wanted]
 
@@ -48,15 +48,19 @@ class ResultFiles:
         are written in any case."""
         formats = exported_formats(self.config.export, n_edges)
         suffixes = (EXPORT_SUFFIX.get(name, name) for name in formats)
-        return self._paths(f"network.{suffix}" for suffix in suffixes)
+        return self.paths(f"network.{suffix}" for suffix in suffixes)
 
     def tables(self) -> list[str]:
         """The tables of the method's own that are asked for."""
-        return self._paths(self.config.result_tables())
+        return self.paths(self.config.result_tables())
 
     def node_tables(self) -> list[str]:
         """Those of them that graphs take attributes of nodes from."""
-        return self._paths(t for t in self.config.result_tables() if t in self.config.node_tables)
+        return self.paths(t for t in self.config.result_tables() if t in self.config.node_tables)
+
+    def tables_record(self) -> list[str]:
+        """The record of the step that wrote these."""
+        return self._if(self.node_tables(), "steps/tables.json")
 
     def evaluation(self) -> list[str]:
         """The comparison with a gold standard, where there is one."""
@@ -76,7 +80,7 @@ class ResultFiles:
 
     def chunks(self, plan: Plan, stage: str) -> list[str]:
         """Every chunk file of a stage (``scan`` or ``chunks``)."""
-        return self._paths(
+        return self.paths(
             f"{stage}/tiles-{chunk['first_tile']:06d}-{chunk['last_tile']:06d}.parquet"
             for chunk in plan["chunks"]
         )
@@ -92,7 +96,7 @@ class ResultFiles:
     def bootstraps(self, plan: Plan) -> list[str]:
         """Edges of bootstrap networks, a file for each job."""
         jobs = plan["bootstraps"]
-        return self._paths(f"bootstraps/{j['first']:05d}-{j['last']:05d}.parquet" for j in jobs)
+        return self.paths(f"bootstraps/{j['first']:05d}-{j['last']:05d}.parquet" for j in jobs)
 
     def records(self, plan: Plan) -> list[str]:
         """Records of the steps that the analysis has, in their order."""
@@ -107,9 +111,10 @@ class ResultFiles:
             "evaluate": self.evaluation(),
             "tables": self.tables(),
         }
-        return self._paths(f"steps/{step}.json" for step, there in steps.items() if there)
+        return self.paths(f"steps/{step}.json" for step, there in steps.items() if there)
 
-    def _paths(self, names: Iterable[str]) -> list[str]:
+    def paths(self, names: Iterable[str]) -> list[str]:
+        """Files of these names."""
         return [f"{self.folder}/{name}" for name in names]
 
     def _if(self, there: Any, name: str) -> list[str]:

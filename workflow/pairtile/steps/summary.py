@@ -16,10 +16,12 @@ from pairtile import __version__
 from pairtile.config.models import Analysis
 from pairtile.config.network import exported_formats
 from pairtile.declare.messages import Message, messages_of
+from pairtile.engine.state import verified_state
 from pairtile.report.results import read_results, warnings_of_results
-from pairtile.runtime.files import read_json, write_json
+from pairtile.runtime.files import read_json, verified, write_json
 from pairtile.runtime.record import COMMAND, recorded
 from pairtile.steps.result_files import ResultFiles
+from pairtile.steps.tables import verified_table
 
 log = logging.getLogger("pairtile")
 message = messages_of(__package__)
@@ -47,6 +49,7 @@ def summary(
     ``summary.json`` beside them. Exports and tables that are no longer asked for are removed: they
     would look as if they belonged to the network that is there now."""
     with recorded(f"summary of {len(records)} steps"):
+        _verify(ResultFiles(str(out.parent), config))
         content = _joined(name, config, seed, plan, records)
         results = read_results(out.parent, content)
         new = [*warnings_of_results(results), *_left_away(config, len(results.network))]
@@ -60,6 +63,17 @@ def summary(
             content["notes"].append(said)
             content["messages"].append(said.as_json())
         write_json(out, content)
+
+
+def _verify(files: ResultFiles) -> None:
+    """Check the files that the page is made of, which its code reads as they are."""
+    of_all = ["network.parquet", "items.parquet", "scores.npz"]
+    for path in [*files.paths(of_all), *files.evaluation(), *files.report_pairs()]:
+        verified(path)
+    for path in files.report_state():
+        verified_state(path)
+    for path in files.tables():
+        verified_table(Path(path))
 
 
 def _remove_old_results(folder: Path, config: Analysis, n_edges: int) -> list[str]:

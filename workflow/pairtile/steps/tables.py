@@ -6,12 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
-
 from pairtile.config.models import Analysis
 from pairtile.io.input_files import later_inputs, local_inputs
 from pairtile.io.symbols import with_symbols
-from pairtile.runtime.files import read_arrays
+from pairtile.runtime.files import file_checksum, read_arrays, read_json, read_table, verified
 from pairtile.runtime.record import recorded
 from pairtile.steps.network import MergedFiles, NetworkFiles
 
@@ -35,12 +33,21 @@ def tables(
         config, step.details["inputs"] = local_inputs(config, later, checksums)
         merged = replace(
             merged_files.read(),
-            network=pd.read_parquet(network_files.network),
+            network=read_table(network_files.network),
             scores=read_arrays(network_files.scores),
         )
         opened = merged_files.open_estimator(config, "cpu")
-        items, _ = with_symbols(pd.read_parquet(merged_files.items), getattr(config, "names", None))
+        items, _ = with_symbols(read_table(merged_files.items), getattr(config, "names", None))
         written = opened.write_tables(merged, items, folder)
         step.count(**written.counts)
         for warning in written.warnings:
             step.warn(warning)
+        step.details["checksums"] = {
+            name: file_checksum(folder / name) for name in config.result_tables()
+        }
+
+
+def verified_table(path: Path) -> Path:
+    """A file that the step wrote, known to hold what it wrote. Raises StoreError."""
+    record = read_json(path.parent / "steps" / "tables.json")
+    return verified(path, record["details"]["checksums"][path.name])

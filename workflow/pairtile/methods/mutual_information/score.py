@@ -149,6 +149,11 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         return config.model_copy(update=decided)
 
     @classmethod
+    def check_settings(cls, config: MutualInformationConfig, state: State) -> None:
+        if config.n_bootstraps:
+            resample_samples(config, int(state["z"].shape[1]), 0, 0)
+
+    @classmethod
     def decision_notes(cls, config: MutualInformationConfig, state: State) -> list[str]:
         with_regulators = state["regulators"].size > 0
         if config.score != ("target_z" if with_regulators else "clr"):

@@ -42,7 +42,7 @@ from pairtile.methods.trajectory_correlation.two_states import (
     matched_communities,
     relabellings,
 )
-from pairtile.runtime.files import atomic_path, read_arrays
+from pairtile.runtime.files import atomic_path, read_arrays, read_table, verified
 
 if TYPE_CHECKING:
     from pairtile.methods.trajectory_correlation.score import TrajectoryCorrelation
@@ -214,17 +214,18 @@ def write_difference(
     name = opened.config.compare
     assert name is not None
     other = folder.parent / name
-    their_columns = pq.read_schema(other / "pairs.parquet").names
+    their_pairs = verified(other / "pairs.parquet")
+    their_columns = pq.read_schema(their_pairs).names
     shared = {*pairs.columns} & {*their_columns}
     values = ["i", "j", *VALUES, *([CENTRED] * (CENTRED in shared))]
     mine = pa.concat_tables(
         pairs.read([*values, *(c for c in pairs.columns if _REPLICA.match(c))])
     ).to_pandas()
     theirs = pd.read_parquet(
-        other / "pairs.parquet",
+        their_pairs,
         columns=[*values, *(c for c in their_columns if _REPLICA.match(c))],
     )
-    other_items = pd.read_parquet(other / "items.parquet")
+    other_items = read_table(other / "items.parquet")
     matched = matched_items(items, other_items, (folder.name, name))
     table = difference(mine, theirs, matched, len(other_items), opened.seed)
     del mine, theirs
