@@ -30,6 +30,15 @@ def put_by_gene(genes, data, starts, begin, cell, free, cells, values):  # type:
         free[genes[k]] = place + 1
 
 
+def plain(values: NDArray[Any]) -> NDArray[Any]:
+    """Values in a type that scipy and numba take: not of 16 bits, not in another byte order."""
+    if values.dtype == np.bool_:
+        return values.astype(np.int8)
+    if values.dtype.kind == "f" and values.dtype.itemsize not in (4, 8):
+        return values.astype(np.float32 if values.dtype.itemsize == 2 else np.float64)
+    return values.astype(values.dtype.newbyteorder("="), copy=False)
+
+
 class SparseRows:
     """A sparse table (genes, samples) that gives dense blocks of genes and is never dense itself.
 
@@ -42,6 +51,9 @@ class SparseRows:
     """
 
     def __init__(self, matrix: Any) -> None:
+        if matrix.dtype != plain(matrix.data[:0]).dtype:
+            matrix = matrix.copy()
+            matrix.data = plain(matrix.data)
         rows = matrix.tocsr()
         if not rows.has_canonical_format:
             rows = rows.astype(np.float64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,8 @@ from pairtile.declare.messages import messages_of
 from pairtile.engine.large_table import empty_table, take_columns
 from pairtile.engine.state import release
 from pairtile.errors import InputError
+from pairtile.io.anndata_file import read_obs
 from pairtile.io.annotations import AnnotationTable, quoted, read_annotation_table
-from pairtile.io.binary_table import read_obs
 from pairtile.io.expression import Expression, read_sparsely
 from pairtile.io.names import some
 from pairtile.io.sparse_rows import SparseRows, Values, stored_values
@@ -69,6 +70,7 @@ def arrange_samples(
     config: SamplesConfig,
     regress_out: tuple[str, ...] = (),
     scratch: Path | None = None,
+    obs: Mapping[str, Any] | None = None,
 ) -> tuple[Expression, SampleDesign]:
     """Make one of replicates and put samples in the order of time, as ``config`` states.
 
@@ -86,6 +88,8 @@ def arrange_samples(
         Columns whose additive effects are to be removed later (``preprocess.regress_out``).
     scratch
         Where a large table that has to be made anew is mapped from a file.
+    obs
+        Which cells of the ``.h5ad`` file the table has, as it was read with.
 
     Raises
     ------
@@ -106,7 +110,8 @@ def arrange_samples(
             table = read_annotation_table(config.annotations, expression.samples)
             table.notes.append(warning)
     elif config.columns or regress_out:
-        table = read_obs(expression.source)
+        columns = dict.fromkeys([*config.columns.values(), *regress_out])
+        table = read_obs(expression.source, list(columns), obs)
     else:
         return expression, SampleDesign.unknown()
     cells = {key: _column(table, column) for key, column in config.columns.items()}
@@ -153,16 +158,18 @@ def read_arranged(
 ) -> tuple[Expression, SampleDesign]:
     """The expression table of an analysis, its samples arranged as its configuration states; a
     large one is mapped from a file in ``scratch``."""
+    path, regress_out = config.table_path() or "", config.preprocess.regress_out
     expression = read_sparsely(
-        config.table_path() or "",
+        path,
         config.orientation,
         config.layer,
         config.duplicates,
         config.ignore_versions,
         scratch,
+        config.obs,
     )
     expression = _without_empty_samples(expression, scratch)
-    return arrange_samples(expression, config.samples, config.preprocess.regress_out, scratch)
+    return arrange_samples(expression, config.samples, regress_out, scratch, config.obs)
 
 
 def _take_samples(

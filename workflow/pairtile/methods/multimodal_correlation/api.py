@@ -68,7 +68,8 @@ def multimodal_correlation(
     batch: ArrayLike | None = None,
     seed: int = 1,
     orientation: str = "genes_in_rows",
-    layer: str | None = None,
+    layer: str | None = "auto",
+    obs: Mapping[str, Any] | None = None,
     backend: str = "auto",
 ) -> ModeCorrelation:
     """Find the modes of every pair of genes, and the correlation in each.
@@ -113,7 +114,7 @@ def multimodal_correlation(
         time: the permutations of ``network()`` shift genes within series, or keep to batches.
     seed : int
         Of the starts.
-    orientation, layer, backend
+    orientation, layer, obs, backend
         As for :func:`mutual_information`.
 
     Returns
@@ -189,7 +190,7 @@ def multimodal_correlation(
         seed=seed,
         backend=backend,
     )
-    table = as_table(expression, orientation=orientation, layer=layer, sparse=True)
+    table = as_table(expression, orientation=orientation, layer=layer, obs=obs, sparse=True)
     prepared, kept = prepared_genes(expression, table, config.preprocess)
     design = sample_design(prepared.values.shape[1], series, batch)
     labels = table.labels[kept]

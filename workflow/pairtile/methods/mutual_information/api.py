@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,6 +53,7 @@ def mutual_information(
     min_samples: int = 20,
     orientation: str = "genes_in_rows",
     layer: str | None = None,
+    obs: Mapping[str, Any] | None = None,
     backend: str = "auto",
     key_added: str | None = None,
     copy: bool = False,
@@ -92,7 +93,11 @@ def mutual_information(
     orientation : {"genes_in_rows", "samples_in_rows"}
         Of arrays and DataFrames.
     layer : str, optional
-        Layer of an AnnData, in place of ``X``.
+        Of an AnnData: a layer, ``raw``, or ``X`` (also None). ``auto``: the counts that ``X`` was
+        made from where these are beside it, else ``X``.
+    obs : mapping, optional
+        Of an AnnData: only cells with this value, or one of these, in a column of ``obs``:
+        ``{"cell_type": "T cell"}``.
     backend : {"auto", "cpu", "cuda"}
         ``auto``: a usable GPU, else all CPU cores.
     key_added : str, optional
@@ -146,7 +151,7 @@ def mutual_information(
         preprocess={"min_samples": min_samples},
         backend=backend,
     )
-    table = as_table(expression, orientation=orientation, layer=layer)
+    table = as_table(expression, orientation=orientation, layer=layer, obs=obs)
     check_samples(table, min_samples)
     square = is_anndata(expression) and regulators is None and other is None
     if key_added is not None and not square:
@@ -195,6 +200,7 @@ def permutation_null(
     min_samples: int = 20,
     orientation: str = "genes_in_rows",
     layer: str | None = None,
+    obs: Mapping[str, Any] | None = None,
     backend: str = "auto",
 ) -> PermutationNull:
     """Score pairs of permuted genes: the null distribution of ``mutual_information``.
@@ -218,7 +224,9 @@ def permutation_null(
         Labels of the time course or the batch of each sample; samples of one series stand in the
         order of time.
     seed : int
-    expression, bins, order, knots, transform, precision, min_samples, orientation, layer, backend
+    expression, bins, order, knots, transform, precision, min_samples
+        As for :func:`mutual_information`: give both the same.
+    orientation, layer, obs, backend
         As for :func:`mutual_information`: give both the same.
 
     Returns
@@ -260,7 +268,7 @@ def permutation_null(
         seed=seed,
         backend=backend,
     )
-    table = as_table(expression, orientation=orientation, layer=layer)
+    table = as_table(expression, orientation=orientation, layer=layer, obs=obs)
     check_samples(table, min_samples)
     design = sample_design(table.n_samples, series, batch)
     opened = open_analysis(table.values, np.empty(0), config, choose(backend), design)

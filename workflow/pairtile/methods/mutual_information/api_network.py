@@ -56,7 +56,8 @@ def infer_network(
     batch: ArrayLike | None = None,
     seed: int = 1,
     orientation: str = "genes_in_rows",
-    layer: str | None = None,
+    layer: str | None = "auto",
+    obs: Mapping[str, Any] | None = None,
     backend: str = "auto",
     key_added: str | None = None,
     copy: bool = False,
@@ -90,7 +91,7 @@ def infer_network(
     bins, order, transform
         As for :func:`mutual_information`; ``"auto"`` goes by the number of samples and by how many
         of them lie at one value, as the key ``estimator`` of the configuration does.
-    knots, precision, orientation, layer, backend
+    knots, precision, orientation, layer, obs, backend
         As for :func:`mutual_information`.
     permutations : int or "auto"
         Draws of the null; ``auto``: as many as ``keep`` needs.
@@ -161,7 +162,7 @@ def infer_network(
     config = analysis_config(
         MutualInformationConfig, **settings, preprocess=preprocess or {}, seed=seed, backend=backend
     )
-    table = as_table(expression, orientation=orientation, layer=layer, sparse=True)
+    table = as_table(expression, orientation=orientation, layer=layer, obs=obs, sparse=True)
     listed = None
     if regulators is not None:
         listed = regulator_rows(regulators, table.labels, named=table.genes is not None)

@@ -56,7 +56,8 @@ def predictor_pairs(
     permutations: int | str = "auto",
     seed: int = 1,
     orientation: str = "genes_in_rows",
-    layer: str | None = None,
+    layer: str | None = "auto",
+    obs: Mapping[str, Any] | None = None,
     backend: str = "auto",
 ) -> pd.DataFrame:
     """Find the pairs of genes (or single genes, or threes) that best tell each gene's next level.
@@ -109,7 +110,7 @@ def predictor_pairs(
         How often. 0: no p-values.
     seed : int
         Of the null.
-    orientation, layer, backend
+    orientation, layer, obs, backend
         As for :func:`mutual_information`.
 
     Returns
@@ -186,7 +187,7 @@ def predictor_pairs(
         seed=seed,
         backend=backend,
     )
-    table = one_table(expression, levels, orientation=orientation, layer=layer)
+    table = one_table(expression, levels, orientation=orientation, layer=layer, obs=obs)
     names = [str(label) for label in table.labels]
     listed: dict[str, list[str] | None] = {}
     for key, genes in (("regulators", regulators), ("targets", targets)):
@@ -302,7 +303,12 @@ _SHOWN = 3
 
 
 def one_table(
-    expression: Any, levels: Any, *, orientation: str, layer: str | None
+    expression: Any,
+    levels: Any,
+    *,
+    orientation: str,
+    layer: str | None,
+    obs: Mapping[str, Any] | None,
 ) -> ExpressionTable:
     """The table that was given, as expression or as levels; ValueError unless it is one."""
     if (expression is None) == (levels is None):
@@ -311,11 +317,11 @@ def one_table(
     if isinstance(expression, BooleanSimulation):
         raise ValueError("expression: found levels of a simulation; expected levels=simulation")
     if levels is None:
-        return as_table(expression, orientation=orientation, layer=layer)
+        return as_table(expression, orientation=orientation, layer=layer, obs=obs)
     if isinstance(levels, BooleanSimulation):
         frame = pd.DataFrame(levels.levels, index=levels.genes, columns=levels.samples)
         return as_table(frame, name="levels")
-    return as_table(levels, orientation=orientation, layer=layer, name="levels")
+    return as_table(levels, orientation=orientation, layer=layer, obs=obs, name="levels")
 
 
 def expression_or_levels(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,9 +46,10 @@ class Levels:
 def read_levels(
     path: str | PathLike[str],
     orientation: str = "genes_in_rows",
-    layer: str | None = None,
+    layer: str | None = "auto",
     n_levels: int | None = None,
     ignore_versions: bool = False,
+    obs: Mapping[str, Any] | None = None,
 ) -> Levels:
     """Read a table of levels, in the formats of ``read_expression``.
 
@@ -59,7 +61,7 @@ def read_levels(
             ``n_levels`` - 1, with its line where the file is text, its gene and its sample.
         ConfigError: as ``read_expression``.
     """
-    table = read_expression(path, orientation, layer, ignore_versions=ignore_versions)
+    table = read_expression(path, orientation, layer, ignore_versions=ignore_versions, obs=obs)
     return levels_of(table, orientation, n_levels)
 
 
@@ -227,7 +229,9 @@ def read_predictor_input(
         table, design = read_arranged(config, scratch)
     else:
         n_levels = None if config.quantize.levels == "auto" else config.quantize.levels
-        table = read_levels(config.levels, orientation, layer, n_levels, config.ignore_versions)
+        table = read_levels(
+            config.levels, orientation, layer, n_levels, config.ignore_versions, config.obs
+        )
     return PredictorInput(
         table,
         None if config.series is None else read_series(config.series, table.samples),
