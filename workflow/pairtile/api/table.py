@@ -20,7 +20,7 @@ from pairtile.io.cells import (
     sample_of_cells,
 )
 from pairtile.io.expression import ORIENTATIONS, Expression
-from pairtile.io.sparse_rows import SparseRows, Values, stored_values
+from pairtile.io.sparse_rows import SparseRows, Values, plain_matrix, stored_values
 from pairtile.preprocess.expression import Prepared
 from pairtile.simulate import Simulation
 
@@ -146,7 +146,7 @@ def _of_anndata(
         return ValueError(f"{place or name}: found {found}; expected {expected}")
 
     def look(matrix: Any) -> NDArray[np.float64] | None:
-        some = matrix[sample_of_cells(adata.n_obs)]
+        some = plain_matrix(matrix)[sample_of_cells(adata.n_obs)]
         some = np.asarray(some.toarray() if hasattr(some, "toarray") else some)
         return some.astype(np.float64) if some.ndim == 2 and some.dtype.kind in "biuf" else None
 
@@ -162,7 +162,8 @@ def _of_anndata(
     found = find_matrix(held, layer, refuse)
     if found.genes is held.raw_genes:
         genes = pd.Index(raw.var_names)
-    matrix, cells, notes = found.matrix, pd.Index(adata.obs_names), list(found.notes)
+    matrix, notes = plain_matrix(found.matrix), list(found.notes)
+    cells = pd.Index(adata.obs_names)
     if found.columns is not None:
         matrix = matrix[:, found.columns]
     if obs:
@@ -188,7 +189,7 @@ def _numbers(raw: Any, name: str, sparse: bool) -> Values:
         else:
             if np.iscomplexobj(raw):
                 raise TypeError("complex numbers")
-            if hasattr(raw, "toarray"):  # any of scipy's sparse kinds
+            if hasattr(raw, "tocsr"):  # any of scipy's sparse kinds
                 rows = SparseRows(raw)
                 if sparse:
                     return rows

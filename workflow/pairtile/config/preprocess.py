@@ -37,7 +37,7 @@ _CELLS = "a mapping of columns to a value or a list of values"
 
 
 def _values_by_column(columns: Any) -> Any:
-    """Each value as a tuple of texts."""
+    """Each value as a tuple."""
     columns = {} if columns is None else columns
     if not isinstance(columns, dict):
         raise refusal(_CELLS)
@@ -45,12 +45,12 @@ def _values_by_column(columns: Any) -> Any:
     for values in lists.values():
         if not values or not all(isinstance(v, str | int | float) for v in values):
             raise refusal(_CELLS)
-    return {str(k): tuple(map(str, values)) for k, values in lists.items()}
+    return {str(k): values for k, values in lists.items()}
 
 
 _Value = str | bool | int | float
 CellsByColumn = Annotated[
-    dict[str, tuple[str, ...]],
+    dict[str, tuple[_Value, ...]],
     BeforeValidator(
         _values_by_column, json_schema_input_type=dict[str, _Value | list[_Value]] | None
     ),

@@ -50,16 +50,25 @@ def _open(path: str | PathLike[str], expected: str) -> Iterator[Any]:
 
     check_file(path)
 
-    def refuse(name: str, link: Any) -> None:
+    def fault(name: str, link: Any) -> InputError | None:
         if isinstance(link, h5py.ExternalLink):
-            raise InputError.at(path, name, f"a link to {link.filename}", "values in this file")
-        found = file[name] if isinstance(link, h5py.HardLink) else None
-        if isinstance(found, h5py.Dataset) and (found.external or found.is_virtual):
-            raise InputError.at(path, name, "values that lie elsewhere", "values in this file")
+            found = f"a link to {link.filename}"
+        elif isinstance(link, h5py.HardLink) and _lies_elsewhere(file[name]):
+            found = "values that lie elsewhere"
+        else:
+            return None
+        return InputError.at(path, name, found, "values in this file (copy them into it)")
 
     with sound(path, "HDF5", expected), h5py.File(path, "r") as file:
-        file.visititems_links(refuse)
+        found = file.visititems_links(fault)
+        if found is not None:
+            raise found
         yield file
+
+
+def _lies_elsewhere(stored: Any) -> bool:
+    """Whether this is an external or a virtual dataset."""
+    return hasattr(stored, "is_virtual") and bool(stored.external or stored.is_virtual)
 
 
 def read_h5ad(
@@ -236,7 +245,7 @@ def _look(
     if not hasattr(stored, "keys"):
         return np.concatenate([stored[run[0] : run[-1] + 1] for run in runs]).astype(np.float64)
     values = np.zeros((cells.size, _shape(stored)[1]))
-    starts, data, indices = stored["indptr"][:], stored["data"], stored["indices"]
+    starts, data, indices = stored["indptr"][:].astype(np.int64), stored["data"], stored["indices"]
     if _format(stored).startswith("csr"):
         for row, cell in enumerate(cells):
             entries = slice(starts[cell], starts[cell + 1])
@@ -290,7 +299,7 @@ def _genes_in_rows(stored: Any, shape: tuple[int, ...], by_gene: bool) -> Any:
     from scipy import sparse
 
     n_cells, n_genes = shape
-    starts, data, indices = plain(stored["indptr"][:]), stored["data"], stored["indices"]
+    starts, data, indices = stored["indptr"][:].astype(np.int64), stored["data"], stored["indices"]
     n_lines, n_places = (n_genes, n_cells) if by_gene else (n_cells, n_genes)
     sizes = np.diff(starts)
     found = f"{starts.size - 1} lines of {indices.size} places and {data.size} values"
@@ -301,20 +310,21 @@ def _genes_in_rows(stored: Any, shape: tuple[int, ...], by_gene: bool) -> Any:
     blocks = [slice(k, k + _ENTRIES) for k in range(0, data.size, _ENTRIES)]
     of_gene = np.zeros(n_genes, dtype=np.int64)
     for block in blocks:
-        places = indices[block]
+        places = indices[block].astype(np.int64)
         if places.size and not 0 <= places.min() <= places.max() < n_places:
             raise ValueError(f"a place outside 0 to {n_places - 1}")
         if not by_gene:
             of_gene += np.bincount(places, minlength=n_genes)
-    if by_gene:
-        return sparse.csr_array((plain(data[:]), plain(indices[:]), starts), (n_genes, n_cells))
-    ends = np.concatenate([[0], np.cumsum(of_gene)])
     kind = np.int32 if max(data.size, n_cells) < 2**31 else np.int64
+    if by_gene:
+        places = indices[:].astype(kind, copy=False)
+        return sparse.csr_array((plain(data[:]), places, starts.astype(kind)), (n_genes, n_cells))
+    ends = np.concatenate([[0], np.cumsum(of_gene)])
     values, cells = np.empty(data.size, plain(data[:0]).dtype), np.empty(data.size, kind)
     free = ends[:-1].copy()
     for block in blocks:
         first = np.searchsorted(starts, block.start, side="right") - 1
-        genes, part = plain(indices[block]), plain(data[block])
+        genes, part = indices[block].astype(np.int64), plain(data[block])
         put_by_gene(genes, part, starts, block.start, first, free, cells, values)
     return sparse.csr_array((values, cells, ends.astype(kind)), (n_genes, n_cells))
 

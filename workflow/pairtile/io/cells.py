@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pandas.api.types import is_list_like
 
 from pairtile.declare.messages import messages_of
 
@@ -252,7 +253,7 @@ def chosen_cells(
     chosen: Any = np.True_
     for name, asked in obs.items():
         texts = pd.Index(column(name))
-        values = [as_text(v) for v in (asked if isinstance(asked, list | tuple) else [asked])]
+        values = _texts(asked)
         there = texts.unique()
         absent = [value for value in values if value not in there]
         if absent:
@@ -264,11 +265,12 @@ def chosen_cells(
     return np.asarray(chosen)
 
 
+def _texts(asked: Any) -> list[str]:
+    return [as_text(value) for value in (asked if is_list_like(asked) else [asked])]
+
+
 def cells_note(chosen: NDArray[np.bool_], obs: Mapping[str, Any]) -> str:
     """How many cells were taken."""
-    asked = "; ".join(
-        f"{name}: {', '.join(map(as_text, v if isinstance(v, list | tuple) else [v]))}"
-        for name, v in obs.items()
-    )
+    asked = "; ".join(f"{name}: {', '.join(_texts(values))}" for name, values in obs.items())
     kept = int(chosen.sum())
     return message("cells_chosen", kept=kept, left_out=chosen.size - kept, asked=asked)

@@ -226,9 +226,10 @@ def read_mtx_folder(path: str | PathLike[str], orientation: str) -> Table:
     notes: list[str] = [message("files_with_prefix", prefix=repr(prefix))] if prefix else []
     stated = (header.rows, header.columns)
     shape = stated if orientation == "genes_in_rows" else stated[::-1]
+    limit = max(shape) + 2
     lists = []
     for file, size in zip((features_file, barcodes_file), shape, strict=True):
-        rows = _lines(file, max(shape) + 2)
+        rows = _lines(file, limit)
         if len(rows) == size + 1 and all(_HEADINGS.fullmatch(f.strip()) for f in rows[0][:2]):
             line = ", ".join(field.strip() for field in rows[0])
             notes.append(message("header_left_out", file=file.name, line=line))
@@ -238,11 +239,12 @@ def read_mtx_folder(path: str | PathLike[str], orientation: str) -> Table:
     if shape != (len(features), len(barcodes)):
         turned = shape == (len(barcodes), len(features))
         hint = " (set the other orientation)" if turned else ""
+        n_genes, n_cells = (f"{'at least ' * (len(rows) == limit)}{len(rows)}" for rows in lists)
         raise InputError.at(
             matrix_file,
             "",
             f"{shape[0]} x {shape[1]} entries",
-            f"{len(features)} genes ({features_file.name}) x {len(barcodes)} barcodes "
+            f"{n_genes} genes ({features_file.name}) x {n_cells} barcodes "
             f"({barcodes_file.name}){hint}",
         )
     matrix: Any = read_matrix_market(matrix_file, header)

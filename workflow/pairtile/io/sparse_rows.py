@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,15 @@ def plain(values: NDArray[Any]) -> NDArray[Any]:
     return values.astype(values.dtype.newbyteorder("="), copy=False)
 
 
+def plain_matrix(matrix: Any) -> Any:
+    """A sparse matrix with ``plain`` values; others as they are."""
+    if not hasattr(matrix, "tocsr") or matrix.dtype == plain(np.empty(0, matrix.dtype)).dtype:
+        return matrix
+    matrix = copy(matrix)  # scipy's own would be refused
+    matrix.data = plain(matrix.data)
+    return matrix
+
+
 class SparseRows:
     """A sparse table (genes, samples) that gives dense blocks of genes and is never dense itself.
 
@@ -51,10 +61,7 @@ class SparseRows:
     """
 
     def __init__(self, matrix: Any) -> None:
-        if matrix.dtype != plain(matrix.data[:0]).dtype:
-            matrix = matrix.copy()
-            matrix.data = plain(matrix.data)
-        rows = matrix.tocsr()
+        rows = plain_matrix(matrix).tocsr()
         if not rows.has_canonical_format:
             rows = rows.astype(np.float64)
             rows.sum_duplicates()
