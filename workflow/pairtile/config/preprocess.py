@@ -264,7 +264,7 @@ class ExpressionAnalysis(TableAnalysis):
     expression: Annotated[str, Text("a path")] = Field(
         description=(
             "The expression table, genes x samples. Formats, by suffix: `.tsv`, `.tab`, `.csv`, "
-            "`.txt` and `.gct` (each also `.gz`), `.parquet`, `.h5ad` (AnnData), or a 10x folder "
-            "with `matrix.mtx`. A relative path starts at the working directory, not at this file."
+            "`.txt` and `.gct` (each also `.gz`), `.parquet`, `.h5ad` (AnnData), `.h5` (Cell "
+            "Ranger's), or a 10x folder with `matrix.mtx`. A relative path starts at the working directory, not at this file."
         )
     )
