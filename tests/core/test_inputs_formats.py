@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import gzip
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import anndata
+import h5py
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from pairtile.declare.messages import Message
 from pairtile.errors import ConfigError, InputError
+from pairtile.io.anndata_file import read_obs
 from pairtile.io.expression import Expression, read_expression
 from scipy import io, sparse
 
@@ -170,6 +175,182 @@ def test_other_content_under_a_binary_suffix_is_refused(
     path.write_bytes(b"")
     with pytest.raises(InputError, match="an empty file"):
         read_expression(path)
+
+
+UNKNOWN = {"encoding-type": "of-the-future", "encoding-version": "9.0.0"}
+
+
+@pytest.mark.parametrize("place", ["obs/q", "var/q", "uns/q", "obsm/q", "varm/q", "layers/q"])
+def test_h5ad_with_parts_of_unknown_encoding_is_read_where_they_are_not_needed(
+    tmp_path: Path, place: str
+) -> None:
+    annotated().write_h5ad(tmp_path / "t.h5ad")
+    with h5py.File(tmp_path / "t.h5ad", "r+") as file:
+        file.create_group(place)["values"] = np.arange(3)
+        file[place].attrs.update(UNKNOWN)
+    assert_is_table(read_expression(tmp_path / "t.h5ad", obs={"batch": [1, 2, 3]}))
+    if place == "obs/q":
+        with pytest.raises(InputError, match="column 'q' of obs"):
+            read_expression(tmp_path / "t.h5ad", obs={"q": 1})
+    if place == "layers/q":
+        with pytest.raises(InputError, match=r"the layer 'q'.*of-the-future"):
+            read_expression(tmp_path / "t.h5ad", layer="q")
+
+
+@pytest.mark.parametrize("kind", ["categorical", "nullable", "bytes"])
+def test_h5ad_names_of_every_encoding_are_read(tmp_path: Path, kind: str) -> None:
+    data = annotated()
+    if kind == "categorical":
+        data.obs.index = pd.CategoricalIndex(SAMPLES)
+    data.obs["mask"] = pd.array([True, None, False], dtype="boolean")
+    data.write_h5ad(tmp_path / "t.h5ad")
+    if kind == "bytes":
+        with h5py.File(tmp_path / "t.h5ad", "r+") as file:
+            del file["var/_index"]
+            file["var/_index"] = np.array(GENES, dtype="S4")
+    assert_is_table(read_expression(tmp_path / "t.h5ad"))
+    if kind == "nullable":
+        data.obs["batch"] = pd.array([1, None, 3], dtype="Int64")
+        data.write_h5ad(tmp_path / "t.h5ad")
+        assert read_obs(tmp_path / "t.h5ad", ["batch", "mask"]).columns == {
+            "batch": ["1", "", "3"],
+            "mask": ["True", "", "False"],
+        }
+
+
+def write_anndata_06(path: Path) -> None:
+    """As anndata 0.6: tables are compound datasets, categories lie in uns, raw has a point."""
+    with h5py.File(path, "w") as file:
+        obs = np.zeros(4, dtype=[("index", "S2"), ("donor", "i1")])
+        obs["index"], obs["donor"] = [b"s0", b"s1", b"s2", b"s3"], [1, 0, 0, 0]
+        var = np.zeros(2, dtype=[("index", "S1")])
+        var["index"] = [name.encode() for name in GENES]
+        file["obs"], file["var"], file["raw.var"] = obs, var, var
+        file["uns/donor_categories"] = np.array([b"x", b"y"])
+        for name, values in (("X", VALUES), ("raw.X", np.abs(np.nan_to_num(VALUES)))):
+            matrix = sparse.csr_matrix(np.vstack([[9, 9], values.T]))
+            group = file.create_group(name)
+            for part in ("data", "indices", "indptr"):
+                group[part] = getattr(matrix, part)
+            group.attrs["h5sparse_format"], group.attrs["h5sparse_shape"] = "csr", matrix.shape
+
+
+def write_anndata_07(path: Path) -> None:
+    """As anndata 0.7: columns of codes refer to their categories."""
+    with h5py.File(path, "w") as file:
+        file["X"] = np.vstack([[9, 9], VALUES.T])
+        for table, names in (("obs", ["s0", *SAMPLES]), ("var", GENES)):
+            group = file.create_group(table)
+            group["names"] = np.array(names, dtype=object)
+            group.attrs.update({"_index": "names", "column-order": np.array(["donor"], object)})
+            group.attrs.update({"encoding-type": "dataframe", "encoding-version": "0.1.0"})
+        file["obs/donor"] = np.array([1, 0, 0, 0], dtype=np.int8)
+        file["obs/__categories/donor"] = np.array(["x", "y"], dtype=object)
+        file["obs/donor"].attrs["categories"] = file["obs/__categories/donor"].ref
+
+
+@pytest.mark.parametrize("write", [write_anndata_06, write_anndata_07])
+def test_h5ad_of_old_versions_is_read(tmp_path: Path, write: Callable[[Path], None]) -> None:
+    write(tmp_path / "t.h5ad")
+    assert read_expression(tmp_path / "t.h5ad").samples == ["s0", *SAMPLES]
+    assert_is_table(read_expression(tmp_path / "t.h5ad", obs={"donor": "x"}))
+    assert read_obs(tmp_path / "t.h5ad", ["donor"]).columns["donor"] == ["y", "x", "x", "x"]
+    if write is write_anndata_06:
+        raw = read_expression(tmp_path / "t.h5ad", layer="raw").values
+        np.testing.assert_array_equal(raw[:, 1:], np.abs(np.nan_to_num(VALUES)))
+
+
+def external_link(file: Any, other: Path) -> None:
+    file["X"] = h5py.ExternalLink(str(other), "X")
+
+
+def link_through_another(file: Any, other: Path) -> None:
+    file["uns/all"] = h5py.ExternalLink(str(other), "/")
+    file["X"] = h5py.SoftLink("/uns/all/X")
+
+
+def external_values(file: Any, other: Path) -> None:
+    other.write_bytes(VALUES.tobytes())
+    file.create_dataset("X", (3, 2), "f8", external=[(str(other), 0, h5py.h5f.UNLIMITED)])
+
+
+def virtual_values(file: Any, other: Path) -> None:
+    layout = h5py.VirtualLayout((3, 2), "f8")
+    layout[:] = h5py.VirtualSource(str(other), "X", (3, 2))
+    file.create_virtual_dataset("X", layout)
+
+
+@pytest.mark.parametrize(
+    "refer", [external_link, link_through_another, external_values, virtual_values]
+)
+@pytest.mark.parametrize("suffix", [".h5ad", ".h5"])
+def test_hdf5_that_reads_other_files_is_refused(
+    tmp_path: Path, refer: Callable[[Any, Path], None], suffix: str
+) -> None:
+    other = tmp_path / "other.h5ad"
+    annotated().write_h5ad(other)
+    annotated().write_h5ad(tmp_path / f"t{suffix}")
+    with h5py.File(tmp_path / f"t{suffix}", "r+") as file:
+        del file["X"]
+        refer(file, other)
+    with pytest.raises(InputError, match="expected values in this file"):
+        read_expression(tmp_path / f"t{suffix}")
+    with pytest.raises(InputError, match="expected values in this file"):
+        read_obs(tmp_path / f"t{suffix}", ["batch"])
+
+
+# Cell Ranger's .h5 ------------------------------------------------------------------------------
+
+
+def write_10x_h5(path: Path, version: int, kinds: Sequence[str] = ("Gene Expression",) * 3) -> None:
+    matrix = sparse.csc_matrix(np.array([[0, 3, 0], [5, 0, 1], [7, 7, 7]], dtype=np.int32))
+    with h5py.File(path, "w") as file:
+        group = file.create_group("matrix" if version == 3 else "GRCh38")
+        for part in ("data", "indices", "indptr"):
+            group[part] = getattr(matrix, part)
+        group["shape"] = np.array(matrix.shape, dtype=np.int32)
+        group["barcodes"] = np.array(SAMPLES, dtype="S")
+        names = np.array(["E1", "E2", "E3"], dtype="S"), np.array(["a", "b", "c"], dtype="S")
+        if version == 3:
+            group["features/id"], group["features/name"] = names
+            group["features/feature_type"] = np.array(kinds, dtype="S")
+            group["features/_all_tag_keys"] = np.array([b"genome"])
+        else:
+            group["genes"], group["gene_names"] = names
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_10x_h5_of_both_versions_is_read(tmp_path: Path, version: int) -> None:
+    write_10x_h5(tmp_path / "t.h5", version)
+    found = read_expression(tmp_path / "t.h5")
+    np.testing.assert_array_equal(found.values, [[0, 3, 0], [5, 0, 1], [7, 7, 7]])
+    assert (found.genes, found.samples) == (["a", "b", "c"], SAMPLES)
+
+
+def test_10x_h5_has_the_gene_expression_alone(tmp_path: Path) -> None:
+    kinds = ["Gene Expression", "Antibody Capture", "Gene Expression"]
+    write_10x_h5(tmp_path / "t.h5", 3, kinds)
+    found = read_expression(tmp_path / "t.h5")
+    np.testing.assert_array_equal(found.values, [[0, 3, 0], [7, 7, 7]])
+    said = [note.numbers for note in found.notes if isinstance(note, Message)]
+    assert said == [{"n": 1, "kinds": "1 Antibody Capture"}]
+
+
+def test_other_content_under_h5_is_refused(tmp_path: Path) -> None:
+    annotated().write_h5ad(tmp_path / "t.h5")
+    with pytest.raises(InputError, match=r"AnnData files end in \.h5ad"):
+        read_expression(tmp_path / "t.h5")
+    for part in ("data", "features/name", "shape", "barcodes"):
+        write_10x_h5(tmp_path / "t.h5", 3)
+        with h5py.File(tmp_path / "t.h5", "r+") as file:
+            del file[f"matrix/{part}"]
+        with pytest.raises(InputError, match=r"t\.h5"):
+            read_expression(tmp_path / "t.h5")
+    write_10x_h5(tmp_path / "t.h5", 2)
+    with h5py.File(tmp_path / "t.h5", "r+") as file:
+        file.copy("GRCh38", "mm10")
+    with pytest.raises(InputError, match="GRCh38, mm10"):
+        read_expression(tmp_path / "t.h5")
 
 
 # GCT -------------------------------------------------------------------------------------------

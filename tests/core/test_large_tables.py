@@ -16,7 +16,7 @@ import pytest
 from pairtile.engine import large_table
 from pairtile.engine.large_table import GrowingTable, in_row_order, take_columns, take_rows
 from pairtile.engine.state import open_state, scratch_beside, write_state
-from pairtile.io import binary_table, text_table
+from pairtile.io import anndata_file, binary_table, text_table
 from pairtile.io.expression import read_expression, read_sparsely
 from pairtile.method import get_method
 from pairtile.methods.mutual_information import prepare as spline_input
@@ -100,6 +100,7 @@ def test_states_are_the_same_bytes_from_files_as_from_memory(
             monkeypatch.setattr(large_table, "IN_MEMORY_BYTES", 1000)
             monkeypatch.setattr(large_table, "_BLOCK_BYTES", 3000)
             monkeypatch.setattr(binary_table, "_BLOCK_BYTES", 3000)
+            monkeypatch.setattr(anndata_file, "_BLOCK_BYTES", 3000)
             monkeypatch.setattr(text_table, "_PIECE", 2000)
             monkeypatch.setattr(statistics, "_BLOCK_VALUES", 300)
             monkeypatch.setattr(spline_input, "_BLOCK_VALUES", 500)

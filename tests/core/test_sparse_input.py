@@ -155,6 +155,44 @@ def test_places_outside_the_matrix_are_refused(tmp_path: Path) -> None:
         read_expression(path)
 
 
+TYPES = ["<f2", ">f2", ">f4", ">f8", "<f8", "i1", ">i2", "u8", "?"]
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "dense"])
+@pytest.mark.parametrize("kind", TYPES)
+def test_numbers_of_every_type_are_read(kind: str, form: str, tmp_path: Path) -> None:
+    """HDF5 holds types that scipy and numba do not take."""
+    import h5py
+
+    values = np.minimum(counts(), 100.0).astype(kind)
+    path = write(tmp_path / "t", form, values.astype(float), GENES)
+    stored = {"csr": sparse.csr_matrix, "csc": sparse.csc_matrix, "dense": np.asarray}[form](
+        values.T.astype(np.float32)
+    )
+    with h5py.File(path, "r+") as file:
+        if form == "dense":
+            del file["X"]
+            file["X"] = stored.astype(kind)
+        else:
+            for part, array in (("data", stored.data.astype(kind)), ("indices", stored.indices)):
+                del file[f"X/{part}"]
+                file[f"X/{part}"] = array.astype(">u8") if part == "indices" else array
+    expected = values.astype(np.float64)
+    np.testing.assert_array_equal(read_expression(path).values, expected)
+    found = prepare_expression(read_sparsely(path))
+    np.testing.assert_array_equal(
+        found.values, prepare_expression(Expression(expected, GENES, CELLS, "t")).values
+    )
+
+
+@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csc_matrix, sparse.coo_matrix])
+def test_sparse_values_in_memory_may_have_16_bits(form: Any) -> None:
+    values = np.minimum(counts(), 100.0)
+    matrix = form(values.astype(np.float32))
+    matrix.data = matrix.data.astype(np.float16)
+    np.testing.assert_array_equal(SparseRows(matrix)[:], values)
+
+
 def test_the_library_reads_sparse_values_by_blocks_too(monkeypatch: pytest.MonkeyPatch) -> None:
     values = counts()
     settings: dict[str, Any] = {"top_variable": 5, "normalize": "cp10k"}

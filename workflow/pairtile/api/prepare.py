@@ -35,7 +35,8 @@ def prepare_expression(
     top_variable: int | None = None,
     drop_constant: bool = False,
     orientation: str = "genes_in_rows",
-    layer: str | None = None,
+    layer: str | None = "auto",
+    obs: Mapping[str, Any] | None = None,
 ) -> Prepared:
     """Clean an expression table as the workflow does, with an account of what was done.
 
@@ -64,8 +65,11 @@ def prepare_expression(
         Keep so many genes, those of the largest variance after log2.
     drop_constant : bool
         Whether genes with one value throughout are dropped.
-    orientation, layer
+    orientation, obs
         As for :func:`mutual_information`.
+    layer : str, optional
+        As there; ``auto``: the counts that an AnnData's ``X`` was made from where these are beside
+        it (a layer, or ``raw``), else ``X``.
 
     Returns
     -------
@@ -100,7 +104,7 @@ def prepare_expression(
         "drop_constant": drop_constant,
     }
     checked = checked_section(Preprocess, settings)
-    table = as_table(expression, orientation=orientation, layer=layer, sparse=True)
+    table = as_table(expression, orientation=orientation, layer=layer, obs=obs, sparse=True)
     given = expression if isinstance(expression, Expression) else None
     prepared = prepare(as_expression(table, given), checked)
     tell(prepared.warnings)
@@ -118,7 +122,7 @@ def as_expression(table: ExpressionTable, given: Expression | None = None) -> Ex
         genes=[str(label) for label in table.labels],
         samples=[str(label) for label in samples],
         source="expression" if given is None else given.source,
-        notes=[] if given is None else list(given.notes),
+        notes=list(table.notes if given is None else given.notes),
         symbols={} if given is None else given.symbols,
     )
 

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.io.cells import (
+    Matrices,
+    as_text,
+    cells_note,
+    chosen_cells,
+    find_matrix,
+    sample_of_cells,
+)
 from pairtile.io.expression import ORIENTATIONS, Expression
-from pairtile.io.sparse_rows import SparseRows, Values, stored_values
+from pairtile.io.sparse_rows import SparseRows, Values, plain_matrix, stored_values
 from pairtile.preprocess.expression import Prepared
 from pairtile.simulate import Simulation
 
@@ -28,6 +37,7 @@ class ExpressionTable:
     values: Any
     genes: pd.Index[Any] | None
     samples: pd.Index[Any] | None
+    notes: list[str] = field(default_factory=list)
 
     @property
     def n_genes(self) -> int:
@@ -56,6 +66,7 @@ def as_table(
     *,
     orientation: str = "genes_in_rows",
     layer: str | None = None,
+    obs: Mapping[str, Any] | None = None,
     name: str = "expression",
     sparse: bool = False,
 ) -> ExpressionTable:
@@ -69,7 +80,9 @@ def as_table(
     orientation : {"genes_in_rows", "samples_in_rows"}
         Of arrays and DataFrames; the other forms say it themselves (AnnData is cells x genes).
     layer : str, optional
-        Layer of an AnnData to take in place of ``X``.
+        Of an AnnData: a layer, ``raw``, ``X`` (also None), or ``auto`` (``io.cells.find_matrix``).
+    obs : mapping, optional
+        Of an AnnData: only cells with this value, or one of these, in a column of ``obs``.
     name : str
         What messages call it.
     sparse
@@ -85,15 +98,21 @@ def as_table(
         raise ValueError(
             f"orientation: found {orientation!r}; expected {' or '.join(ORIENTATIONS)}"
         )
-    if layer is not None and not is_anndata(expression):
-        raise ValueError(f"layer: found {layer!r}; expected None, since {name} is no AnnData")
-    raw, genes, samples = _parts(expression, layer, name)
+    if is_anndata(expression):
+        raw, genes, samples, notes = _of_anndata(expression, layer, obs or {}, name)
+    else:
+        for key, value in (("layer", None if layer == "auto" else layer), ("obs", obs or None)):
+            if value is not None:
+                raise ValueError(
+                    f"{key}: found {value!r}; expected None, since {name} is no AnnData"
+                )
+        (raw, genes, samples), notes = _parts(expression), []
     if orientation == "samples_in_rows" and _has_free_orientation(expression):
         raw, genes, samples = raw.T, samples, genes
     if isinstance(expression, str | os.PathLike):
         raise ValueError(f"{name}: found a path; expected a table (read_expression reads files)")
     values = _numbers(raw, name, sparse)
-    table = ExpressionTable(values, genes, samples)
+    table = ExpressionTable(values, genes, samples, notes)
     _check(table, expression, name)
     return table
 
@@ -109,21 +128,56 @@ def _has_free_orientation(expression: Any) -> bool:
     )
 
 
-def _parts(expression: Any, layer: str | None, name: str) -> tuple[Any, Any, Any]:
+def _parts(expression: Any) -> tuple[Any, Any, Any]:
     """Values as they are, with the labels of rows and of columns."""
     if isinstance(expression, pd.DataFrame):
         return expression, expression.index, expression.columns
     if isinstance(expression, Expression | Prepared | Simulation):
         return expression.values, pd.Index(expression.genes), pd.Index(expression.samples)
-    if is_anndata(expression):
-        if layer is not None and layer not in expression.layers:
-            held = ", ".join(map(repr, expression.layers)) or "none"
-            raise ValueError(f"layer: found {layer!r}; expected one of its layers ({held})")
-        matrix = expression.X if layer is None else expression.layers[layer]
-        if matrix is None:
-            raise ValueError(f"{name}: found no X; expected X, or a layer named by `layer`")
-        return matrix.T, pd.Index(expression.var_names), pd.Index(expression.obs_names)
     return expression, None, None
+
+
+def _of_anndata(
+    adata: Any, layer: str | None, obs: Mapping[str, Any], name: str
+) -> tuple[Any, Any, Any, list[str]]:
+    """As ``_parts``, and notes on what was taken."""
+
+    def refuse(place: str, found: str, expected: str) -> ValueError:
+        return ValueError(f"{place or name}: found {found}; expected {expected}")
+
+    def look(matrix: Any) -> NDArray[np.float64] | None:
+        some = plain_matrix(matrix)[sample_of_cells(adata.n_obs)]
+        some = np.asarray(some.toarray() if hasattr(some, "toarray") else some)
+        return some.astype(np.float64) if some.ndim == 2 and some.dtype.kind in "biuf" else None
+
+    raw, genes = adata.raw, pd.Index(adata.var_names)
+    held = Matrices(
+        adata.X,
+        {key: matrix for key, matrix in adata.layers.items() if isinstance(key, str)},
+        None if raw is None else raw.X,
+        list(genes),
+        [] if raw is None else list(raw.var_names),
+        look,
+    )
+    found = find_matrix(held, layer, refuse)
+    if found.genes is held.raw_genes:
+        genes = pd.Index(raw.var_names)
+    matrix, notes = plain_matrix(found.matrix), list(found.notes)
+    cells = pd.Index(adata.obs_names)
+    if found.columns is not None:
+        matrix = matrix[:, found.columns]
+    if obs:
+
+        def column(key: str) -> list[str]:
+            if key not in adata.obs:
+                held = ", ".join(map(repr, adata.obs)) or "none"
+                raise refuse("obs", f"no column {key!r}", f"one of {held}")
+            return [as_text(value) for value in adata.obs[key]]
+
+        chosen = chosen_cells(column, obs, refuse)
+        matrix, cells = matrix[np.flatnonzero(chosen)], cells[chosen]
+        notes.append(cells_note(chosen, obs))
+    return matrix.T, genes, cells, notes
 
 
 def _numbers(raw: Any, name: str, sparse: bool) -> Values:
@@ -135,7 +189,7 @@ def _numbers(raw: Any, name: str, sparse: bool) -> Values:
         else:
             if np.iscomplexobj(raw):
                 raise TypeError("complex numbers")
-            if hasattr(raw, "toarray"):  # any of scipy's sparse kinds
+            if hasattr(raw, "tocsr"):  # any of scipy's sparse kinds
                 rows = SparseRows(raw)
                 if sparse:
                     return rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -31,6 +31,30 @@ Columns = Annotated[
         each_once, json_schema_input_type=list[Annotated[str, Text("the name of a column")]]
     ),
     Expected("a list of columns of samples.annotations"),
+]
+
+_CELLS = "a mapping of columns to a value or a list of values"
+
+
+def _values_by_column(columns: Any) -> Any:
+    """Each value as a tuple."""
+    columns = {} if columns is None else columns
+    if not isinstance(columns, dict):
+        raise refusal(_CELLS)
+    lists = {k: tuple(v) if isinstance(v, list | tuple) else (v,) for k, v in columns.items()}
+    for values in lists.values():
+        if not values or not all(isinstance(v, str | int | float) for v in values):
+            raise refusal(_CELLS)
+    return {str(k): values for k, values in lists.items()}
+
+
+_Value = str | bool | int | float
+CellsByColumn = Annotated[
+    dict[str, tuple[_Value, ...]],
+    BeforeValidator(
+        _values_by_column, json_schema_input_type=dict[str, _Value | list[_Value]] | None
+    ),
+    Expected(_CELLS),
 ]
 
 
@@ -134,11 +158,20 @@ class TableAnalysis(Analysis):
             "format, whatever stands here."
         ),
     )
-    layer: Annotated[str | None, Text("the name of a layer", optional=True)] = Field(
-        default=None,
+    layer: Annotated[str | None, Text("auto or the name of a layer", optional=True)] = Field(
+        default="auto",
         description=(
-            "Which layer of an `.h5ad` file to read, for instance `counts`; null reads its main "
-            "matrix `X`. Only for `.h5ad` files."
+            "Which matrix of an `.h5ad` file to read: the name of a layer, for instance `counts`, "
+            "or `raw` (with its own genes), or `X`, as null does. `auto`: the counts that X was "
+            "made from, where X is normalised or scaled and they are in the file, of the genes of "
+            "X; else X. `summary.json` says which. Only for `.h5ad` files."
+        ),
+    )
+    obs: CellsByColumn = Field(
+        default={},
+        description=(
+            "Read only some cells of an `.h5ad` file: columns of its `obs`, each with a value or "
+            "a list of values, as `{cell_type: T cell}`; cells that fit all of them are taken."
         ),
     )
     duplicates: Annotated[Literal["error", "mean", "max", "first"], Choice()] = Field(
@@ -216,8 +249,12 @@ class TableAnalysis(Analysis):
     @model_validator(mode="after")
     def _layer_fits_the_format(self) -> Self:
         path = self.table_path()
-        if self.layer is not None and path is not None and not path.lower().endswith(".h5ad"):
-            raise refusal("null, since only .h5ad files have layers", key="layer")
+        if path is None or path.lower().endswith(".h5ad"):
+            return self
+        if self.layer not in (None, "auto"):
+            raise refusal("auto or null, since only .h5ad files have layers", key="layer")
+        if self.obs:
+            raise refusal("no columns, since only .h5ad files have them", key="obs")
         return self
 
 
@@ -227,7 +264,8 @@ class ExpressionAnalysis(TableAnalysis):
     expression: Annotated[str, Text("a path")] = Field(
         description=(
             "The expression table, genes x samples. Formats, by suffix: `.tsv`, `.tab`, `.csv`, "
-            "`.txt` and `.gct` (each also `.gz`), `.parquet`, `.h5ad` (AnnData), or a 10x folder "
-            "with `matrix.mtx`. A relative path starts at the working directory, not at this file."
+            "`.txt` and `.gct` (each also `.gz`), `.parquet`, `.h5ad` (AnnData), `.h5` (Cell "
+            "Ranger's), or a 10x folder with `matrix.mtx`. A relative path starts at the working "
+            "directory, not at this file."
         )
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from pairtile.declare.messages import messages_of
 from pairtile.engine.large_table import in_row_order, take_rows
 from pairtile.errors import ConfigError, InputError
-from pairtile.io.binary_table import read_h5ad, read_parquet
+from pairtile.io.anndata_file import read_10x_h5, read_h5ad
+from pairtile.io.binary_table import read_parquet
 from pairtile.io.by_products import by_product_rows, converted_names
 from pairtile.io.gct import read_gct
 from pairtile.io.matrix_market import read_mtx_folder
@@ -29,7 +30,7 @@ message = messages_of(__package__)
 ORIENTATIONS = ("genes_in_rows", "samples_in_rows")
 DUPLICATES = ("error", "mean", "max", "first")
 _KEPT = {"max": "with the largest mean", "first": "that stands first"}
-FORMATS = ".tsv .tab .csv .txt .gct (each also .gz), .parquet, .h5ad, or a 10x mtx folder"
+FORMATS = ".tsv .tab .csv .txt .gct (each also .gz), .parquet, .h5ad, .h5, or a 10x mtx folder"
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,9 +58,10 @@ class Expression:
 def read_expression(
     path: str | PathLike[str],
     orientation: str = "genes_in_rows",
-    layer: str | None = None,
+    layer: str | None = "auto",
     duplicates: str = "error",
     ignore_versions: bool = False,
+    obs: Mapping[str, Any] | None = None,
 ) -> Expression:
     """Read an expression table; the format goes by the suffix.
 
@@ -67,9 +69,9 @@ def read_expression(
       above the row names, then a name and numbers in each row. Missing values are empty, NA, N/A,
       NaN, null or None. ``.csv`` is split at commas or semicolons, ``.txt`` also at tabs: at what
       its first line has most of. Numbers may have decimal commas, or marks between thousands.
-    - ``.gct`` (1.2, 1.3), ``.parquet``, ``.h5ad`` (cells x genes by itself; ``layer`` names one of
-      its layers), and folders with ``matrix.mtx``, ``features.tsv`` or ``genes.tsv``, and
-      ``barcodes.tsv``, plain or gzip.
+    - ``.gct`` (1.2, 1.3), ``.parquet``, ``.h5ad`` (cells x genes by itself), ``.h5`` of Cell Ranger
+      (gene expression alone), and folders with ``matrix.mtx``, ``features.tsv`` or ``genes.tsv``,
+      and ``barcodes.tsv``, plain or gzip, all three with the same prefix or none.
 
     Units are those of the file: nothing is transformed here. Annotation columns and rows that
     other programs write beside the genes (``io.by_products``) are left out with a note; gene names
@@ -82,13 +84,16 @@ def read_expression(
     orientation : {"genes_in_rows", "samples_in_rows"}
         Which way the table lies; ``.h5ad`` is cells x genes whatever stands here.
     layer : str, optional
-        Of an ``.h5ad`` file; None reads ``X``.
+        Of an ``.h5ad`` file: a layer, ``raw``, or ``X`` (also None). ``auto``: the counts that X
+        was made from where these are beside it, else X.
     duplicates : {"error", "mean", "max", "first"}
         What to do with genes of the same name: refuse the table; take their mean in each sample
         (of the observed values), the one with the largest mean, or the first.
     ignore_versions : bool
         Whether names are read without the version after their last point: ENSG00000141510.18 is
         ENSG00000141510.
+    obs : mapping, optional
+        Of an ``.h5ad`` file: only cells with this value, or one of these, in a column of ``obs``.
 
     Raises
     ------
@@ -96,19 +101,20 @@ def read_expression(
         File missing, damaged, empty or of no known format; ragged rows, non-numbers, infinite
         values; empty or repeated gene or sample names; fewer than 3 samples.
     ConfigError
-        An unknown orientation or treatment of duplicates; a layer for a format that has none.
+        An unknown orientation or treatment of duplicates; ``layer`` or ``obs`` for another format.
     """
-    found = read_sparsely(path, orientation, layer, duplicates, ignore_versions)
+    found = read_sparsely(path, orientation, layer, duplicates, ignore_versions, obs=obs)
     return replace(found, values=found.values[:])
 
 
 def read_sparsely(
     path: str | PathLike[str],
     orientation: str = "genes_in_rows",
-    layer: str | None = None,
+    layer: str | None = "auto",
     duplicates: str = "error",
     ignore_versions: bool = False,
     scratch: Path | None = None,
+    obs: Mapping[str, Any] | None = None,
 ) -> Expression:
     """``read_expression`` without making a sparse matrix dense: its values are ``SparseRows``.
     Those of a large dense table are mapped from a file in ``scratch``."""
@@ -118,7 +124,7 @@ def read_sparsely(
         raise ConfigError.at("duplicates", "", repr(duplicates), " or ".join(DUPLICATES))
     repeated = duplicates != "error"
     kinds = Kinds.of(orientation, "gene" if repeated else "")
-    table, genes_in_rows = _read(Path(path), orientation, layer, kinds, scratch)
+    table, genes_in_rows = _read(Path(path), orientation, layer, obs, kinds, scratch)
     values: Values
     if isinstance(table.values, SparseRows):  # whose readers turn them themselves
         values, genes, samples = table.values, table.rows, table.columns
@@ -211,19 +217,28 @@ def _mean(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
 
 
 def _read(
-    path: Path, orientation: str, layer: str | None, kinds: Kinds, scratch: Path | None
+    path: Path,
+    orientation: str,
+    layer: str | None,
+    obs: Mapping[str, Any] | None,
+    kinds: Kinds,
+    scratch: Path | None,
 ) -> tuple[Table, bool]:
     """The table, and whether its rows are the genes."""
     genes_in_rows = orientation == "genes_in_rows"
     if not path.exists():
         raise InputError.at(path, "", "no such file", "an existing file")
     suffix = _suffix(path)
-    if layer is not None and suffix != ".h5ad":
+    if suffix != ".h5ad" and layer not in (None, "auto"):
         raise ConfigError.at("layer", "", f"{layer!r} for {path}", "a layer only with .h5ad files")
+    if suffix != ".h5ad" and obs:
+        raise ConfigError.at("obs", "", f"{obs} for {path}", "columns only with .h5ad files")
     if path.is_dir():
         return read_mtx_folder(path, orientation), True
     if suffix == ".h5ad":
-        return read_h5ad(path, layer, scratch), True
+        return read_h5ad(path, layer, scratch, obs), True
+    if suffix == ".h5":
+        return read_10x_h5(path), True
     if suffix in (".parquet", ".pq"):
         return read_parquet(path, kinds, scratch), genes_in_rows
     if suffix in (".gct", ".gct.gz"):

@@ -11,9 +11,12 @@ Libraries read ``2,5`` as 2 and may crash on a file that is cut short, hence a r
 from __future__ import annotations
 
 import math
+import re
 import zlib
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,23 +26,40 @@ import pyarrow as pa
 import pyarrow.csv
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import messages_of
 from pairtile.errors import InputError
 from pairtile.io.sparse_rows import SparseRows
 from pairtile.io.table import Table
-from pairtile.io.text_file import check_file, is_gzip, open_lines, open_rows, open_unpacked
+from pairtile.io.text_file import (
+    check_file,
+    check_unpacked_size,
+    is_gzip,
+    open_lines,
+    open_rows,
+    open_unpacked,
+)
 from pairtile.io.text_table import number
 
 if TYPE_CHECKING:
     from scipy import sparse
 
+message = messages_of(__package__)
 
 _FIELDS = ("real", "double", "integer", "pattern")
 _SYMMETRIES = {"general": 0, "symmetric": 1, "skew-symmetric": -1}
 """What the entry on the other side of the diagonal is times the given one; 0: nothing."""
 
 
-def read_matrix_market(path: str | PathLike[str]) -> sparse.csr_array:
+_MAX_COMMENTS = 10_000
+"""Lines before that with the sizes."""
+
+
+def read_matrix_market(
+    path: str | PathLike[str], header: _Header | None = None
+) -> sparse.csr_array:
     """Read a matrix, float64, NaN where a value is ``nan``; plain or gzip.
+
+    ``header``: what was read of it before.
 
     Raises
     ------
@@ -48,7 +68,8 @@ def read_matrix_market(path: str | PathLike[str]) -> sparse.csr_array:
         is no entry; places outside the matrix; a place twice.
     """
     check_file(path)
-    header = _header(path)
+    header = header or _header(path)
+    check_unpacked_size(path, 8 * header.rows)  # what a matrix without any entry takes
     rows, columns, values = _read_fast(path, header) or _read_careful(path, header)
     if len(values) != header.entries:
         raise InputError.at(
@@ -105,6 +126,8 @@ def _header(path: str | PathLike[str]) -> _Header:
             if word not in allowed:
                 raise InputError.at(path, "line 1", repr(word), " or ".join(allowed))
         for line, text in lines:
+            if line > _MAX_COMMENTS:
+                break
             if text.strip() and not text.startswith("%"):
                 sizes = text.split()
                 # More digits than this would be beyond any file.
@@ -119,7 +142,8 @@ def _header(path: str | PathLike[str]) -> _Header:
                         path, f"line {line}", found, f"as many, as it is {words[4]}"
                     )
                 return _Header(rows, columns, entries, words[3] != "pattern", mirror, line)
-    raise InputError.at(path, "", "no line with the sizes", "rows, columns and entries")
+    found = f"no line with the sizes among the first {_MAX_COMMENTS:,}"
+    raise InputError.at(path, "", found, "rows, columns and entries")
 
 
 def _is_whole(text: str) -> bool:
@@ -176,68 +200,110 @@ _MATRIX = ("matrix.mtx.gz", "matrix.mtx")
 _FEATURES = ("features.tsv.gz", "features.tsv", "genes.tsv.gz", "genes.tsv")
 _BARCODES = ("barcodes.tsv.gz", "barcodes.tsv")
 
+_HEADINGS = re.compile(
+    r"|x|v\d|index|id|names?|(ensembl|gene|feature|cell|barcode|symbol)s?([_. -]?(ids?|names?|"
+    r"symbols?|type|short_name))?",
+    re.IGNORECASE,
+)
+"""What a header has for a first or second field."""
+
 
 def read_mtx_folder(path: str | PathLike[str], orientation: str) -> Table:
     """Read a 10x folder as a table with genes in rows.
 
-    Gene names are the symbols (second column of the features); symbols that several features
-    share, and empty ones, give way to the identifiers (first column). The matrix has genes in
-    rows unless ``orientation`` says otherwise. Raises InputError for files that are missing or
-    damaged and for sizes that do not fit each other.
+    Names of the files may have a prefix, one for all. Gene names are the symbols (second column of
+    the features); symbols that several features share, and empty ones, give way to the identifiers
+    (first column). The matrix has genes in rows unless ``orientation`` says otherwise. Raises
+    InputError for files that are missing or damaged, for several prefixes, and for sizes that do
+    not fit each other.
     """
     folder = Path(path)
+    prefix = _prefix(folder)
     matrix_file, features_file, barcodes_file = (
-        _find(folder, names) for names in (_MATRIX, _FEATURES, _BARCODES)
+        _find(folder, prefix, names) for names in (_MATRIX, _FEATURES, _BARCODES)
     )
-    genes, notes = _gene_names(features_file)
-    barcodes = [fields[0].strip() for fields in _lines(barcodes_file)]
-    matrix: Any = read_matrix_market(matrix_file)
-    if orientation == "samples_in_rows":
-        matrix = matrix.T
-    if matrix.shape != (len(genes), len(barcodes)):
-        turned = matrix.shape == (len(barcodes), len(genes))
+    header = _header(matrix_file)
+    notes: list[str] = [message("files_with_prefix", prefix=repr(prefix))] if prefix else []
+    stated = (header.rows, header.columns)
+    shape = stated if orientation == "genes_in_rows" else stated[::-1]
+    limit = max(shape) + 2
+    lists = []
+    for file, size in zip((features_file, barcodes_file), shape, strict=True):
+        rows = _lines(file, limit)
+        if len(rows) == size + 1 and all(_HEADINGS.fullmatch(f.strip()) for f in rows[0][:2]):
+            line = ", ".join(field.strip() for field in rows[0])
+            notes.append(message("header_left_out", file=file.name, line=line))
+            rows = rows[1:]
+        lists.append(rows)
+    features, barcodes = lists
+    if shape != (len(features), len(barcodes)):
+        turned = shape == (len(barcodes), len(features))
         hint = " (set the other orientation)" if turned else ""
+        n_genes, n_cells = (f"{'at least ' * (len(rows) == limit)}{len(rows)}" for rows in lists)
         raise InputError.at(
             matrix_file,
             "",
-            f"{matrix.shape[0]} x {matrix.shape[1]} entries",
-            f"{len(genes)} genes ({features_file.name}) x {len(barcodes)} barcodes "
+            f"{shape[0]} x {shape[1]} entries",
+            f"{n_genes} genes ({features_file.name}) x {n_cells} barcodes "
             f"({barcodes_file.name}){hint}",
         )
-    return Table(SparseRows(matrix), genes, barcodes, notes)
+    matrix: Any = read_matrix_market(matrix_file, header)
+    if orientation == "samples_in_rows":
+        matrix = matrix.T
+    identifiers = [fields[0].strip() for fields in features]
+    symbols = [fields[1].strip() if len(fields) > 1 else "" for fields in features]
+    genes, found = gene_names(identifiers, symbols, features_file.name)
+    kinds = Counter(fields[2].strip() for fields in features if len(fields) > 2)
+    if len(kinds) > 1:
+        parts = ", ".join(f"{n} {kind}" for kind, n in kinds.most_common())
+        found.append(f"The features are of several types, all of them kept: {parts}.")
+    cells = [fields[0].strip() for fields in barcodes]
+    return Table(SparseRows(matrix), genes, cells, [*notes, *found])
 
 
-def _find(folder: Path, names: tuple[str, ...]) -> Path:
+def _prefix(folder: Path) -> str:
+    """What the file names of the only matrix in the folder begin with."""
+    names = sorted(file.name for file in folder.iterdir())
+    found = {name[: -len(end)] for name in names for end in _MATRIX if name.endswith(end)}
+    if "" in found or not found:
+        return ""
+    if len(found) > 1:
+        listed = ", ".join(sorted(found)[:8])
+        expected = "one (give each matrix a folder of its own)"
+        raise InputError.at(folder, "", f"{len(found)} matrices ({listed})", expected)
+    return found.pop()
+
+
+def _find(folder: Path, prefix: str, names: tuple[str, ...]) -> Path:
     for name in names:
-        if (folder / name).is_file():
-            return folder / name
+        if (folder / f"{prefix}{name}").is_file():
+            return folder / f"{prefix}{name}"
     found = ", ".join(sorted(p.name for p in folder.iterdir())[:8]) or "nothing"
-    raise InputError.at(folder, "", f"{found} in the folder", f"one of {', '.join(names)}")
+    expected = f"one of {', '.join(prefix + name for name in names)}"
+    raise InputError.at(folder, "", f"{found} in the folder", expected)
 
 
-def _gene_names(file: Path) -> tuple[list[str], list[str]]:
-    rows = _lines(file)
-    identifiers = [fields[0].strip() for fields in rows]
-    symbols = [fields[1].strip() if len(fields) > 1 else "" for fields in rows]
-    notes = []
+def gene_names(
+    identifiers: Sequence[str], symbols: Sequence[str], source: str
+) -> tuple[list[str], list[str]]:
+    """Names of features, and a note on them: symbols, and identifiers where these are shared or
+    empty. ``source``: what the note calls the list."""
     times = Counter(symbols)
     names = [
         symbol if symbol and times[symbol] == 1 else identifier
         for identifier, symbol in zip(identifiers, symbols, strict=True)
     ]
-    if any(symbols):
-        n_shared = sum(a != b for a, b in zip(names, symbols, strict=True))
-        notes.append(
-            f"Gene names are the symbols of {file.name}; {n_shared} features whose symbol is "
-            "shared or empty are named by their identifier."
-        )
-    kinds = Counter(fields[2].strip() for fields in rows if len(fields) > 2)
-    if len(kinds) > 1:
-        parts = ", ".join(f"{n} {kind}" for kind, n in kinds.most_common())
-        notes.append(f"The features are of several types, all of them kept: {parts}.")
-    return names, notes
+    if not any(symbols):
+        return names, []
+    n_shared = sum(a != b for a, b in zip(names, symbols, strict=True))
+    note = (
+        f"Gene names are the symbols of {source}; {n_shared} features whose symbol is "
+        "shared or empty are named by their identifier."
+    )
+    return names, [note]
 
 
-def _lines(file: Path) -> list[list[str]]:
+def _lines(file: Path, most: int) -> list[list[str]]:
+    """The fields of at most so many lines."""
     with open_rows(file, "\t") as rows:
-        return [fields for _, fields in rows]
+        return [fields for _, fields in islice(rows, most)]

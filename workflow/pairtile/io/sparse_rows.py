@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,24 @@ def put_by_gene(genes, data, starts, begin, cell, free, cells, values):  # type:
         free[genes[k]] = place + 1
 
 
+def plain(values: NDArray[Any]) -> NDArray[Any]:
+    """Values in a type that scipy and numba take: not of 16 bits, not in another byte order."""
+    if values.dtype == np.bool_:
+        return values.astype(np.int8)
+    if values.dtype.kind == "f" and values.dtype.itemsize not in (4, 8):
+        return values.astype(np.float32 if values.dtype.itemsize == 2 else np.float64)
+    return values.astype(values.dtype.newbyteorder("="), copy=False)
+
+
+def plain_matrix(matrix: Any) -> Any:
+    """A sparse matrix with ``plain`` values; others as they are."""
+    if not hasattr(matrix, "tocsr") or matrix.dtype == plain(np.empty(0, matrix.dtype)).dtype:
+        return matrix
+    matrix = copy(matrix)  # scipy's own would be refused
+    matrix.data = plain(matrix.data)
+    return matrix
+
+
 class SparseRows:
     """A sparse table (genes, samples) that gives dense blocks of genes and is never dense itself.
 
@@ -42,7 +61,7 @@ class SparseRows:
     """
 
     def __init__(self, matrix: Any) -> None:
-        rows = matrix.tocsr()
+        rows = plain_matrix(matrix).tocsr()
         if not rows.has_canonical_format:
             rows = rows.astype(np.float64)
             rows.sum_duplicates()

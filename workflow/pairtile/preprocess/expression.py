@@ -12,12 +12,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.config.preprocess import Preprocess
-from pairtile.declare.messages import by_severity
+from pairtile.declare.messages import by_severity, messages_of
 from pairtile.engine.large_table import empty_table
 from pairtile.engine.state import release
 from pairtile.errors import InputError
+from pairtile.io.cells import MIN_ZEROS, normalisation_of, sample_of_cells
 from pairtile.io.expression import Expression
-from pairtile.io.sparse_rows import stored_values
+from pairtile.io.sparse_rows import columns_of, stored_values
 from pairtile.preprocess.items import (
     NOT_VARIABLE,
     TOO_FEW,
@@ -48,6 +49,8 @@ from pairtile.preprocess.statistics import (
     row_statistics,
 )
 from pairtile.runtime.threads import in_threads
+
+message = messages_of(__package__)
 
 MIN_GENES = 2
 UNEQUAL_TOTALS = 1.5
@@ -144,6 +147,7 @@ def prepare_expression(
     scale = measure_scale(stored_values(values))
     quality = SampleQuality.of(expression, counted, scale.counted, design)
     rare = _rarely_expressed(expression, chosen.min_expressed, scale, counted)
+    _warn_of_normalised_cells(expression, scale, counted, account)
     chosen = _chosen_for_counts(chosen, scale, counted, account)
     _warn_of_unequal_counts(chosen, scale, counted, account)
     log2 = _decide_log2(chosen, scale, expression, account)
@@ -280,6 +284,20 @@ def _chosen_for_counts(
     if pseudocount == "auto":
         pseudocount = float(scale.counted or n_zero > 0)
     return chosen.model_copy(update={"normalize": normalize, "pseudocount": pseudocount})
+
+
+def _warn_of_normalised_cells(
+    expression: Expression, scale: Scale, counted: RawCounts, account: Account
+) -> None:
+    """Values that were made from counts of cells, which would do better."""
+    values = expression.values
+    few_zeros = counted.n_zero.sum() < MIN_ZEROS * counted.n_zero.size * counted.totals.size
+    if scale.whole_numbers or (few_zeros and not scale.n_negative):
+        return
+    how = normalisation_of(columns_of(values, sample_of_cells(counted.totals.size)).T)
+    release(values)
+    if how:
+        account.warnings.append(message("normalised_cells", how=how))
 
 
 def _warn_of_unequal_counts(

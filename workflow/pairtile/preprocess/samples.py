@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,8 @@ from pairtile.declare.messages import messages_of
 from pairtile.engine.large_table import empty_table, take_columns
 from pairtile.engine.state import release
 from pairtile.errors import InputError
+from pairtile.io.anndata_file import read_obs
 from pairtile.io.annotations import AnnotationTable, quoted, read_annotation_table
-from pairtile.io.binary_table import read_obs
 from pairtile.io.expression import Expression, read_sparsely
 from pairtile.io.names import some
 from pairtile.io.sparse_rows import SparseRows, Values, stored_values
@@ -89,6 +89,7 @@ def arrange_samples(
     regress_out: tuple[str, ...] = (),
     scratch: Path | None = None,
     table: AnnotationTable | None = None,
+    obs: Mapping[str, Any] | None = None,
 ) -> tuple[Expression, SampleDesign]:
     """Make one of replicates and put samples in the order of time, as ``config`` states.
 
@@ -108,6 +109,8 @@ def arrange_samples(
         Where a large table that has to be made anew is mapped from a file.
     table
         What is known of the samples; None: as ``annotated_samples`` reads it.
+    obs
+        Which cells of the ``.h5ad`` file the table has, as it was read with.
 
     Raises
     ------
@@ -118,7 +121,7 @@ def arrange_samples(
         batches.
     """
     if table is None:
-        expression, table = annotated_samples(expression, config, regress_out, scratch)
+        expression, table = annotated_samples(expression, config, regress_out, scratch, obs)
     n_samples = len(expression.samples)
     if table is None:
         return expression, SampleDesign.unknown()
@@ -172,11 +175,13 @@ def annotated_samples(
     config: SamplesConfig,
     regress_out: tuple[str, ...] = (),
     scratch: Path | None = None,
+    obs: Mapping[str, Any] | None = None,
 ) -> tuple[Expression, AnnotationTable | None]:
     """The table of annotations that is stated; else, where a column is asked for, an ``.h5ad``
     file's ``obs``; None where nothing is asked for. Samples without a row may be left out."""
     if config.annotations is None:
-        return expression, read_obs(expression.source) if config.columns or regress_out else None
+        columns = list(dict.fromkeys([*config.columns.values(), *regress_out]))
+        return expression, read_obs(expression.source, columns, obs) if columns else None
     table = read_annotation_table(config.annotations, expression.samples, config.unannotated)
     if table.unannotated:
         annotated = np.flatnonzero(~np.isin(expression.samples, table.unannotated))
@@ -210,7 +215,9 @@ def read_arranged(
     """The expression table of an analysis, its samples arranged as its configuration states; a
     large one is mapped from a file in ``scratch``."""
     expression = read_samples(config, scratch)
-    return arrange_samples(expression, config.samples, config.preprocess.regress_out, scratch)
+    return arrange_samples(
+        expression, config.samples, config.preprocess.regress_out, scratch, obs=config.obs
+    )
 
 
 def read_samples(config: TableAnalysis, scratch: Path | None = None) -> Expression:
@@ -222,6 +229,7 @@ def read_samples(config: TableAnalysis, scratch: Path | None = None) -> Expressi
         config.duplicates,
         config.ignore_versions,
         scratch,
+        config.obs,
     )
     return without_empty_samples(expression, scratch)
 

@@ -71,7 +71,7 @@ def prepare_expression(
         As ``read_expression``; tables with other samples, too few of them, or without a name that
         is searched.
     """
-    of_mirnas, of_transcripts = (read_expression(path) for path in paths)
+    of_mirnas, of_transcripts = (read_expression(path, layer="X") for path in paths)
     _check_samples(of_mirnas, of_transcripts)
     order = pd.Index(of_transcripts.samples).get_indexer(pd.Index(of_mirnas.samples))
     names = list(map(spelled, of_transcripts.genes))

@@ -74,7 +74,8 @@ def multimodal_correlation(
     batch: Any = None,
     seed: int = 1,
     orientation: str = "genes_in_rows",
-    layer: str | None = None,
+    layer: str | None = "auto",
+    obs: Mapping[str, Any] | None = None,
     backend: str = "auto",
 ) -> ModeCorrelation:
     """Find the modes of every pair of genes, and the correlation in each.
@@ -119,7 +120,7 @@ def multimodal_correlation(
         series, or keep to batches. Samples are then in the order of time.
     seed : int
         Of the starts.
-    orientation, layer, backend
+    orientation, layer, obs, backend
         As for :func:`mutual_information`.
 
     Returns
@@ -196,7 +197,7 @@ def multimodal_correlation(
         seed=seed,
         backend=backend,
     )
-    table = as_table(expression, orientation=orientation, layer=layer, sparse=True)
+    table = as_table(expression, orientation=orientation, layer=layer, obs=obs, sparse=True)
     prepared, kept, design, found = prepared_table(expression, table, config, labels_of_samples)
     labels = table.labels[kept]
     of_regulators = np.empty(0, dtype=np.int32)

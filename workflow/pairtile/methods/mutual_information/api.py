@@ -54,6 +54,7 @@ def mutual_information(
     min_samples: int = 20,
     orientation: str = "genes_in_rows",
     layer: str | None = None,
+    obs: Mapping[str, Any] | None = None,
     backend: str = "auto",
     key_added: str | None = None,
     copy: bool = False,
@@ -93,7 +94,11 @@ def mutual_information(
     orientation : {"genes_in_rows", "samples_in_rows"}
         Of arrays and DataFrames.
     layer : str, optional
-        Layer of an AnnData, in place of ``X``.
+        Of an AnnData: a layer, ``raw``, or ``X`` (also None). ``auto``: the counts that ``X`` was
+        made from where these are beside it, else ``X``.
+    obs : mapping, optional
+        Of an AnnData: only cells with this value, or one of these, in a column of ``obs``:
+        ``{"cell_type": "T cell"}``.
     backend : {"auto", "cpu", "cuda"}
         ``auto``: a usable GPU, else all CPU cores.
     key_added : str, optional
@@ -148,7 +153,7 @@ def mutual_information(
         preprocess={"min_samples": min_samples},
         backend=backend,
     )
-    table = as_table(expression, orientation=orientation, layer=layer)
+    table = as_table(expression, orientation=orientation, layer=layer, obs=obs)
     check_samples(table, min_samples)
     square = is_anndata(expression) and regulators is None and other is None
     if key_added is not None and not square:
@@ -203,6 +208,7 @@ def permutation_null(
     min_samples: int = 20,
     orientation: str = "genes_in_rows",
     layer: str | None = None,
+    obs: Mapping[str, Any] | None = None,
     backend: str = "auto",
 ) -> PermutationNull:
     """Score pairs of permuted genes: the null distribution of ``mutual_information``.
@@ -228,7 +234,9 @@ def permutation_null(
     step : mapping, optional
         ``{"time": 2, "tolerance": 0.5}``: how long a step of ``time`` is; series are cut at others.
     seed : int
-    expression, bins, order, knots, transform, precision, min_samples, orientation, layer, backend
+    expression, bins, order, knots, transform, precision, min_samples
+        As for :func:`mutual_information`: give both the same.
+    orientation, layer, obs, backend
         As for :func:`mutual_information`: give both the same.
 
     Returns
@@ -272,7 +280,7 @@ def permutation_null(
         seed=seed,
         backend=backend,
     )
-    table = as_table(expression, orientation=orientation, layer=layer)
+    table = as_table(expression, orientation=orientation, layer=layer, obs=obs)
     check_samples(table, min_samples)
     arranged, design = arrange_samples(
         as_expression(table), config.samples, table=label_table(labels, table)

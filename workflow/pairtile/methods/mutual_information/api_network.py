@@ -58,7 +58,8 @@ def infer_network(
     batch: Any = None,
     seed: int = 1,
     orientation: str = "genes_in_rows",
-    layer: str | None = None,
+    layer: str | None = "auto",
+    obs: Mapping[str, Any] | None = None,
     backend: str = "auto",
     key_added: str | None = None,
     copy: bool = False,
@@ -92,7 +93,7 @@ def infer_network(
     bins, order, transform
         As for :func:`mutual_information`; ``"auto"`` goes by the number of samples and by how many
         of them lie at one value, as the key ``estimator`` of the configuration does.
-    knots, precision, orientation, layer, backend
+    knots, precision, orientation, layer, obs, backend
         As for :func:`mutual_information`.
     permutations : int or "auto"
         Draws of the null; ``auto``: as many as ``keep`` needs.
@@ -164,7 +165,7 @@ def infer_network(
     config = analysis_config(
         MutualInformationConfig, **settings, preprocess=preprocess or {}, seed=seed, backend=backend
     )
-    table = as_table(expression, orientation=orientation, layer=layer, sparse=True)
+    table = as_table(expression, orientation=orientation, layer=layer, obs=obs, sparse=True)
     ready = prepared_table(expression, table, config, labels)
     among, found = np.empty(0, dtype=np.int32), list(ready.warnings)
     genes = table.labels[ready.kept]

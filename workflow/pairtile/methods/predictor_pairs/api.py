@@ -70,7 +70,8 @@ def predictor_pairs(
     permutations: int | str = "auto",
     seed: int = 1,
     orientation: str = "genes_in_rows",
-    layer: str | None = None,
+    layer: str | None = "auto",
+    obs: Mapping[str, Any] | None = None,
     backend: str = "auto",
 ) -> pd.DataFrame:
     """Find the pairs of genes (or single genes, or threes) that best tell each gene's next level.
@@ -128,7 +129,7 @@ def predictor_pairs(
         How often. 0: no p-values.
     seed : int
         Of the null.
-    orientation, layer, backend
+    orientation, layer, obs, backend
         As for :func:`mutual_information`.
 
     Returns
@@ -208,7 +209,7 @@ def predictor_pairs(
         seed=seed,
         backend=backend,
     )
-    table = one_table(expression, levels, orientation=orientation, layer=layer)
+    table = one_table(expression, levels, orientation=orientation, layer=layer, obs=obs)
     listed: dict[str, Any] = {}
     for key, genes in (("regulators", regulators), ("targets", targets)):
         listed[key] = None
@@ -338,7 +339,12 @@ def predictor_edges(sets: pd.DataFrame, keep: Mapping[str, float] | str = "best"
 
 
 def one_table(
-    expression: Any, levels: Any, *, orientation: str, layer: str | None
+    expression: Any,
+    levels: Any,
+    *,
+    orientation: str,
+    layer: str | None,
+    obs: Mapping[str, Any] | None,
 ) -> ExpressionTable:
     """The table that was given, as expression or as levels; ValueError unless it is one."""
     if (expression is None) == (levels is None):
@@ -347,11 +353,11 @@ def one_table(
     if isinstance(expression, BooleanSimulation):
         raise ValueError("expression: found levels of a simulation; expected levels=simulation")
     if levels is None:
-        return as_table(expression, orientation=orientation, layer=layer)
+        return as_table(expression, orientation=orientation, layer=layer, obs=obs)
     if isinstance(levels, BooleanSimulation):
         frame = pd.DataFrame(levels.levels, index=levels.genes, columns=levels.samples)
         return as_table(frame, name="levels")
-    return as_table(levels, orientation=orientation, layer=layer, name="levels")
+    return as_table(levels, orientation=orientation, layer=layer, obs=obs, name="levels")
 
 
 def levels_of_table(table: ExpressionTable, quantize: QuantizeConfig) -> Levels:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,9 +54,10 @@ class Levels:
 def read_levels(
     path: str | PathLike[str],
     orientation: str = "genes_in_rows",
-    layer: str | None = None,
+    layer: str | None = "auto",
     n_levels: int | None = None,
     ignore_versions: bool = False,
+    obs: Mapping[str, Any] | None = None,
 ) -> Levels:
     """Read a table of levels, in the formats of ``read_expression``.
 
@@ -67,7 +69,7 @@ def read_levels(
             ``n_levels`` - 1, with its line where the file is text, its gene and its sample.
         ConfigError: as ``read_expression``.
     """
-    table = read_expression(path, orientation, layer, ignore_versions=ignore_versions)
+    table = read_expression(path, orientation, layer, ignore_versions=ignore_versions, obs=obs)
     return levels_of(table, orientation, n_levels)
 
 
@@ -257,7 +259,12 @@ def read_predictor_input(
     else:
         n_levels = None if config.quantize.levels == "auto" else config.quantize.levels
         table = read_levels(
-            config.levels, config.orientation, config.layer, n_levels, config.ignore_versions
+            config.levels,
+            config.orientation,
+            config.layer,
+            n_levels,
+            config.ignore_versions,
+            config.obs,
         )
         series = None if config.series is None else read_series(config.series, table.samples)
     return PredictorInput(
@@ -277,7 +284,7 @@ def _read_arranged(
     if config.series is None:
         return read_arranged(config, scratch)
     expression, table = annotated_samples(
-        read_samples(config, scratch), config.samples, effects, scratch
+        read_samples(config, scratch), config.samples, effects, scratch, config.obs
     )
     samples, table = read_series(config.series, expression.samples).beside(
         expression.samples, config.samples, table

@@ -1,0 +1,323 @@
+"""Cells of an AnnData: which matrix holds their counts, and which of them are taken."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import anndata
+import numpy as np
+import pairtile
+import pandas as pd
+import pytest
+from pairtile.config.preprocess import Preprocess
+from pairtile.declare.messages import Message
+from pairtile.errors import ConfigError, InputError
+from pairtile.io.anndata_file import read_obs
+from pairtile.io.cells import normalisation_of
+from pairtile.io.expression import read_expression
+from pairtile.method import get_method
+from pairtile.preprocess.expression import prepare_expression
+from scipy import sparse
+
+N_CELLS, N_GENES = 360, 60
+
+
+def simulated_counts() -> np.ndarray:
+    """Counts of unrelated genes, float32 (cells, genes), about half of them zero."""
+    rng = np.random.default_rng(2)
+    depth, mean = rng.lognormal(0, 0.6, N_CELLS), rng.lognormal(0, 1, N_GENES)
+    mu = np.outer(depth, mean)
+    return rng.negative_binomial(2, 2 / (2 + mu)).astype(np.float32)
+
+
+COUNTS = simulated_counts()
+TYPES = np.where(np.arange(N_CELLS) % 3 == 0, "B cell", "T cell")
+
+
+def to_total(counts: np.ndarray, total: float) -> np.ndarray:
+    return counts / np.maximum(counts.sum(axis=1, keepdims=True), 1) * total
+
+
+def scaled(values: np.ndarray) -> np.ndarray:
+    """Genes to mean 0 and standard deviation 1, at most 10, as Scanpy's tutorials do."""
+    return np.clip((values - values.mean(axis=0)) / values.std(axis=0), None, 10)
+
+
+LOGARITHMS = np.log1p(to_total(COUNTS, 1e4))
+MADE_FROM_COUNTS = {
+    "log1p": LOGARITHMS,
+    "log1p of the median total": np.log1p(to_total(COUNTS, np.median(COUNTS.sum(axis=1)))),
+    "log2": np.log2(1 + to_total(COUNTS, 1e6)),
+    "log10": np.log10(1 + to_total(COUNTS, 1e4)),
+    "log1p of the counts": np.log1p(COUNTS),
+    "cp10k": to_total(COUNTS, 1e4),
+    "scaled": scaled(LOGARITHMS),
+}
+
+
+def cells(x: np.ndarray | None, form: Any = np.asarray, **layers: np.ndarray) -> anndata.AnnData:
+    return anndata.AnnData(
+        None if x is None else form(x.astype(np.float32)),
+        obs=pd.DataFrame(
+            {
+                "cell_type": pd.Categorical(TYPES),
+                "name": TYPES,
+                "cluster": np.arange(N_CELLS) % 4,
+                "good": np.arange(N_CELLS) % 2 == 0,
+            },
+            index=[f"c{k}" for k in range(N_CELLS)],
+        ),
+        var=pd.DataFrame(index=[f"g{k}" for k in range(N_GENES if x is None else x.shape[1])]),
+        layers={name: form(values) for name, values in layers.items()},
+    )
+
+
+def codes(notes: list[str]) -> dict[str, dict[str, Any]]:
+    """The declared messages among these, with their numbers."""
+    return {note.code: note.numbers for note in notes if isinstance(note, Message)}
+
+
+# --- which matrix ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, sparse.csc_matrix])
+@pytest.mark.parametrize("made", MADE_FROM_COUNTS)
+def test_counts_are_taken_in_place_of_what_was_made_from_them(
+    made: str, form: Any, tmp_path: Path
+) -> None:
+    data = cells(MADE_FROM_COUNTS[made], form, counts=COUNTS)
+    data.write_h5ad(tmp_path / "t.h5ad")
+    found = read_expression(tmp_path / "t.h5ad")
+    np.testing.assert_array_equal(found.values, COUNTS.T)
+    assert codes(found.notes)["counts_taken"]["source"] == "the layer 'counts'"
+    assert codes(found.notes)["counts_taken"]["how"] == normalisation_of(data.to_df().to_numpy())
+    by_library, by_workflow = pairtile.prepare_expression(data), prepare_expression(found)
+    np.testing.assert_array_equal(by_library.values, by_workflow.values)
+    assert "counts_taken" in codes(by_library.notes)
+    assert by_library.parameters["normalize"] == by_workflow.parameters["normalize"] != "none"
+    assert "normalised_cells" not in codes([*by_library.warnings, *by_workflow.warnings])
+    forced = read_expression(tmp_path / "t.h5ad", layer="X")
+    np.testing.assert_array_equal(forced.values, data.to_df().to_numpy().T.astype(np.float64))
+    assert "normalised_cells" in codes(prepare_expression(forced).warnings)
+
+
+@pytest.mark.parametrize("layer", ["raw_counts", "UMI", "of_my_own"])
+def test_layers_of_counts_are_known_by_name_or_by_their_zeros(layer: str, tmp_path: Path) -> None:
+    data = cells(LOGARITHMS, **{"other": LOGARITHMS * 2, layer: COUNTS.astype(np.uint16)})
+    data.write_h5ad(tmp_path / "t.h5ad")
+    np.testing.assert_array_equal(read_expression(tmp_path / "t.h5ad").values, COUNTS.T)
+
+
+@pytest.mark.parametrize("x", [LOGARITHMS, scaled(LOGARITHMS), np.sqrt(COUNTS)])
+def test_counts_in_raw_are_taken_of_the_genes_of_x(x: np.ndarray, tmp_path: Path) -> None:
+    chosen = [f"g{k}" for k in range(50, 10, -2)]
+    data = cells(x)
+    whole = cells(COUNTS)
+    data = data[:, chosen].copy()
+    data.raw = whole
+    data.write_h5ad(tmp_path / "t.h5ad")
+    expected = whole[:, chosen].X.T
+    found = read_expression(tmp_path / "t.h5ad")
+    np.testing.assert_array_equal(found.values, expected)
+    assert found.genes == chosen
+    assert codes(found.notes)["genes_of_raw_left_out"] == {"n": N_GENES - len(chosen)}
+    in_memory = pairtile.prepare_expression(data, normalize="none", log2=False)
+    np.testing.assert_array_equal(in_memory.values, expected)
+    for named in (
+        read_expression(tmp_path / "t.h5ad", layer="raw"),
+        pairtile.prepare_expression(data, normalize="none", log2=False, layer="raw"),
+    ):
+        assert named.genes == list(whole.var_names)
+        np.testing.assert_array_equal(named.values, COUNTS.T)
+
+
+def test_counts_stand_for_an_x_that_is_not_there(tmp_path: Path) -> None:
+    cells(None, counts=COUNTS).write_h5ad(tmp_path / "t.h5ad")
+    np.testing.assert_array_equal(read_expression(tmp_path / "t.h5ad").values, COUNTS.T)
+    with pytest.raises(InputError):
+        read_expression(tmp_path / "t.h5ad", layer="X")
+
+
+def bulk() -> np.ndarray:
+    """Counts of bulk samples, of which 3 % are zero."""
+    rng = np.random.default_rng(3)
+    mean = np.outer(rng.lognormal(0, 0.2, N_CELLS), rng.lognormal(4, 1.5, N_GENES))
+    return rng.negative_binomial(2, 2 / (2 + mean)).astype(np.float32)
+
+
+LEFT_AS_THEY_ARE = {
+    "counts": COUNTS,
+    "bulk logarithms": np.log2(1 + to_total(bulk(), 1e6)),
+    "scaled bulk": scaled(np.log2(1 + bulk())),
+    "intensities": np.random.default_rng(0).normal(8, 2, (N_CELLS, N_GENES)),
+    "denoised": LOGARITHMS + 0.01,
+    "levels": np.sign(LOGARITHMS - LOGARITHMS.mean()),
+    "decimals with zeros": np.round(COUNTS * np.random.default_rng(1).gamma(2, 2, N_GENES), 1),
+}
+
+
+@pytest.mark.parametrize("kind", LEFT_AS_THEY_ARE)
+def test_other_values_stay_as_they_are_without_a_warning(kind: str, tmp_path: Path) -> None:
+    x = LEFT_AS_THEY_ARE[kind]
+    cells(x).write_h5ad(tmp_path / "t.h5ad")
+    found = read_expression(tmp_path / "t.h5ad")
+    np.testing.assert_array_equal(found.values, x.T.astype(np.float32))
+    assert codes(found.notes) == {}
+    assert "normalised_cells" not in codes(prepare_expression(found).warnings)
+
+
+def test_bulk_logarithms_beside_their_counts_are_taken_and_the_counts_named(tmp_path: Path) -> None:
+    data = cells(np.log2(1 + bulk()), counts=bulk())
+    data.write_h5ad(tmp_path / "t.h5ad")
+    found = read_expression(tmp_path / "t.h5ad")
+    assert found.values.max() < 30
+    assert codes(found.notes) == {"counts_beside": {"source": "the layer 'counts'"}}
+    assert "counts_beside" in codes(pairtile.prepare_expression(data).notes)
+
+
+# Values in linear units are known by their totals, and these by all genes.
+@pytest.mark.parametrize(
+    ("made", "n_genes"),
+    [(made, n) for made in MADE_FROM_COUNTS for n in (N_GENES, 25) if (made, n) != ("cp10k", 25)],
+)
+def test_where_no_counts_are_a_warning_says_so(made: str, n_genes: int) -> None:
+    """Also where most genes were left out later, so that totals differ."""
+    data = cells(MADE_FROM_COUNTS[made])[:, :n_genes].copy()
+    data.raw = data.copy()
+    prepared = pairtile.prepare_expression(data)
+    found = next(w for w in prepared.warnings if "normalised_cells" in codes([w]))
+    assert isinstance(found, Message)
+    assert (found.severity, found.key) == ("warning", "layer")
+    as_frame = pairtile.prepare_expression(data.to_df(), orientation="samples_in_rows")
+    assert "normalised_cells" in codes(as_frame.warnings)
+
+
+METHODS: dict[str, dict[str, Any]] = {
+    "mutual_information": {},
+    "multimodal_correlation": {},
+    "predictor_pairs": {"lag": 0},
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_methods_take_counts_by_default_and_warn_of_what_replaces_them(
+    method: str, tmp_path: Path
+) -> None:
+    cells(LOGARITHMS, counts=COUNTS).write_h5ad(tmp_path / "t.h5ad")
+    known = get_method(method)
+
+    def prepared(**settings: Any) -> Any:
+        section = {"method": method, "expression": str(tmp_path / "t.h5ad"), **METHODS[method]}
+        config = known.config_model.model_validate(section | settings)
+        return known.estimator_class.prepare(config, 1)
+
+    assert "counts_taken" in codes(prepared().notes)
+    assert "normalised_cells" in codes(prepared(layer=None).warnings)
+    few = prepared(obs={"cell_type": "T cell"}, preprocess={"regress_out": ["cluster"]})
+    numbers = codes(few.notes)["cells_chosen"]
+    assert (numbers["kept"], numbers["left_out"], few.counts["samples"]) == (240, 120, 240)
+
+
+def test_columns_of_obs_are_those_of_the_chosen_cells(tmp_path: Path) -> None:
+    cells(COUNTS).write_h5ad(tmp_path / "t.h5ad")
+    found = read_obs(tmp_path / "t.h5ad", ["cluster"], {"cell_type": "T cell"})
+    chosen = np.flatnonzero(TYPES == "T cell")
+    assert found.samples == [f"c{k}" for k in chosen]
+    assert found.columns == {"cluster": [str(k % 4) for k in chosen]}
+
+
+def test_unrelated_genes_of_cells_have_no_edges_by_default() -> None:
+    data = cells(LOGARITHMS, counts=COUNTS)
+    regulators = list(data.var_names[:10])
+    with warnings.catch_warnings(record=True) as of_counts:
+        warnings.simplefilter("always")
+        assert len(pairtile.infer_network(data, regulators, keep={"fdr": 0.01})) <= 3
+    with warnings.catch_warnings(record=True) as of_logarithms:
+        warnings.simplefilter("always")
+        false = pairtile.infer_network(data, regulators, keep={"fdr": 0.01}, layer="X")
+    assert len(false) > 30
+    found = [codes([w.message.args[0] for w in caught]) for caught in (of_counts, of_logarithms)]
+    assert ["normalised_cells" in warned for warned in found] == [False, True]
+
+
+# --- which cells ----------------------------------------------------------------------------------
+
+CHOSEN = [
+    ({"cell_type": "T cell"}, TYPES == "T cell"),
+    ({"name": ["B cell"]}, TYPES == "B cell"),
+    ({"cluster": [0, 2]}, np.arange(N_CELLS) % 2 == 0),
+    ({"cluster": "3"}, np.arange(N_CELLS) % 4 == 3),
+    ({"good": True, "cell_type": "B cell"}, np.arange(N_CELLS) % 6 == 0),
+]
+
+
+@pytest.mark.parametrize(("obs", "chosen"), CHOSEN)
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_cells_are_chosen_by_columns_of_obs(
+    obs: dict[str, Any], chosen: np.ndarray, form: Any, tmp_path: Path
+) -> None:
+    data = cells(COUNTS, form)
+    data.write_h5ad(tmp_path / "t.h5ad")
+    found = read_expression(tmp_path / "t.h5ad", obs=obs)
+    np.testing.assert_array_equal(found.values, COUNTS[chosen].T)
+    assert found.samples == list(data.obs_names[chosen])
+    in_memory = pairtile.prepare_expression(data, obs=obs, normalize="none", log2=False)
+    np.testing.assert_array_equal(in_memory.values, found.values)
+    for notes in (found.notes, in_memory.notes):
+        numbers = codes(notes)["cells_chosen"]
+        assert (numbers["kept"], numbers["left_out"]) == (chosen.sum(), (~chosen).sum())
+    mi = pairtile.mutual_information(data, obs=obs)
+    np.testing.assert_array_equal(mi, pairtile.mutual_information(data[chosen]))
+
+
+@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csc_matrix])
+def test_the_library_takes_sparse_values_of_16_bits(form: Any) -> None:
+    data = cells(COUNTS, form)
+    data.X.data = data.X.data.astype(np.float16)
+    obs = {"cell_type": "T cell"}
+    found = pairtile.prepare_expression(data, obs=obs, normalize="none", log2=False)
+    np.testing.assert_array_equal(found.values, COUNTS[TYPES == "T cell"].T)
+
+
+@pytest.mark.parametrize(
+    ("obs", "named"),
+    [
+        ({"cell_type": "Monocyte"}, "'T cell'"),
+        ({"celltype": "T cell"}, "'cell_type'"),
+        ({"cluster": [1, 7]}, "'7'"),
+        ({"good": True, "cluster": 1}, "all the values"),
+    ],
+)
+def test_unknown_columns_and_values_are_refused(
+    obs: dict[str, Any], named: str, tmp_path: Path
+) -> None:
+    data = cells(COUNTS)
+    data.write_h5ad(tmp_path / "t.h5ad")
+    with pytest.raises(InputError, match=named):
+        read_expression(tmp_path / "t.h5ad", obs=obs)
+    with pytest.raises(ValueError, match=named):
+        pairtile.prepare_expression(data, obs=obs)
+
+
+def test_other_formats_have_neither_layers_nor_obs(tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text("g\ta\tb\tc\nx\t1\t2\t3\ny\t2\t3\t4\n")
+    model = get_method("mutual_information").config_model
+    section = {"method": "mutual_information", "expression": "t.tsv"}
+    for key, value in (("layer", "raw"), ("obs", {"cell_type": "T cell"})):
+        with pytest.raises(ConfigError, match=key):
+            read_expression(tmp_path / "t.tsv", **{key: value})
+        with pytest.raises(ValueError, match="h5ad"):
+            model.model_validate({**section, key: value})
+        with pytest.raises(ValueError, match=key):
+            pairtile.prepare_expression(COUNTS.T, **{key: value})
+    assert model.model_validate(section).layer == "auto"
+    assert Preprocess().normalize == "auto"
+
+
+@pytest.mark.parametrize("obs", ["T cell", {"cell_type": None}, {"cell_type": []}, {"a": {"b": 1}}])
+def test_obs_is_a_mapping_of_columns_to_values(obs: Any) -> None:
+    model = get_method("mutual_information").config_model
+    with pytest.raises(ValueError, match="a mapping of columns"):
+        model.model_validate({"method": "mutual_information", "expression": "t.h5ad", "obs": obs})

@@ -1,0 +1,384 @@
+"""AnnData files: cells x genes, dense or sparse; X, a layer, or raw. And Cell Ranger's ``.h5``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairtile.declare.messages import messages_of
+from pairtile.engine.large_table import count, empty_table
+from pairtile.engine.state import release
+from pairtile.errors import InputError
+from pairtile.io.annotations import AnnotationTable
+from pairtile.io.binary_table import sound
+from pairtile.io.cells import (
+    Found,
+    Matrices,
+    as_text,
+    cells_note,
+    chosen_cells,
+    find_matrix,
+    sample_of_cells,
+)
+from pairtile.io.matrix_market import gene_names
+from pairtile.io.sparse_rows import SparseRows, Values, plain, put_by_gene, stored_values
+from pairtile.io.table import Table
+from pairtile.io.text_file import check_file, check_unpacked_size
+
+message = messages_of(__package__)
+
+_BLOCK_BYTES = 1 << 26
+"""Of the values that are read together: each block writes long runs of a file of values."""
+
+_ENTRIES = 1 << 23
+"""Of a sparse matrix, that are read together."""
+
+
+@contextmanager
+def _open(path: str | PathLike[str], expected: str) -> Iterator[Any]:
+    """An HDF5 file that holds all that is read from it: one that names other files is refused."""
+    # Imported here: HDF5 takes longer to load than most tables to read.
+    import h5py  # type: ignore[import-untyped]
+
+    check_file(path)
+
+    def fault(name: str, link: Any) -> InputError | None:
+        if isinstance(link, h5py.ExternalLink):
+            found = f"a link to {link.filename}"
+        elif isinstance(link, h5py.HardLink) and _lies_elsewhere(file[name]):
+            found = "values that lie elsewhere"
+        else:
+            return None
+        return InputError.at(path, name, found, "values in this file (copy them into it)")
+
+    with sound(path, "HDF5", expected), h5py.File(path, "r") as file:
+        found = file.visititems_links(fault)
+        if found is not None:
+            raise found
+        yield file
+
+
+def _lies_elsewhere(stored: Any) -> bool:
+    """Whether this is an external or a virtual dataset."""
+    return hasattr(stored, "is_virtual") and bool(stored.external or stored.is_virtual)
+
+
+def read_h5ad(
+    path: str | PathLike[str],
+    layer: str | None = "auto",
+    scratch: Path | None = None,
+    obs: Mapping[str, Any] | None = None,
+) -> Table:
+    """Read X, a layer or raw (``io.cells.find_matrix``), of the cells that ``obs`` asks for, as a
+    table with genes in rows (AnnData has them in columns).
+
+    Only the matrix, the names and the columns asked for are read, part by part; a sparse matrix
+    stays so, a large dense one is mapped from a file in ``scratch``. Raises InputError for a file
+    that is no AnnData or refers to other files, for what it does not hold, and for a matrix that
+    holds no numbers.
+    """
+    refuse = partial(InputError.at, path)
+    with _open(path, "an .h5ad file") as file:
+        if "obs" not in file or "var" not in file:
+            content = f"HDF5 with {', '.join(file) or 'nothing'}"
+            raise InputError.at(path, "", content, "AnnData with obs and var")
+        cells, held = _matrices(path, file)
+        found = find_matrix(held, layer, refuse)
+        stored = found.matrix
+        if not _is_matrix(stored):
+            kind = stored.attrs.get("encoding-type") or getattr(stored, "dtype", "a group")
+            raise InputError.at(path, found.source, f"type {kind}", "a matrix of numbers")
+        check_unpacked_size(path, _bytes(stored))
+        n_genes = len(held.raw_genes if found.source == "raw" else held.genes)
+        shape = _shape(stored)
+        if shape != (len(cells), n_genes):
+            expected = f"{len(cells)} cells x {n_genes} genes"
+            raise InputError.at(path, found.source, f"shape {shape}", expected)
+        notes = [f"Values are {found.source} of the AnnData file (cells are the samples)."]
+        notes += found.notes
+        chosen = np.arange(len(cells))
+        if obs:
+            mask = chosen_cells(partial(_texts, path, file["obs"]), obs, refuse)
+            chosen = np.flatnonzero(mask)
+            notes.append(cells_note(mask, obs))
+        values = _values(stored, shape, found, chosen, scratch)
+    cells = [cells[k] for k in chosen]
+    n_missing = count(np.isnan, stored_values(values))
+    if n_missing:
+        notes.append(f"{n_missing} of {len(found.genes) * len(cells)} cells were read as missing.")
+    return Table(values, found.genes, cells, notes)
+
+
+def read_obs(
+    path: str | PathLike[str],
+    columns: Sequence[str] = (),
+    obs: Mapping[str, Any] | None = None,
+) -> AnnotationTable:
+    """Some columns of what an AnnData file says of its cells (``obs``), of those that ``obs`` asks
+    for, as text; "" where nothing stands.
+
+    Raises InputError for a file that is no AnnData, and for a column that is not there.
+    """
+    with _open(path, "an .h5ad file") as file:
+        frame = file["obs"]
+        names = _index(path, frame)
+        texts = {name: _texts(path, frame, name) for name in columns}
+        chosen = np.arange(len(names))
+        if obs:
+            column = partial(_texts, path, frame)
+            chosen = np.flatnonzero(chosen_cells(column, obs, partial(InputError.at, path)))
+    return AnnotationTable(
+        str(path),
+        [names[k] for k in chosen],
+        {name: [column[k] for k in chosen] for name, column in texts.items()},
+        [f"obs, row {k + 1}" for k in chosen],
+        [],
+    )
+
+
+# --- tables of annotations, of every version of AnnData -------------------------------------------
+
+
+def _index(path: str | PathLike[str], frame: Any) -> list[str]:
+    """The names of cells or genes."""
+    if hasattr(frame, "keys"):
+        name = as_text(frame.attrs.get("_index", "_index" if "_index" in frame else "index"))
+    else:  # one compound dataset, before anndata 0.7
+        name = frame.dtype.names[0]
+    return list(map(as_text, _column(path, frame, name)))
+
+
+def _texts(path: str | PathLike[str], frame: Any, name: str) -> list[str]:
+    """A column of ``obs``."""
+    if hasattr(frame, "keys"):
+        names = [k for k in frame if k not in ("__categories", frame.attrs.get("_index"))]
+    else:
+        names = list(frame.dtype.names[1:])
+    if name not in names:
+        expected = f"one of {', '.join(map(repr, names)) or 'none'}"
+        raise InputError.at(path, "obs", f"no column {name!r}", expected)
+    with sound(path, f"column {name!r} of obs", "one that this anndata can read"):
+        return list(map(as_text, _column(path, frame, name)))
+
+
+def _column(path: str | PathLike[str], frame: Any, name: str) -> Any:
+    import pandas as pd
+    from anndata.io import read_elem
+
+    if not hasattr(frame, "keys"):
+        check_unpacked_size(path, frame.nbytes)
+        values = frame.fields(name)[:]
+        categories = frame.file.get(f"uns/{name}_categories")
+    else:
+        stored = frame[name]
+        check_unpacked_size(path, _bytes(stored))
+        values = read_elem(stored)
+        reference = stored.attrs.get("categories")  # anndata 0.7
+        categories = None if reference is None else frame.file[reference]
+    if categories is None:
+        return values
+    return pd.Categorical.from_codes(values, pd.Index(np.atleast_1d(categories[()])))
+
+
+# --- matrices -------------------------------------------------------------------------------------
+
+
+def _matrices(path: str | PathLike[str], file: Any) -> tuple[list[str], Matrices]:
+    """The names of the cells, and the matrices."""
+    cells = _index(path, file["obs"])
+    x = file.get("X")
+    if x is not None and x.attrs.get("encoding-type") == "null":
+        x = None
+    raw, raw_var = file.get("raw/X", file.get("raw.X")), file.get("raw/var", file.get("raw.var"))
+    held = Matrices(
+        x,
+        dict(file["layers"]) if "layers" in file else {},
+        raw if raw_var is not None else None,
+        _index(path, file["var"]),
+        [] if raw is None or raw_var is None else _index(path, raw_var),
+        partial(_look, path, sample_of_cells(len(cells)), len(cells)),
+    )
+    return cells, held
+
+
+def _is_matrix(stored: Any) -> bool:
+    """Whether this is a matrix of numbers, dense or sparse."""
+    if hasattr(stored, "keys"):
+        parts = {"data", "indices", "indptr"} <= set(stored)
+        return (
+            parts and _format(stored)[:3] in ("csr", "csc") and stored["data"].dtype.kind in "biuf"
+        )
+    return stored.dtype.kind in "biuf" and stored.ndim == 2
+
+
+def _format(stored: Any) -> str:
+    return str(_attribute(stored, "encoding-type", "h5sparse_format", ""))
+
+
+def _attribute(stored: Any, name: str, before: str, default: Any = None) -> Any:
+    """An attribute of a sparse matrix, whose name was another before anndata 0.7."""
+    return stored.attrs.get(name, stored.attrs.get(before, default))
+
+
+def _shape(stored: Any) -> tuple[int, ...]:
+    if hasattr(stored, "keys"):
+        return tuple(int(n) for n in _attribute(stored, "shape", "h5sparse_shape"))
+    return tuple(stored.shape)
+
+
+def _look(
+    path: str | PathLike[str], cells: NDArray[np.int64], n_cells: int, stored: Any
+) -> NDArray[np.float64] | None:
+    """Values of some cells, in runs of neighbours; None for what is no matrix of these cells."""
+    if not _is_matrix(stored) or _shape(stored)[0] != n_cells:
+        return None
+    check_unpacked_size(path, _bytes(stored))
+    runs = np.split(cells, np.flatnonzero(np.diff(cells) > 1) + 1)
+    if not hasattr(stored, "keys"):
+        return np.concatenate([stored[run[0] : run[-1] + 1] for run in runs]).astype(np.float64)
+    values = np.zeros((cells.size, _shape(stored)[1]))
+    starts, data, indices = stored["indptr"][:].astype(np.int64), stored["data"], stored["indices"]
+    if _format(stored).startswith("csr"):
+        for row, cell in enumerate(cells):
+            entries = slice(starts[cell], starts[cell + 1])
+            np.add.at(values[row], indices[entries], data[entries])
+        return values
+    row_of_cell = np.full(n_cells, -1)
+    row_of_cell[cells] = np.arange(cells.size)
+    for begin in range(0, data.size, _ENTRIES):
+        rows = row_of_cell[indices[begin : begin + _ENTRIES]]
+        at = np.flatnonzero(rows >= 0)
+        genes = np.searchsorted(starts, begin + at, side="right") - 1
+        np.add.at(values, (rows[at], genes), data[begin : begin + _ENTRIES][at])
+    return values
+
+
+def _values(
+    stored: Any,
+    shape: tuple[int, ...],
+    found: Found,
+    cells: NDArray[np.int64],
+    scratch: Path | None,
+) -> Values:
+    """The genes of ``found`` in some cells, shape (genes, cells)."""
+    if not hasattr(stored, "keys"):
+        return _turned(stored, found.columns, cells, scratch)
+    by_gene = _format(stored).startswith("csc")
+    values = SparseRows(_genes_in_rows(stored, shape, by_gene))
+    if found.columns is not None:
+        values = values.take(found.columns)
+    return values if cells.size == shape[0] else values.take_columns(cells)
+
+
+def _turned(
+    stored: Any, genes: NDArray[np.int64] | None, cells: NDArray[np.int64], scratch: Path | None
+) -> NDArray[np.float64]:
+    """A dense matrix (cells, genes) as (genes, cells), some cells at a time."""
+    n_cells, n_genes = stored.shape
+    values = empty_table((n_genes if genes is None else genes.size, cells.size), scratch)
+    step = max(1, _BLOCK_BYTES // (8 * max(1, n_genes)))
+    for begin in range(0, n_cells, step):
+        first, last = np.searchsorted(cells, [begin, begin + step])
+        block = stored[begin : begin + step][cells[first:last] - begin]
+        values[:, first:last] = (block if genes is None else block[:, genes]).T
+        release(values)
+    return values
+
+
+def _genes_in_rows(stored: Any, shape: tuple[int, ...], by_gene: bool) -> Any:
+    """A sparse matrix of cells x genes as scipy's ``csr`` of genes x cells. Entries that lie cell
+    after cell are put in place some at a time, so that they are in memory once."""
+    from scipy import sparse
+
+    n_cells, n_genes = shape
+    starts, data, indices = stored["indptr"][:].astype(np.int64), stored["data"], stored["indices"]
+    n_lines, n_places = (n_genes, n_cells) if by_gene else (n_cells, n_genes)
+    sizes = np.diff(starts)
+    found = f"{starts.size - 1} lines of {indices.size} places and {data.size} values"
+    if starts.size != n_lines + 1 or starts[0] or starts[-1] != data.size:
+        raise ValueError(found)
+    if data.shape != indices.shape or (sizes < 0).any():
+        raise ValueError(found)
+    blocks = [slice(k, k + _ENTRIES) for k in range(0, data.size, _ENTRIES)]
+    of_gene = np.zeros(n_genes, dtype=np.int64)
+    for block in blocks:
+        places = indices[block].astype(np.int64)
+        if places.size and not 0 <= places.min() <= places.max() < n_places:
+            raise ValueError(f"a place outside 0 to {n_places - 1}")
+        if not by_gene:
+            of_gene += np.bincount(places, minlength=n_genes)
+    kind = np.int32 if max(data.size, n_cells) < 2**31 else np.int64
+    if by_gene:
+        places = indices[:].astype(kind, copy=False)
+        return sparse.csr_array((plain(data[:]), places, starts.astype(kind)), (n_genes, n_cells))
+    ends = np.concatenate([[0], np.cumsum(of_gene)])
+    values, cells = np.empty(data.size, plain(data[:0]).dtype), np.empty(data.size, kind)
+    free = ends[:-1].copy()
+    for block in blocks:
+        first = np.searchsorted(starts, block.start, side="right") - 1
+        genes, part = indices[block].astype(np.int64), plain(data[block])
+        put_by_gene(genes, part, starts, block.start, first, free, cells, values)
+    return sparse.csr_array((values, cells, ends.astype(kind)), (n_genes, n_cells))
+
+
+def _bytes(stored: Any) -> int:
+    """What a dataset, or all datasets of a group, take in memory."""
+    if hasattr(stored, "nbytes"):
+        return int(stored.nbytes)
+    return sum(_bytes(part) for part in stored.values())
+
+
+# --- Cell Ranger's filtered_feature_bc_matrix.h5 ------------------------------------------------
+
+_GENE_EXPRESSION = "Gene Expression"
+
+
+def read_10x_h5(path: str | PathLike[str]) -> Table:
+    """Read Cell Ranger's ``.h5`` as a table with genes in rows: version 3 and later (``matrix``) or
+    2 (one group, the genome).
+
+    Genes are named as in a 10x folder. Features of other types than gene expression are left out
+    and counted. Raises InputError for other content.
+    """
+    from scipy import sparse
+
+    with _open(path, "Cell Ranger's .h5") as file:
+        groups = [name for name in file if hasattr(file[name], "keys") and "barcodes" in file[name]]
+        if len(groups) != 1:
+            found = f"HDF5 with {', '.join(file) or 'nothing'}"
+            expected = "Cell Ranger's matrix of one genome (AnnData files end in .h5ad)"
+            raise InputError.at(path, "", found, expected)
+        group = file[groups[0]]
+        check_unpacked_size(path, _bytes(group))
+        texts: Callable[[str], list[str]] = lambda name: list(map(as_text, group[name][:]))  # noqa: E731
+        barcodes = texts("barcodes")
+        if "features" in group:
+            identifiers, symbols = texts("features/id"), texts("features/name")
+            kinds = texts("features/feature_type")
+        else:
+            identifiers, symbols = texts("genes"), texts("gene_names")
+            kinds = [_GENE_EXPRESSION] * len(identifiers)
+        shape = (len(barcodes), len(identifiers))
+        if tuple(group["shape"][:]) != shape[::-1]:
+            raise ValueError(f"shape {tuple(group['shape'][:])} of {shape[1]} x {shape[0]}")
+        values = SparseRows(sparse.csr_array(_genes_in_rows(group, shape, by_gene=False)))
+    expressed = np.array([kind == _GENE_EXPRESSION for kind in kinds], dtype=bool)
+    rows = np.flatnonzero(expressed)
+    names, notes = gene_names(
+        [identifiers[k] for k in rows], [symbols[k] for k in rows], "features"
+    )
+    if rows.size < len(kinds):
+        others = Counter(kind for kind in kinds if kind != _GENE_EXPRESSION)
+        listed = ", ".join(f"{n:,} {kind}" for kind, n in others.most_common())
+        n = len(kinds) - rows.size
+        notes.append(message("features_left_out", n=n, kinds=listed))
+        values = values.take(rows)
+    return Table(values, names, barcodes, notes)
