@@ -34,7 +34,7 @@ BAD_KEYS: list[tuple[dict[Any, Any], str]] = [
     ({"expression": "a\nb"}, "expression: found 'a\\nb'; expected a path"),
     ({"expression": ["a.tsv"]}, "expression: found ['a.tsv']; expected a path"),
     ({"orientation": "rows"}, "found 'rows'; expected genes_in_rows or samples_in_rows"),
-    ({"layer": "counts"}, "layer: found 'counts'; expected null, since only .h5ad files have"),
+    ({"layer": "counts"}, "layer: found 'counts'; expected auto or null, since only .h5ad"),
     ({"regulators": 5}, "regulators: found 5; expected a path (text) or null"),
     ({"gold_standard": False}, "gold_standard: found false"),
     # preprocess

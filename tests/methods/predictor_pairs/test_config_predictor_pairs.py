@@ -16,7 +16,8 @@ DEFAULTS: dict[str, Any] = {
     "method": "predictor_pairs",
     "expression": "e.tsv",
     "orientation": "genes_in_rows",
-    "layer": None,
+    "layer": "auto",
+    "obs": {},
     "duplicates": "error",
     "ignore_case": False,
     "names": None,
@@ -154,7 +155,7 @@ BAD_KEYS: list[tuple[dict[str, Any], str]] = [
     ({"expression": None}, "expression: found nothing (null); expected the path of a table here,"),
     ({"levels": "l.tsv"}, "levels: found 'l.tsv'; expected null beside expression (one of them"),
     ({"levels": 3}, "levels: found 3; expected a path (text) or null"),
-    ({"layer": "counts"}, "layer: found 'counts'; expected null, since only .h5ad files have"),
+    ({"layer": "counts"}, "layer: found 'counts'; expected auto or null, since only .h5ad"),
     (
         {"expression": None, "levels": "l.tsv", "preprocess": {"normalize": "cpm"}},
         "preprocess: found {'normalize': 'cpm'}; expected min_samples and drop_constant only",

@@ -53,7 +53,7 @@ def mutual_information(
     precision: str = "auto",
     min_samples: int = 20,
     orientation: str = "genes_in_rows",
-    layer: str | None = None,
+    layer: str | None = "auto",
     obs: Mapping[str, Any] | None = None,
     backend: str = "auto",
     key_added: str | None = None,
@@ -94,8 +94,9 @@ def mutual_information(
     orientation : {"genes_in_rows", "samples_in_rows"}
         Of arrays and DataFrames.
     layer : str, optional
-        Of an AnnData: a layer, ``raw``, or ``X`` (also None). ``auto``: the counts that ``X`` was
-        made from where these are beside it, else ``X``.
+        Of an AnnData: a layer, ``raw``, or ``X`` (also None). ``auto``: ``X``, as values are used
+        as they are; functions that prepare them take the counts that ``X`` was made from where
+        these are beside it.
     obs : mapping, optional
         Of an AnnData: only cells with this value, or one of these, in a column of ``obs``:
         ``{"cell_type": "T cell"}``.
@@ -153,7 +154,7 @@ def mutual_information(
         preprocess={"min_samples": min_samples},
         backend=backend,
     )
-    table = as_table(expression, orientation=orientation, layer=layer, obs=obs)
+    table = as_table(expression, orientation=orientation, layer=_as_it_is(layer), obs=obs)
     check_samples(table, min_samples)
     square = is_anndata(expression) and regulators is None and other is None
     if key_added is not None and not square:
@@ -185,9 +186,14 @@ def mutual_information(
     stored = expression.copy() if copy else expression
     stored.varp[key_added] = scores
     estimator = config.estimator.model_dump(mode="json")
-    settings = {**estimator, "min_samples": min_samples, "layer": layer or "X"}
+    settings = {**estimator, "min_samples": min_samples, "layer": _as_it_is(layer) or "X"}
     stored.uns[key_added] = {"params": settings, "unit": "bits"}
     return stored if copy else None
+
+
+def _as_it_is(layer: str | None) -> str | None:
+    """Counts that nothing normalises would be worse than what was made from them."""
+    return None if layer == "auto" else layer
 
 
 def permutation_null(
@@ -207,7 +213,7 @@ def permutation_null(
     precision: str = "auto",
     min_samples: int = 20,
     orientation: str = "genes_in_rows",
-    layer: str | None = None,
+    layer: str | None = "auto",
     obs: Mapping[str, Any] | None = None,
     backend: str = "auto",
 ) -> PermutationNull:
@@ -280,7 +286,7 @@ def permutation_null(
         seed=seed,
         backend=backend,
     )
-    table = as_table(expression, orientation=orientation, layer=layer, obs=obs)
+    table = as_table(expression, orientation=orientation, layer=_as_it_is(layer), obs=obs)
     check_samples(table, min_samples)
     arranged, design = arrange_samples(
         as_expression(table), config.samples, table=label_table(labels, table)
