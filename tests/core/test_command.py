@@ -19,6 +19,7 @@ from pairtile.command import main
 from pairtile.command.run import tell
 from pairtile.config import load_config
 from pairtile.config.root import models
+from pairtile.errors import ConfigError
 from pairtile.method import methods
 from pairtile.statistics.comparison import compare_networks
 from scipy import stats
@@ -141,6 +142,56 @@ def test_check_finds_what_a_run_would_find_after_scoring(
     monkeypatch.chdir(tmp_path)
     assert main(["check", str(config)]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_check_goes_on_after_a_refusal_and_names_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_data(tmp_path)
+    (tmp_path / "strangers.txt").write_text("nobody\n")
+    (tmp_path / "gold.tsv").write_text(GOLD_OF_OTHERS)
+    few = {"number": 2, "resample": "subsample", "fraction": 0.2}
+    sections = {
+        "missing": {"expression": "nowhere.tsv"},
+        "strangers": {"regulators": "strangers.txt"},
+        "sound": {},
+        "gold": {"gold_standard": "gold.tsv"},
+        "few": {"bootstraps": few, "preprocess": {"min_samples": 20}},
+    }
+    config = write_config(tmp_path, sections)
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", str(config)]) == 1
+    said = capsys.readouterr()
+    lines = said.err.splitlines()
+    for name, found in (
+        ("missing", "nowhere.tsv"),
+        ("strangers", "strangers.txt"),
+        ("gold", "gold.tsv"),
+        ("few", "bootstraps.fraction"),
+    ):
+        assert any(f"{name}: " in line and found in line for line in lines)
+    assert len(lines) == 4
+    assert said.out.count("genes kept: 60") == 1
+
+
+@pytest.mark.parametrize(
+    ("section", "place"),
+    [
+        ({"expression": "{sample}.tsv"}, "analyses.net.expression"),
+        ({"gold_standard": "gold<1>.tsv"}, "analyses.net.gold_standard"),
+        (
+            {"method": "trajectory_correlation", "topology": "a.pdb", "trajectories": ["{1}.dcd"]},
+            "analyses.net.trajectories.0",
+        ),
+    ],
+)
+def test_a_path_that_snakemake_would_fill_in_is_refused_before_any_file_is_looked_for(
+    tmp_path: Path, section: dict[str, object], place: str
+) -> None:
+    """As the workflow: both read the configuration by ``load_config``."""
+    with pytest.raises(ConfigError) as error:
+        load_config(write_config(tmp_path, {"net": section}))
+    assert f"{place}: found" in str(error.value)
 
 
 def test_check_finds_ends_of_paths_that_are_not_there(

@@ -223,7 +223,10 @@ BAD_TOP: list[tuple[Any, str]] = [
     ({"analyses": {"A": analysis(), "a": analysis()}}, "differ in more than capitals, unlike A an"),
     ({"analyses": GOOD, "results": ""}, "config: results: found ''; expected a folder path (text)"),
     ({"analyses": GOOD, "results": 5}, "config: results: found 5; expected a folder path (text)"),
-    ({"analyses": GOOD, "results": "a{b}"}, "results: found 'a{b}'; expected a folder path (text)"),
+    (
+        {"analyses": GOOD, "results": "a{b}"},
+        "results: found 'a{b}'; expected a path without {, }, < and >",
+    ),
     ({"analyses": GOOD, "results": datetime.date(2024, 1, 1)}, "found 2024-01-01 (a date; put it"),
     ({"analyses": GOOD, "backend": "gpu"}, "backend: found 'gpu'; expected auto, cpu or cuda"),
     ({"analyses": GOOD, "backend": "CUDA"}, "(did you mean cuda?)"),

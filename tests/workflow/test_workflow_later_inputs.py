@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -72,24 +73,59 @@ def test_a_path_to_nobody_ends_preparation_and_another_path_prepares_nothing_aga
     assert "prepare" not in third.rules
 
 
-@pytest.mark.complete  # a run of its own to the end
+@pytest.mark.complete  # runs of their own to the end
 @pytest.mark.workflow
-def test_with_the_profile_a_fault_holds_back_its_analysis_alone(tmp_path: Path) -> None:
+def test_nothing_is_scored_before_all_analyses_are_sound_and_all_faults_are_named(
+    tmp_path: Path,
+) -> None:
     write_inputs(tmp_path)
-    write_config(tmp_path, {"net": GOLD, "other": {}})
+    (tmp_path / "strangers.txt").write_text("nobody\n")
+    sections = {"sound": {}, "strangers": {"regulators": "strangers.txt"}, "net": GOLD}
+    others = sections | {"others": {"regulators": "strangers.txt"}}
+    write_config(tmp_path, others)
     first = run(tmp_path)
     assert first.code != 0
-    assert FAULTS["gold standard of other genes"][1] in first.text
-    assert (tmp_path / "results/other/report.html").exists()
-    assert not (tmp_path / "results/net/plan.json").exists()
+    end = first.text.split("pairtile: stopped")[1]
+    for log in ("strangers/logs/prepare.log", "others/logs/prepare.log", "net/logs/plan.log"):
+        assert log in end
+    scored = [*tmp_path.glob("results/*/null.npz"), *tmp_path.glob("results/*/chunks/*")]
+    assert scored == []
+    assert run(tmp_path, "results/sound/network.tsv").code == 0  # asks for nothing of the others
     (tmp_path / "gold_standard.tsv").write_text("G01\tG02\n")
+    (tmp_path / "strangers.txt").write_text("G01\nG02\n")
+    write_config(tmp_path, sections)
     second = run(tmp_path)
     assert second.code == 0, second.text
-    assert "prepare" not in second.rules
+    assert second.text.count("net: read and clean") == 0
     (tmp_path / "gold_standard.tsv").write_text("G01\tG03\n")
     third = run(tmp_path)
     assert third.code == 0, third.text
     assert third.rules == {"evaluate", "report"}
+    # A new analysis, and another setting of one, run nothing of the others again.
+    changed = sections["strangers"] | {"estimator": {"bins": 5}}
+    write_config(tmp_path, sections | {"strangers": changed, "new": {"estimator": {"bins": 6}}})
+    fourth = run(tmp_path)
+    assert fourth.code == 0, fourth.text
+    done = re.findall(r"^Job \d+: (\w+): choose the pairs", fourth.text, re.M)
+    assert sorted(done) == ["new", "strangers"]
+
+
+ODD = ["a b.tsv", "it's.tsv", 'q"q.tsv', "st*r.tsv", "wh?t.tsv", "[a].tsv", "-lead.tsv"]
+ODD += ["Größe 数.tsv", "$HOME.tsv", "a&b;c.tsv", "#h.tsv", "100%.tsv", "a:b.tsv", "~t.tsv"]
+
+
+@pytest.mark.complete  # many jobs
+@pytest.mark.workflow
+def test_odd_paths_of_inputs_and_results_work(tmp_path: Path) -> None:
+    write_data(tmp_path, genes=10, samples=30)
+    for name in ODD:
+        (tmp_path / name).write_bytes((tmp_path / "expression.tsv").read_bytes())
+    sections = {f"x{k}": {"expression": name} for k, name in enumerate(ODD)}
+    results = "res (1) [x]*+? ü'$"
+    write_config(tmp_path, sections, results=results)
+    done = run(tmp_path, "--until", "prepare")
+    assert done.code == 0, done.text
+    assert len(list((tmp_path / results).glob("*/items.parquet"))) == len(ODD)
 
 
 @pytest.mark.complete  # a run of its own to the end

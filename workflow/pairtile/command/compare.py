@@ -14,7 +14,6 @@ from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 from pairtile.io.adj import is_adj, read_adj
 from pairtile.io.networks.table import SCORE_COLUMNS
-from pairtile.runtime.files import read_json
 from pairtile.statistics.comparison import Comparison, compare_networks
 
 message = messages_of(__package__)
@@ -64,7 +63,7 @@ def _settings(path: Path) -> tuple[dict[str, Any], set[str]]:
     file = (path if path.is_dir() else path.parent) / "summary.json"
     if not file.is_file():
         return {}, set()
-    summary = read_json(file)
+    summary = json.loads(file.read_text(encoding="utf-8"))
     settings = _flat(summary["parameters"])
     method = (summary.get("threshold") or {}).get("method")
     if settings.get("threshold.method") == "auto" and method:

@@ -27,7 +27,7 @@ from pairtile.config.addresses import scheme
 from pairtile.config.load import read_mapping_file
 from pairtile.config.root import Config
 from pairtile.errors import ConfigError, InputError
-from pairtile.runtime.files import file_digest, read_json
+from pairtile.runtime.files import file_digest
 from pairtile.steps.result_files import ResultFiles
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def _files_of_run(crate: Path) -> dict[str, str]:
 def _summary(folder: Path) -> dict[str, Any]:
     if not (folder / "summary.json").is_file():
         raise InputError.at(folder, "", "no summary.json", "a finished run")
-    found = read_json(folder / "summary.json")
+    found: dict[str, Any] = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     if found["pairtile_version"] != __version__ or "run" not in found:
         version = f"pairtile {found['pairtile_version']}"
         raise InputError.at(folder, "", f"a run of {version}", f"one of {__version__}, as is here")

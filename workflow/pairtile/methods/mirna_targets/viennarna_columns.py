@@ -15,6 +15,7 @@ import pyarrow as pa
 from numba import get_num_threads
 from numpy.typing import NDArray
 
+from pairtile.errors import StoreError
 from pairtile.methods.mirna_targets.energy import (
     package,
     site_accessibilities,
@@ -22,7 +23,7 @@ from pairtile.methods.mirna_targets.energy import (
 )
 from pairtile.methods.mirna_targets.tables import codes, rows_by_length
 from pairtile.runtime.end_together import end_with_parent
-from pairtile.runtime.files import atomic_path
+from pairtile.runtime.files import atomic_path, read_table
 
 WINDOW, SPAN = 80, 40
 """RNAplfold's window, and how far apart bases that pair may be; letters."""
@@ -172,8 +173,8 @@ def _read(path: Path | None) -> pd.DataFrame:
     if path is None or not path.is_file():
         return none
     try:
-        found = pd.read_parquet(path)
-    except (OSError, pa.ArrowException):
+        found = read_table(path)
+    except StoreError:
         return none
     return found if dict(found.dtypes) == dict(none.dtypes) else none
 
