@@ -84,7 +84,7 @@ def read_expression(
     orientation : {"genes_in_rows", "samples_in_rows"}
         Which way the table lies; ``.h5ad`` is cells x genes whatever stands here.
     layer : str, optional
-        Of an ``.h5ad`` file: a layer, ``raw``, or ``X`` (also None). ``auto``: the counts that X
+        Of an ``.h5ad`` file: a layer, ``raw``, or ``X`` (also None; of other formats all there is). ``auto``: the counts that X
         was made from where these are beside it, else X.
     duplicates : {"error", "mean", "max", "first"}
         What to do with genes of the same name: refuse the table; take their mean in each sample
@@ -229,7 +229,7 @@ def _read(
     if not path.exists():
         raise InputError.at(path, "", "no such file", "an existing file")
     suffix = _suffix(path)
-    if suffix != ".h5ad" and layer not in (None, "auto"):
+    if suffix != ".h5ad" and layer not in (None, "auto", "X"):
         raise ConfigError.at("layer", "", f"{layer!r} for {path}", "a layer only with .h5ad files")
     if suffix != ".h5ad" and obs:
         raise ConfigError.at("obs", "", f"{obs} for {path}", "columns only with .h5ad files")
