@@ -21,6 +21,7 @@ from pairtile.config import load_config
 from pairtile.config.root import models
 from pairtile.errors import ConfigError
 from pairtile.method import methods
+from pairtile.runtime.files import write_json
 from pairtile.statistics.comparison import compare_networks
 from scipy import stats
 from small_trajectories import adenylate_kinase_files
@@ -345,7 +346,7 @@ def test_compare_says_which_settings_differ(
             "threshold": {"method": taken},
             "inputs": {"expression": {"path": "e.tsv"}},
         }
-        (folder / "summary.json").write_text(json.dumps(summary))
+        write_json(folder / "summary.json", summary)
     paths = [str(tmp_path / "one"), str(tmp_path / "two/network.parquet")]
     assert main(["compare", *paths, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["settings_that_differ"] == differ

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pandas as pd
 from lxml import html
+from pairtile.runtime.files import write_json
 from pairtile.runtime.pages import write_index
 
 
@@ -15,7 +15,7 @@ def write_analysis(results: Path, name: str, headline: str, warnings: int, edges
     folder.mkdir(parents=True)
     counts = {"pairs": 44_850, "edges": edges}
     summary = {"method": "mutual_information", "counts": counts}
-    (folder / "summary.json").write_text(json.dumps(summary))
+    write_json(folder / "summary.json", summary)
     pd.DataFrame({"source": ["a"] * edges}).to_parquet(folder / "network.parquet")
     (folder / "report.html").write_text(
         f'<head><meta name="pairtile:warnings" content="{warnings}">'

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from pairtile.report import write_report
 from pairtile.report.results import read_results
+from pairtile.runtime.files import write_json
 from report_pages import page_of, part, read_page
 from result_files import AWKWARD, write_results
 
@@ -33,7 +34,7 @@ def analysis(folder: Path, columns: tuple[str, ...] = ("spearman", "mode"), **su
     network = network[["source", "target", "mi_bits", *columns]].iloc[::-1]
     network.to_parquet(folder / "network.parquet")
     content = json.loads((folder / "summary.json").read_text()) | summary
-    (folder / "summary.json").write_text(json.dumps(content))
+    write_json(folder / "summary.json", content)
     return folder
 
 

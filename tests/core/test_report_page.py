@@ -17,6 +17,7 @@ from pairtile.methods.mutual_information.report import methods_paragraph
 from pairtile.report import write_report
 from pairtile.report.references import read_references
 from pairtile.report.results import read_results
+from pairtile.runtime.files import write_json
 from report_pages import edge_rows, page_of, part, read_page
 from result_files import AWKWARD, write_results
 
@@ -160,7 +161,7 @@ def test_scores_and_unknown_counts_may_be_absent(tmp_path: Path) -> None:
     folder = write_results(tmp_path / "demo", gold=False)
     (folder / "scores.npz").unlink()
     summary = {"analysis": "bare", "method": "mutual_information", "pairtile_version": "0.1.0"}
-    (folder / "summary.json").write_text(json.dumps(summary))
+    write_json(folder / "summary.json", summary)
     page = page_of(folder)
     assert page.xpath("//h1")[0].text == "bare"
     assert not page.xpath("//*[@id='figure-score_distribution']")
@@ -170,7 +171,7 @@ def test_a_method_without_words_of_its_own_gets_a_whole_page(tmp_path: Path) -> 
     folder = write_results(tmp_path / "demo", gold=False)
     summary = json.loads((folder / "summary.json").read_text())
     summary["method"] = "another_correlation"
-    (folder / "summary.json").write_text(json.dumps(summary))
+    write_json(folder / "summary.json", summary)
     network = pd.read_parquet(folder / "network.parquet")[["source", "target"]]
     network["cluster"] = 1
     network["correlation"] = np.linspace(0.9, 0.5, len(network))
@@ -188,7 +189,7 @@ def test_awkward_gene_names_stay_text_everywhere(tmp_path: Path) -> None:
     summary["analysis"] = AWKWARD[0]
     summary["warnings"] = [f"no such gene: {AWKWARD[1]}"]
     summary["inputs"]["expression"]["path"] = "a<img src=x onerror=alert(1)>.tsv"
-    (folder / "summary.json").write_text(json.dumps(summary))
+    write_json(folder / "summary.json", summary)
     page = page_of(folder)
     text = (folder / "report.html").read_text(encoding="utf-8")
     assert "<script>alert" not in text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from pairtile.io.networks.drawing import place_nodes
 from pairtile.report import formats
 from pairtile.report.results import Results, read_results
 from pairtile.report.sections.run import flattened
-from pairtile.runtime.files import read_json
+from pairtile.runtime.files import read_json, write_json
 from result_files import write_results
 
 
@@ -54,7 +53,7 @@ def test_a_limit_of_edges_is_no_number_of_edges(
     summary = read_json(folder / "summary.json")
     summary["parameters"]["keep"] = keep
     summary["counts"] |= {"pairs_scored": 10_000, "pairs_kept": kept}
-    (folder / "summary.json").write_text(json.dumps(summary))
+    write_json(folder / "summary.json", summary)
     results = read_results(folder)
     sentences = [*results.text.findings(results), results.text.methods(results)[0]]
     said = [text for text in sentences if "6,000" in text]
