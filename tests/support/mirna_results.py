@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
 from pairtile.methods.mirna_targets.score import target_edges
 from pairtile.methods.mirna_targets.tables import targets_table, write_arrow_tsv
 from pairtile.report.results import read_results, warnings_of_results
+from pairtile.runtime.files import write_json
 
 ALIGNMENTS = [
     (
@@ -103,7 +103,7 @@ def write_mirna_results(
         "directed": True,
     }
     summary["warnings"] += warnings_of_results(read_results(folder, summary))
-    (folder / "summary.json").write_text(json.dumps(summary))
+    write_json(folder / "summary.json", summary)
     return folder
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from pairtile.report import write_report
+from pairtile.runtime.files import write_json
 
 AWKWARD = ["<script>alert(1)</script>", "</script><b>x", '"quoted" & $x_1$', "naïve µ-gène", "-->"]
 
@@ -35,7 +36,7 @@ def write_results(
     scores = _scores(rng, pairs=n_genes * (n_regulators or n_genes) // 2)
     np.savez(folder / "scores.npz", **scores)
     summary = _summary(items, network, scores, score, bootstraps, gold)
-    (folder / "summary.json").write_text(json.dumps(summary))
+    write_json(folder / "summary.json", summary)
     if gold:
         (folder / "evaluation.json").write_text(json.dumps(_evaluation()))
     return folder
