@@ -222,10 +222,25 @@ def test_methods_take_counts_by_default_and_warn_of_what_replaces_them(
 
 def test_columns_of_obs_are_those_of_the_chosen_cells(tmp_path: Path) -> None:
     cells(COUNTS).write_h5ad(tmp_path / "t.h5ad")
-    found = read_obs(tmp_path / "t.h5ad", ["cluster"], {"cell_type": "T cell"})
     chosen = np.flatnonzero(TYPES == "T cell")
+    found = read_obs(tmp_path / "t.h5ad", ["cluster"], [f"c{k}" for k in chosen])
     assert found.samples == [f"c{k}" for k in chosen]
     assert found.columns == {"cluster": [str(k % 4) for k in chosen]}
+
+
+def test_cells_without_counts_leave_columns_of_obs_with_the_others(tmp_path: Path) -> None:
+    counts = COUNTS.copy()
+    counts[[3, 50]] = 0.0
+    cells(np.log1p(to_total(counts, 1e4)), counts=counts).write_h5ad(tmp_path / "t.h5ad")
+    known = get_method("mutual_information")
+    section = {"method": "mutual_information", "expression": str(tmp_path / "t.h5ad")}
+    config = known.config_model.model_validate(
+        section | {"samples": {"batch": "cluster"}, "obs": {"cluster": [0, 1, 2, 3]}}
+    )
+    prepared = known.estimator_class.prepare(config, 1)
+    kept = np.setdiff1d(np.arange(N_CELLS), [3, 50])
+    expected = pd.factorize(kept % 4)[0]
+    np.testing.assert_array_equal(prepared.state["sample_batch"], expected)
 
 
 def test_unrelated_genes_of_cells_have_no_edges_by_default() -> None:

@@ -30,7 +30,7 @@ from pairtile.io.cells import (
 )
 from pairtile.io.matrix_market import gene_names
 from pairtile.io.sparse_rows import SparseRows, Values, plain, put_by_gene, stored_values
-from pairtile.io.table import Table
+from pairtile.io.table import Table, check_names
 from pairtile.io.text_file import check_file, check_unpacked_size
 
 message = messages_of(__package__)
@@ -118,28 +118,28 @@ def read_h5ad(
 
 
 def read_obs(
-    path: str | PathLike[str],
-    columns: Sequence[str] = (),
-    obs: Mapping[str, Any] | None = None,
+    path: str | PathLike[str], columns: Sequence[str], samples: Sequence[str]
 ) -> AnnotationTable:
-    """Some columns of what an AnnData file says of its cells (``obs``), of those that ``obs`` asks
-    for, as text; "" where nothing stands.
+    """Some columns of what an AnnData file says of some of its cells (``obs``), as text; "" where
+    nothing stands.
 
-    Raises InputError for a file that is no AnnData, and for a column that is not there.
+    Raises InputError for a file that is no AnnData, for a column that is not there, and for a cell
+    that is not there once.
     """
     with _open(path, "an .h5ad file") as file:
         frame = file["obs"]
         names = _index(path, frame)
         texts = {name: _texts(path, frame, name) for name in columns}
-        chosen = np.arange(len(names))
-        if obs:
-            column = partial(_texts, path, frame)
-            chosen = np.flatnonzero(chosen_cells(column, obs, partial(InputError.at, path)))
+    check_names(path, "sample", names)
+    place = {name: k for k, name in enumerate(names)}
+    if absent := next((name for name in samples if name not in place), ""):
+        raise InputError.at(path, "obs", f"no cell {absent!r}", "every cell of the table")
+    rows = [place[name] for name in samples]
     return AnnotationTable(
         str(path),
-        [names[k] for k in chosen],
-        {name: [column[k] for k in chosen] for name, column in texts.items()},
-        [f"obs, row {k + 1}" for k in chosen],
+        list(samples),
+        {name: [column[k] for k in rows] for name, column in texts.items()},
+        [f"obs, row {k + 1}" for k in rows],
         [],
     )
 

@@ -84,8 +84,8 @@ def read_expression(
     orientation : {"genes_in_rows", "samples_in_rows"}
         Which way the table lies; ``.h5ad`` is cells x genes whatever stands here.
     layer : str, optional
-        Of an ``.h5ad`` file: a layer, ``raw``, or ``X`` (also None; of other formats all there is). ``auto``: the counts that X
-        was made from where these are beside it, else X.
+        Of an ``.h5ad`` file: a layer, ``raw``, or ``X`` (also None; of other formats all there is).
+        ``auto``: the counts that X was made from where these are beside it, else X.
     duplicates : {"error", "mean", "max", "first"}
         What to do with genes of the same name: refuse the table; take their mean in each sample
         (of the observed values), the one with the largest mean, or the first.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -89,7 +89,6 @@ def arrange_samples(
     regress_out: tuple[str, ...] = (),
     scratch: Path | None = None,
     table: AnnotationTable | None = None,
-    obs: Mapping[str, Any] | None = None,
 ) -> tuple[Expression, SampleDesign]:
     """Make one of replicates and put samples in the order of time, as ``config`` states.
 
@@ -109,8 +108,6 @@ def arrange_samples(
         Where a large table that has to be made anew is mapped from a file.
     table
         What is known of the samples; None: as ``annotated_samples`` reads it.
-    obs
-        Which cells of the ``.h5ad`` file the table has, as it was read with.
 
     Raises
     ------
@@ -121,7 +118,7 @@ def arrange_samples(
         batches.
     """
     if table is None:
-        expression, table = annotated_samples(expression, config, regress_out, scratch, obs)
+        expression, table = annotated_samples(expression, config, regress_out, scratch)
     n_samples = len(expression.samples)
     if table is None:
         return expression, SampleDesign.unknown()
@@ -175,13 +172,14 @@ def annotated_samples(
     config: SamplesConfig,
     regress_out: tuple[str, ...] = (),
     scratch: Path | None = None,
-    obs: Mapping[str, Any] | None = None,
 ) -> tuple[Expression, AnnotationTable | None]:
     """The table of annotations that is stated; else, where a column is asked for, an ``.h5ad``
     file's ``obs``; None where nothing is asked for. Samples without a row may be left out."""
     if config.annotations is None:
         columns = list(dict.fromkeys([*config.columns.values(), *regress_out]))
-        return expression, read_obs(expression.source, columns, obs) if columns else None
+        if not columns:
+            return expression, None
+        return expression, read_obs(expression.source, columns, expression.samples)
     table = read_annotation_table(config.annotations, expression.samples, config.unannotated)
     if table.unannotated:
         annotated = np.flatnonzero(~np.isin(expression.samples, table.unannotated))
@@ -215,9 +213,7 @@ def read_arranged(
     """The expression table of an analysis, its samples arranged as its configuration states; a
     large one is mapped from a file in ``scratch``."""
     expression = read_samples(config, scratch)
-    return arrange_samples(
-        expression, config.samples, config.preprocess.regress_out, scratch, obs=config.obs
-    )
+    return arrange_samples(expression, config.samples, config.preprocess.regress_out, scratch)
 
 
 def read_samples(config: TableAnalysis, scratch: Path | None = None) -> Expression:

@@ -284,7 +284,7 @@ def _read_arranged(
     if config.series is None:
         return read_arranged(config, scratch)
     expression, table = annotated_samples(
-        read_samples(config, scratch), config.samples, effects, scratch, config.obs
+        read_samples(config, scratch), config.samples, effects, scratch
     )
     samples, table = read_series(config.series, expression.samples).beside(
         expression.samples, config.samples, table
