@@ -125,7 +125,7 @@ def assert_complete(given: dict[str, Any], section: type[ConfigModel]) -> None:
     assert set(given) == set(section.model_fields)
     for key, field in section.model_fields.items():
         inner = models_in(field.annotation)
-        if len(inner) == 1 and given[key] is not False:
+        if len(inner) == 1 and given[key] not in (False, None):
             for part in given[key] if isinstance(given[key], list) else [given[key]]:
                 assert_complete(part, inner[0])
 

@@ -35,7 +35,7 @@ DEFAULTS: dict[str, Any] = {
         "drop_constant": False,
         "regress_out": [],
     },
-    "samples": dict.fromkeys(("annotations", "series", "time", "batch", "replicate"))
+    "samples": dict.fromkeys(("annotations", "series", "time", "batch", "replicate", "step"))
     | {"combine": "auto"},
     "regulators": None,
     "gold_standard": None,

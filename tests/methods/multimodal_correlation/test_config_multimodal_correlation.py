@@ -43,7 +43,7 @@ DEFAULTS: dict[str, Any] = {
         "drop_constant": False,
         "regress_out": [],
     },
-    "samples": dict.fromkeys(("annotations", "series", "time", "batch", "replicate"))
+    "samples": dict.fromkeys(("annotations", "series", "time", "batch", "replicate", "step"))
     | {"combine": "auto", "unannotated": "error"},
     "gold_standard": None,
     "compatibility": "none",
@@ -190,7 +190,8 @@ def test_example_shows_every_key() -> None:
             for inner in models_in(field.annotation):
                 parts = given[key] if isinstance(given[key], list) else [given[key]]
                 for part in parts:
-                    complete(part, inner)
+                    if part is not None:
+                        complete(part, inner)
 
     complete(section, MultimodalCorrelationConfig)
     own = {"expression", "annotations", "conditions"}

@@ -31,7 +31,7 @@ DEFAULTS: dict[str, Any] = {
         "drop_constant": False,
         "regress_out": [],
     },
-    "samples": dict.fromkeys(("annotations", "series", "time", "batch", "replicate"))
+    "samples": dict.fromkeys(("annotations", "series", "time", "batch", "replicate", "step"))
     | {"combine": "auto"},
     "levels": None,
     "quantize": {"levels": 3, "rule": "mean_split", "thresholds": None},

@@ -487,8 +487,9 @@ def network_of_modes(
         Path("in memory"), edges, chosen.edges, modules, conditions, made.arrays, number={}
     )
     counts = {"samples": len(state["samples"]), **mode_counts(merged.sums), **made.counts}
+    decided = {"threshold": {"method": made.threshold["method"]}}
     found = warnings_of_network(
-        config, edges, counts, {}, made.warnings, made.arrays, {mode_results: read}
+        config, edges, counts, decided, made.warnings, made.arrays, {mode_results: read}
     )
     return ModeNetwork(
         edges=edges,
