@@ -24,6 +24,7 @@ DEFAULTS: dict[str, Any] = {
     "obs": {},
     "duplicates": "error",
     "ignore_case": False,
+    "ignore_versions": False,
     "names": None,
     "preprocess": {
         "log2": "auto",
@@ -36,7 +37,7 @@ DEFAULTS: dict[str, Any] = {
         "regress_out": [],
     },
     "samples": dict.fromkeys(("annotations", "series", "time", "batch", "replicate", "step"))
-    | {"combine": "auto"},
+    | {"combine": "auto", "unannotated": "error"},
     "regulators": None,
     "gold_standard": None,
     "estimator": {

@@ -212,7 +212,7 @@ def test_null_survives_storage():
         ("auto", {"p_value": 0.5}, 10, 100_000),
         ("auto", {"p_value": 1e-12}, 10, 100_000_000),
         ("auto", {"fdr": 0.01}, 10**9, 10_000_000),
-        ("auto", "all", 10, 1_000_000),
+        ("auto", "all", 10, 100_000),
         ("auto", {"top_edges": 5}, 10, 100_000),  # p-values decide nothing
         ("auto", {"score": 0.1}, 10, 100_000),
     ],

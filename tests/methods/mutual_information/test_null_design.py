@@ -233,7 +233,7 @@ def test_labels_that_do_not_fit_are_refused() -> None:
     values = np.random.default_rng(0).normal(size=(5, 30))
     with pytest.raises(ValueError, match=r"series: found shape \(7,\); expected a label for each"):
         permutation_null(values, series=np.arange(7))
-    with pytest.raises(ValueError, match="batch: found a missing label"):
+    with pytest.raises(ValueError, match="batch: found 1 samples without a label"):
         infer_network(values, batch=[None, *range(29)])
     with pytest.raises(ValueError, match="blocks"):
         infer_network(values, null="blocks")

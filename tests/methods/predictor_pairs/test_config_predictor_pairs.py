@@ -20,6 +20,7 @@ DEFAULTS: dict[str, Any] = {
     "obs": {},
     "duplicates": "error",
     "ignore_case": False,
+    "ignore_versions": False,
     "names": None,
     "preprocess": {
         "log2": "auto",
@@ -32,7 +33,7 @@ DEFAULTS: dict[str, Any] = {
         "regress_out": [],
     },
     "samples": dict.fromkeys(("annotations", "series", "time", "batch", "replicate", "step"))
-    | {"combine": "auto"},
+    | {"combine": "auto", "unannotated": "error"},
     "levels": None,
     "quantize": {"levels": 3, "rule": "mean_split", "thresholds": None},
     "lag": 1,
