@@ -234,7 +234,11 @@ FRAME = pd.DataFrame(TABLE, index=list("abcd"))
         (TABLE, {"backend": "gpu"}, "backend: found 'gpu'; expected auto, cpu or cuda"),
         (TABLE, {"orientation": "up"}, "orientation: found 'up'; expected genes_in_rows or"),
         (TABLE, {"layer": "raw"}, "layer: found 'raw'; expected None, since expression is no AnnD"),
-        (anndata.AnnData(TABLE.T), {"layer": "raw"}, r"found no layer 'raw'; expected one of its la"),
+        (
+            anndata.AnnData(TABLE.T),
+            {"layer": "raw"},
+            r"found no layer 'raw'; expected one of its la",
+        ),
         (TABLE, {"key_added": "mi"}, "key_added: found 'mi'; expected it only with an AnnData"),
     ],
 )

@@ -98,7 +98,7 @@ def _scaled_by_gene(values: NDArray[np.float64]) -> bool:
     varied = values.max(axis=0) > smallest
     if not varied.any():
         return False
-    share = (values == smallest).mean(axis=0)[varied]
+    share = ((values == smallest).sum(axis=0)[varied] - 1) / len(values)  # one is the smallest
     distinct = np.unique(smallest[varied]).size
     return bool(np.median(share) >= MIN_ZEROS and distinct > varied.sum() / 2)
 
