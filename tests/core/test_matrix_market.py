@@ -94,7 +94,6 @@ ENDLESS = "\n" * (3 << 20)
     [
         {"matrix": ENDLESS},
         {"matrix": f"{HEAD}{ENDLESS}2 3 0\n"},
-        {"matrix": f"{HEAD}2 3 1\n1 1 5\n{ENDLESS}"},
         {"matrix": HEAD + "%\n" * (1 << 20) + "2 3 0\n"},
         {"features": GENES + ENDLESS},
         {"features": " \n" * (2 << 20)},
