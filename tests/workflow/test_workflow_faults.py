@@ -238,7 +238,7 @@ def test_snakemake_names_a_damaged_chunk_and_computes_it_again(
     (out / "pairs.parquet").unlink()
     again = run(folder, "out/net/pairs.parquet")
     assert again.code == 0, again.text
-    assert "will be computed again: " in again.text
+    assert "made again if needed: " in again.text
     assert str(bad.relative_to(folder)) in again.text
     assert again.rules == {"chunk", "merge"}
     assert (out / "pairs.parquet").read_bytes() == pairs
@@ -263,6 +263,6 @@ def test_a_living_run_keeps_its_lock(tmp_path: Path) -> None:
     finally:
         os.kill(first.pid, signal.SIGCONT)
     assert second.code != 0
-    assert "LockException" in second.text
+    assert f"process {first.pid}" in second.text
     first.communicate()
     assert first.returncode == 0
