@@ -46,7 +46,9 @@ def test_a_kernel_is_compiled_again_when_what_it_calls_has_changed(tmp_path: Pat
     """numba alone looks at the kernel's own file only."""
     (tmp_path / "pairtile/cpu").mkdir(parents=True)
     (tmp_path / "pairtile/__init__.py").touch()
-    shutil.copy(ROOT / "workflow/pairtile/cpu/njit.py", tmp_path / "pairtile/cpu")
+    (tmp_path / "pairtile/runtime").mkdir()
+    for file in ("cpu/njit.py", "runtime/user_cache.py"):
+        shutil.copy(ROOT / "workflow/pairtile" / file, tmp_path / "pairtile" / file)
     head = "from pairtile.cpu.njit import njit\n"
     (tmp_path / "pairtile/caller.py").write_text(
         f"{head}from pairtile.callee import FACTOR, added\n\n"

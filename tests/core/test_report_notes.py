@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import lxml.html
+import numpy as np
 import pairtile
 import pandas as pd
 import pytest
@@ -16,13 +17,14 @@ from pairtile.config import load_config
 from pairtile.method import methods
 from pairtile.report.page import render_page
 from pairtile.report.results import read_results
+from pairtile.runtime.files import atomic_path, write_arrays, write_json
 from pairtile.steps.summary import summary
 from result_files import write_results
 
 PACKAGE = Path(pairtile.__file__).parent
 STEPS = ("prepare", "plan", "null", "merge", "network")
 TELLING = [
-    *("api", "io", "preprocess", "steps"),
+    *("io", "preprocess", "steps"),
     *(f"methods/{name}" for name in methods()),
 ]
 """Folders whose code reports something to the user: a note, a warning."""
@@ -84,10 +86,14 @@ def test_the_summary_keeps_notes_by_step_and_all_together(tmp_path: Path) -> Non
         record["notes"] = [] if step == "merge" else [f"Note of {step}.", "Said twice."]
         records.append(tmp_path / "steps" / f"{step}.json")
         records[-1].parent.mkdir(exist_ok=True)
-        records[-1].write_text(json.dumps(record))
+        write_json(records[-1], record)
     plan = {"backend": "cpu", "device": "d", "precision": "float64"}
-    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    write_json(tmp_path / "plan.json", plan)
     write_results(tmp_path)
+    for name in ("items", "network"):
+        with atomic_path(tmp_path / f"{name}.parquet") as temporary:
+            pd.read_parquet(tmp_path / f"{name}.parquet").to_parquet(temporary)
+    write_arrays(tmp_path / "scores.npz", dict(np.load(tmp_path / "scores.npz")))
     out = tmp_path / "summary.json"
     least = {"method": "mutual_information", "expression": "e.tsv"}
     config = load_config({"analyses": {"demo": least}}).analyses["demo"]

@@ -101,7 +101,8 @@ def write_json(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None
     """Write ``content`` as indented JSON, whole or not at all, with its checksum as the last key.
     NaN is refused."""
     with atomic_path(path) as temporary:
-        held = {**content, "checksum": _NO_CHECKSUM.decode()}
+        held = {key: value for key, value in content.items() if key != "checksum"}
+        held["checksum"] = _NO_CHECKSUM.decode()
         text = json.dumps(held, indent=2, allow_nan=False, ensure_ascii=False, default=_as_json)
         temporary.write_text(text + "\n", encoding="utf-8")
         _fill_in_checksum(temporary)
