@@ -14,6 +14,7 @@ import pairtile
 import pandas as pd
 import pytest
 from pairtile.config import load_config
+from pairtile.engine.state import write_state
 from pairtile.method import methods
 from pairtile.report.page import render_page
 from pairtile.report.results import read_results
@@ -94,6 +95,8 @@ def test_the_summary_keeps_notes_by_step_and_all_together(tmp_path: Path) -> Non
         with atomic_path(tmp_path / f"{name}.parquet") as temporary:
             pd.read_parquet(tmp_path / f"{name}.parquet").to_parquet(temporary)
     write_arrays(tmp_path / "scores.npz", dict(np.load(tmp_path / "scores.npz")))
+    write_state(tmp_path / "state", {})
+    (tmp_path / "evaluation.json").unlink(missing_ok=True)
     out = tmp_path / "summary.json"
     least = {"method": "mutual_information", "expression": "e.tsv"}
     config = load_config({"analyses": {"demo": least}}).analyses["demo"]
