@@ -15,7 +15,7 @@ WORKFLOW_FOLDER = os.path.dirname(
 if not IMPORTED:
     # A file in the user's folder must not take the place of a module, here or in a job. (An importing
     # workflow may have modules of its own beside it.)
-    os.environ["PYTHONSAFEPATH"] = "1"
+    os.environ.update(PYTHONSAFEPATH="1")
     sys.path[:] = [
         path for path in sys.path if os.path.realpath(path) != os.path.realpath(".")
     ]
