@@ -177,7 +177,7 @@ def test_missing_values_are_sorted_below_all_others(tmp_path: Path, page: Page) 
     missing = int(network["p_value"].isna().sum())
     assert (shown[missing - 1], shown[missing]) == (
         "–",
-        "< " + number(to_digits(network["p_value"].min()), 4, pad=True),
+        number(to_digits(network["p_value"].min()), 4, pad=True),
     )
 
 

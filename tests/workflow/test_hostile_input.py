@@ -70,6 +70,7 @@ def test_a_file_that_unpacks_beyond_the_limits_is_refused(
 ) -> None:
     monkeypatch.setattr(text_file, "FREE_BYTES", 4 * MIB)
     monkeypatch.setattr(text_file, "MAX_RATIO", 50)
+    monkeypatch.setattr(text_file, "MAX_EQUAL_LINES", 1 << 40)  # would be reached earlier
     name, first, again, read = READERS[reader]
     path = bomb(tmp_path / name, first, again, 40 * MIB)
     assert path.stat().st_size < 40 * MIB / 50

@@ -228,7 +228,7 @@ def test_half_a_million_pairs_make_a_small_page(tmp_path: Path) -> None:
     assert (folder / "report.html").stat().st_size < 4_000_000
     assert len(page.xpath("//*[@id='hits-table']/tbody/tr")) == 25
     n = len(pd.read_parquet(folder / "hits.parquet", columns=["rank"]))
-    sentence = f"The 20,000 strongest of {n:,} hits; the other {n - 20_000:,} are in hits.tsv"
+    sentence = f"The 20,000 of {n:,} hits with the highest scores; the other {n - 20_000:,} are in"
     assert sentence in part(page, "hits")
     assert len(edge_rows(page)) == 50_000
     assert "The 50,000 strongest of 500,000 pairs" in part(page, "edges")

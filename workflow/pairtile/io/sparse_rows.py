@@ -10,6 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.cpu.njit import njit
+from pairtile.engine.state import release
+
+_BLOCK_VALUES = 1 << 22
+"""So many values of a table in a file are in memory at a time."""
 
 
 @njit(nogil=True)
@@ -104,4 +108,12 @@ def stored_values(values: Values) -> NDArray[Any]:
 
 def columns_of(values: Values, columns: NDArray[np.int64]) -> NDArray[np.float64]:
     """Dense values of some samples, shape (genes, columns)."""
-    return values.take_columns(columns)[:] if isinstance(values, SparseRows) else values[:, columns]
+    if isinstance(values, SparseRows):
+        return values.take_columns(columns)[:]
+    found = np.empty((values.shape[0], columns.size))
+    step = max(1, _BLOCK_VALUES // max(1, values.shape[1]))
+    for begin in range(0, values.shape[0], step):
+        rows = slice(begin, begin + step)
+        found[rows] = values[rows, columns]
+        release(values)
+    return found
