@@ -111,14 +111,15 @@ def test_nothing_runs_again(first: Run, folder: Path) -> None:
 
 
 @pytest.mark.complete  # test_workflow_faults has it without a module
-def test_a_damaged_chunk_that_no_result_needs_is_removed_and_named(first: Run, folder: Path) -> None:
+def test_a_damaged_chunk_that_nothing_needs_is_removed_and_named(first: Run, folder: Path) -> None:
     before = (folder / "networks/net/pairs.parquet").read_bytes()
     chunk = sorted((folder / "networks/net/chunks").iterdir())[0]
     chunk.write_bytes(chunk.read_bytes()[:-10])
     again = study(folder)
     assert again.code == 0, again.text
     assert "made again if needed: networks/net/chunks/tiles-000000" in again.text
-    assert again.done_before and not chunk.exists()
+    assert again.done_before
+    assert not chunk.exists()
     assert (folder / "networks/net/pairs.parquet").read_bytes() == before
 
 
