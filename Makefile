@@ -1,6 +1,6 @@
 # make demo       set up, run the demo, name the page to open
 # make test       set up, lint, types, the tests of every change
-# make test-complete  what they leave out: long tests, all examples, all architectures of CUDA
+# make test-complete  what they leave out: long tests, all architectures of CUDA
 # make test-oldest  the tests with the oldest dependencies that pyproject.toml allows
 # make wheel      build the packages into dist/, install the wheel into a new environment, try it
 # make container  build the image of Containerfile (CONTAINER=docker where there is no podman)
@@ -12,7 +12,7 @@
 # make test-faults  kills, full disks, lack of memory, by the hundred (an hour; full disks need root)
 # make test-fuzz  tens of thousands of damaged input files and configurations
 # make mutations  put plausible faults into the code, one by one: do the tests notice? (an hour)
-# make nightly    test-fuzz, and every claim of error control from fewer draws
+# make nightly    test-fuzz, all examples of property tests, claims of error control from fewer draws
 # make bench      benchmarks into benchmarks/results/
 # make validity   simulate every claim of error control; docs/validity.md
 # make quality    AUPR on public data sets, which it fetches; known networks
@@ -65,7 +65,7 @@ unit: $(VENV)/.stamp-test
 	$(BIN)/python -m pytest $(SHARED_OUT) tests workflow/pairtile
 
 test-complete: $(VENV)/.stamp-test
-	HYPOTHESIS_PROFILE=complete $(BIN)/python -m pytest $(SHARED_OUT) -m "complete or property" tests
+	$(BIN)/python -m pytest $(SHARED_OUT) -m complete tests
 
 # Oldest of what pairtile names itself; tools that only test are as new as they come.
 test-oldest: $(VENV)-oldest/.stamp
@@ -145,6 +145,7 @@ mutations: $(VENV)/.stamp-test
 	$(BIN)/python -m benchmarks.mutations
 
 nightly: test-fuzz
+	HYPOTHESIS_PROFILE=complete $(BIN)/python -m pytest $(SHARED_OUT) -m property tests
 	PYTHONPATH=workflow $(BIN)/python -m benchmarks.validity --quick
 
 bench:

@@ -20,7 +20,7 @@ settings.register_profile("pairtile", settings(deadline=None, print_blob=True))
 settings.load_profile("pairtile")
 
 ALL_EXAMPLES = "HYPOTHESIS_PROFILE" in os.environ
-"""Whether property tests try all the examples that they ask for (``make test-complete``)."""
+"""Whether property tests try all the examples that they ask for (``make nightly``)."""
 
 LEFT_OUT = ("faults", "complete")
 """Marks of tests that run only when -m asks for them."""

@@ -101,9 +101,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str
 
 
 @pytest.mark.parametrize("method", ANALYSES)
-@pytest.mark.parametrize(
-    ("seed", "times"), [(0, 7), pytest.param(1, 80, marks=pytest.mark.complete)]
-)
+@pytest.mark.parametrize(("seed", "times"), [(0, 7), pytest.param(1, 80, marks=pytest.mark.faults)])
 def test_a_damaged_file_is_named_by_who_reads_it_and_found_before_a_run(
     finished: Callable[[str], Analysis], method: str, seed: int, times: int
 ) -> None:
