@@ -123,7 +123,7 @@ def test_tsv_and_parquet_hold_the_same(shared: Path, tmp_path: Path) -> None:
     assert tsv["match_line"].str.len().eq(tsv["query_alignment"].str.len()).all()
 
 
-@pytest.mark.parametrize("size", [1, 7, 1000])
+@pytest.mark.parametrize("size", [pytest.param(1, marks=pytest.mark.complete), 7, 1000])
 def test_files_do_not_depend_on_how_hits_come_in(
     shared: Path, tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
