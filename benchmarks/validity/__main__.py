@@ -25,16 +25,19 @@ BEGIN, END = "<!-- table: make validity -->", "<!-- end of table -->"
 
 
 def table(claims: dict[str, list[dict[str, Any]]]) -> str:
-    """The claims of each method as Markdown."""
+    """The claims of each method as Markdown; a scenario is named in the first of its rows."""
     lines = []
     for method, rows in sorted(claims.items()):
         lines += [f"### {method}", "", f"`{rows[0]['command']}`", ""]
         lines += ["| scenario | what | nominal | measured (95 %) | bar | holds |"]
         lines += ["| --- | --- | --- | --- | --- | --- |"]
+        above = None
         for row in rows:
+            scenario = row["scenario"] if row["scenario"] != above else ""
+            above = row["scenario"]
             measured = f"{row['measured']:.3g} ({row['low']:.3g} to {row['high']:.3g})"
             holds = {True: "yes", False: "**no**", None: "not claimed"}[row["passed"]]
-            cells = (row["scenario"], row["what"], f"{row['nominal']:g}", measured, str(row["bar"]))
+            cells = (scenario, row["what"], f"{row['nominal']:g}", measured, str(row["bar"]))
             lines.append(f"| {' | '.join((*cells, holds))} |")
         lines.append("")
     return "\n".join(lines)
