@@ -315,6 +315,7 @@ def test_compare_reads_results_and_tells_what_is_shared(
             },
         ),
         ({"threshold": {"method": "auto"}}, {"threshold.method": ["rmt", "fdr"]}),
+        ({"dpi": False}, {"dpi": [{"rule": "relative"}, False]}),
         ({"expression": "other.tsv", "seed": 9}, {}),
     ],
 )
@@ -331,6 +332,7 @@ def test_compare_says_which_settings_differ(
         "preprocess": {"log2": True, "log2_requested": "auto", "normalize": "cpm"},
         "keep": {"fdr": 0.01, "top_edges": 40},
         "threshold": {"method": "auto"},
+        "dpi": {"rule": "relative"},
         "seed": 1,
     }
     for name, own, taken in (

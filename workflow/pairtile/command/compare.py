@@ -51,11 +51,8 @@ def differing_settings(first: Path, second: Path) -> dict[str, list[Any]]:
         return {}
     if one["method"] != two["method"]:
         return {"method": [one["method"], two["method"]]}
-    return {
-        key: [one.get(key), two.get(key)]
-        for key in dict.fromkeys([*one, *two])
-        if one.get(key) != two.get(key) and key.split(".")[0] not in aside
-    }
+    differ = _differences(one, two)
+    return {key: values for key, values in differ.items() if key.split(".")[0] not in aside}
 
 
 def _settings(path: Path) -> tuple[dict[str, Any], set[str]]:
@@ -64,19 +61,24 @@ def _settings(path: Path) -> tuple[dict[str, Any], set[str]]:
     if not file.is_file():
         return {}, set()
     summary = json.loads(file.read_text(encoding="utf-8"))
-    settings = _flat(summary["parameters"])
+    settings = summary["parameters"]
     method = (summary.get("threshold") or {}).get("method")
-    if settings.get("threshold.method") == "auto" and method:
-        settings["threshold.method"] = method
-    settings.pop("preprocess.log2_requested", None)
+    if method and (settings.get("threshold") or {}).get("method") == "auto":
+        settings["threshold"]["method"] = method
+    (settings.get("preprocess") or {}).pop("log2_requested", None)
     return settings, set(summary.get("inputs") or {})
 
 
-def _flat(section: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in section.items():
-        nested = isinstance(value, Mapping) and value
-        found |= _flat(value, f"{prefix}{key}.") if nested else {f"{prefix}{key}": value}
+def _differences(
+    one: Mapping[str, Any], two: Mapping[str, Any], prefix: str = ""
+) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
+    for key in dict.fromkeys([*one, *two]):
+        values = [one.get(key), two.get(key)]
+        if isinstance(values[0], Mapping) and isinstance(values[1], Mapping):
+            found |= _differences(*values, f"{prefix}{key}.")
+        elif values[0] != values[1]:
+            found[prefix + key] = values
     return found
 
 
