@@ -93,8 +93,12 @@ def _in_words_of_arguments(fault: str, arguments: Mapping[str, str]) -> str:
     for part in _LEFT_OUT[:2]:
         fault = fault.removeprefix(part)
     place, colon, rest = fault.partition(": ")
-    if place in arguments:
-        return f"{arguments[place]}{colon}{rest}"
+    for path, argument in arguments.items():
+        if place == path or place.startswith(f"{path}."):
+            place = argument + place.removeprefix(path)
+            break
+    for path, argument in arguments.items():
+        rest = rest.replace(path, argument) if "." in path else rest
     for part in _LEFT_OUT[2:]:
-        fault = fault.removeprefix(part)
-    return fault
+        place = place.removeprefix(part)
+    return place + colon + rest
