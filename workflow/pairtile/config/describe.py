@@ -166,8 +166,9 @@ def keyword_types() -> dict[str, str]:
     import pairtile
 
     public = [getattr(pairtile, name) for name in dir(pairtile)]
+    members = [member for one in public if isinstance(one, type) for member in vars(one).values()]
     found: dict[str, list[str]] = {}
-    for function in public:
+    for function in (*public, *members):
         if hasattr(function, "keyword_types"):
             folder = function.__module__.rpartition(".")[0].replace(".", "/")
             path = f"workflow/{folder}/keyword_types.pyi"
