@@ -30,7 +30,7 @@ from pairtile.api.settings import analysis_config, checked_section
 from pairtile.config import Analysis, Config
 from pairtile.config.models import ConfigModel, models_in
 from pairtile.config.preprocess import TableAnalysis
-from pairtile.config.values import Choice, Expected, listed
+from pairtile.config.values import Choice, Expected, Text, listed
 
 M = TypeVar("M", bound=ConfigModel)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -188,7 +188,10 @@ class Keywords(Generic[M]):
         return model.model_fields[key]
 
     def _type(self, name: str) -> str:
-        text = type_text(self.fields[name].annotation)
+        field = self.fields[name]
+        text = type_text(field.annotation)
+        if any(isinstance(kind, Text) and kind.what == "a path" for kind in field.metadata):
+            text = text.replace("str", "str | PathLike[str]")
         if self.defaults[name] is None and "None" not in text and text != "Any":
             text += " | None"
         return text

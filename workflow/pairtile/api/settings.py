@@ -5,6 +5,7 @@ So a setting means the same, has the same default and gives the same message in 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -81,9 +82,11 @@ def checked_section(model: type[S], settings: Mapping[str, Any]) -> S:
 
 
 def _plain(value: Any) -> Any:
-    """numpy's numbers as Python's: the model is strict."""
+    """numpy's numbers as Python's, and paths as text: the model is strict."""
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
     if isinstance(value, Mapping):
         return {key: _plain(inner) for key, inner in value.items()}
     return value

@@ -177,13 +177,16 @@ def keyword_types() -> dict[str, str]:
 
 
 def _stub(classes: str) -> str:
-    names = ("Any", "Literal", "TypedDict")
-    used = {name for name in ("Mapping", "Sequence", *names) if re.search(rf"\b{name}\b", classes)}
-    abstract = ", ".join(sorted(used - set(names)))
+    homes = {
+        "collections.abc": ("Mapping", "Sequence"),
+        "os": ("PathLike",),
+        "typing": ("Any", "Literal", "TypedDict"),
+    }
     lines = ['"""Made by `python -m pairtile.config.describe` from the models."""', ""]
-    lines += [f"from collections.abc import {abstract}"] * bool(abstract)
-    lines += [f"from typing import {', '.join(sorted(used & set(names)))}", "", classes]
-    return "\n".join(lines)
+    for home, names in homes.items():
+        used = [name for name in names if re.search(rf"\b{name}\b", classes)]
+        lines += [f"from {home} import {', '.join(used)}"] * bool(used)
+    return "\n".join([*lines, "", classes])
 
 
 def write(checkout: Path) -> list[Path]:

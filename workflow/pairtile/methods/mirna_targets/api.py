@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, overload
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pairtile.api.keywords import Keywords
 from pairtile.api.messages import tell, warnings_of_network
-from pairtile.api.settings import analysis_config
 from pairtile.declare.messages import Message, by_severity
 from pairtile.engine.tiles import PairSpace
 from pairtile.gpu.device import Device, choose
@@ -44,30 +44,22 @@ from pairtile.methods.mirna_targets.tables import ROWS, hits_table
 from pairtile.preprocess.items import formula_warnings
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from pairtile.methods.mirna_targets.keyword_types import MirnaTargetsKeywords
 
     Strings: TypeAlias = list[str] | tuple[str, ...] | NDArray[Any] | pd.Series[str]
 
 
+SEARCH = ("estimator.*", "species", "mirna_names", "ignore_versions", "extras", "backend")
+_KEYWORDS = Keywords(MirnaTargetsConfig, *SEARCH, "on_bad_record")
+
+
+@_KEYWORDS.signature
 def mirna_targets(
     mirnas: Any,
     transcripts: Any,
     *,
-    score: float = 140.0,
-    energy: float = 1.0,
-    scale: float = 4.0,
-    gap_open: float = -9.0,
-    gap_extend: float = -4.0,
-    strict: bool = False,
-    energies: bool = True,
-    trim: int | None = None,
-    species: str | Sequence[str] | None = None,
-    mirna_names: str | Sequence[str] | None = None,
     restrict: Any = None,
-    ignore_versions: bool = False,
-    extras: Mapping[str, bool] | None = None,
-    on_bad_record: str = "error",
-    backend: str = "auto",
+    **settings: Unpack[MirnaTargetsKeywords],
 ) -> pd.DataFrame:
     """Find the sites of transcripts that miRNAs may bind: the hits of miRanda 3.3a, one a row.
 
@@ -82,36 +74,9 @@ def mirna_targets(
         either case, IUPAC letters allowed.
     transcripts : as ``mirnas``
         Transcripts or their 3' UTRs, 5' to 3'.
-    score : float, above 0
-        Least alignment score of a hit.
-    energy : float
-        A hit's energy is below this, kcal/mol.
-    scale : float, at least 0
-        How much more miRNA positions 2 to 8, the seed, count.
-    gap_open, gap_extend : float, at most 0
-        Scores of the first and of each further base of a gap.
-    strict : bool
-        Demand a perfect seed: positions 2 to 8 paired by A-U or G-C, without a gap.
-    energies : bool
-        Compute energies; without them ``energy`` decides nothing.
-    trim : int, optional
-        Use only so many letters from the start of each transcript.
-    species : str or list of str, optional
-        Search with the miRNAs of these species: what their names begin with, such as ``hsa``.
-    mirna_names : path or list of str, optional
-        Search with the miRNAs of these names.
     restrict : path, DataFrame or list of pairs, optional
         The pairs to look at, names of miRNA and transcript. Pairs that are not there are left out
         with a warning.
-    ignore_versions : bool
-        Name transcripts without the version after the last point, here and in ``restrict``.
-    extras : mapping, optional
-        ``{"context": True}``, and, from ViennaRNA, ``{"duplex_energy": True}``,
-        ``{"accessibility": True}``: more columns.
-    on_bad_record : {"error", "skip"}
-        Of FASTA files: refuse records that cannot be used, or go on without, with a warning.
-    backend : {"auto", "cpu", "cuda"}
-        All give the same answer.
 
     Returns
     -------
@@ -160,28 +125,9 @@ def mirna_targets(
       :||||||||| | |||||||
     auUUAUACAACCGUUCUACCUCa
     """
-    config = analysis_config(
-        MirnaTargetsConfig,
-        estimator={
-            "score": score,
-            "energy": energy,
-            "scale": scale,
-            "gap_open": gap_open,
-            "gap_extend": gap_extend,
-            "strict": strict,
-            "energies": energies,
-            "trim": trim,
-        },
-        species=species,
-        mirna_names=mirna_names,
-        ignore_versions=ignore_versions,
-        extras=extras or {},
-        on_bad_record=on_bad_record,
-        backend=backend,
-    )
-    settings = config.estimator
+    config = _KEYWORDS.config(settings)
     files, messages = chosen_files(config, mirnas, transcripts)
-    if on_bad_record == "error":
+    if config.on_bad_record == "error":
         refuse_bad_records(files)
     messages += messages_on(files[0]) + messages_on(files[1])
     pairs = None
@@ -192,9 +138,9 @@ def mirna_targets(
     items, renamed = items_table(*files)
     messages += message_of_names(renamed, items)
     notes, of_warnings = by_severity(messages)
-    state = _state(*files, settings.trim)
-    device = choose(backend)
-    hits = _search(state, settings, pairs, device)
+    state = _state(*files, config.estimator.trim)
+    device = choose(settings["backend"])
+    hits = _search(state, config.estimator, pairs, device)
     table = _table(hits, items, state, config)
     of_warnings += formula_warnings(items.loc[items["kept"], "name"].tolist())
     table.attrs = {
@@ -208,7 +154,7 @@ def mirna_targets(
         "notes": notes,
         "warnings": tell([*of_warnings, *warnings_of_hits(config, table, of_warnings)]),
         "device": device.name,
-        "settings": {"estimator": settings.model_dump(), "extras": config.extras.model_dump()},
+        "settings": config.model_dump(include={"estimator", "extras"}),
     }
     return table
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from pairtile.api.keywords import Keywords
 from pairtile.api.messages import tell
-from pairtile.api.settings import analysis_config
 from pairtile.engine.in_memory import merged_in_memory
 from pairtile.gpu.device import choose
 from pairtile.methods.mirna_targets.api import (
+    SEARCH,
     chosen_files,
     frame_of,
     matched_pairs,
@@ -39,6 +38,9 @@ from pairtile.methods.mirna_targets.tables import (
     targets_table,
 )
 from pairtile.preprocess.items import formula_warnings
+
+if TYPE_CHECKING:
+    from pairtile.methods.mirna_targets.keyword_types import MirnaSignalKeywords
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,24 +70,21 @@ class MirnaSignal:
         return f"MirnaSignal: {len(self.targets):,} pairs with a hit, {found:,} with q <= {ALPHA}"
 
 
+_KEYWORDS = Keywords(
+    MirnaTargetsConfig,
+    *("null.shuffles", "seed", "reference_species", "species_tree"),
+    *("mirna_expression", "transcript_expression", *SEARCH),
+)
+
+
+@_KEYWORDS.signature
 def mirna_signal(
     mirnas: Any,
     transcripts: Any,
     *,
-    shuffles: int = 100,
-    seed: int = 1,
     orthologs: Any = None,
-    reference_species: str | None = None,
-    species_tree: str | PathLike[str] | None = None,
-    mirna_expression: str | PathLike[str] | None = None,
-    transcript_expression: str | PathLike[str] | None = None,
-    species: str | Sequence[str] | None = None,
-    mirna_names: str | Sequence[str] | None = None,
     restrict: Any = None,
-    ignore_versions: bool = False,
-    extras: Mapping[str, bool] | None = None,
-    backend: str = "auto",
-    **estimator: Any,
+    **settings: Unpack[MirnaSignalKeywords],
 ) -> MirnaSignal:
     """Find targets of miRNAs and compare them with those of shuffled miRNAs.
 
@@ -93,26 +92,10 @@ def mirna_signal(
 
     Parameters
     ----------
-    mirnas, transcripts, species, mirna_names : as :func:`mirna_targets`
-    restrict, ignore_versions, extras : as :func:`mirna_targets`
-    shuffles : int, 20 to 10,000
-        So many shuffles of each miRNA.
-    seed : int
-        Of the shuffles.
+    mirnas, transcripts, restrict : as :func:`mirna_targets`
     orthologs : path, mapping, Series or list, optional
         Orthologs of the transcripts, records named ``transcript|species``; or the path of a
         multiple alignment (MAF) whose blocks have a row ``reference_species.transcript``.
-    reference_species : str, optional
-        The species of the transcripts; needed with a MAF file.
-    species_tree : path, optional
-        Newick tree of the species, with branch lengths.
-    mirna_expression, transcript_expression : path, optional
-        Tables of expression, names in rows, the same samples in both: both or neither.
-    backend : {"auto", "cpu", "cuda"}
-        All give the same answer.
-    **estimator
-        ``score``, ``energy``, ``scale``, ``gap_open``, ``gap_extend``, ``strict``, ``energies``,
-        ``trim``: as :func:`mirna_targets`.
 
     Returns
     -------
@@ -143,31 +126,17 @@ def mirna_signal(
         mirna transcript best_seed_class
     0  let-7a        one            8mer
     """
-    config = analysis_config(
-        MirnaTargetsConfig,
-        seed=seed,
-        backend=backend,
-        estimator=estimator,
-        null={"shuffles": shuffles},
-        species=species,
-        mirna_names=mirna_names,
-        ignore_versions=ignore_versions,
-        extras=extras or {},
-        orthologs=None if orthologs is None else "in memory",
-        reference_species=reference_species,
-        species_tree=species_tree and str(species_tree),
-        mirna_expression=mirna_expression and str(mirna_expression),
-        transcript_expression=transcript_expression and str(transcript_expression),
-    )
+    config = _KEYWORDS.config(settings, orthologs=None if orthologs is None else "in memory")
+    seed = settings["seed"]
     files, messages = chosen_files(config, mirnas, transcripts)
-    others = None if orthologs is None else as_orthologs(orthologs, reference_species)
+    others = None if orthologs is None else as_orthologs(orthologs, config.reference_species)
     refuse_bad_records(files if others is None else [*files, others])
     pairs = None
     if restrict is not None:
         pairs = matched_pairs(restrict, *files)
     prepared = MirnaTargets.with_null(config, lay_out(config, files, others, pairs, messages), seed)
     state, items = prepared.state, prepared.items
-    opened = MirnaTargets(config, state, choose(backend), "integer")
+    opened = MirnaTargets(config, state, choose(settings["backend"]), "integer")
     tiles = opened.space(state).tiles(*opened.tile_edges(config, state))
     merged = merged_in_memory(opened, tiles, seed)
     counts, tests = opened.all_null_counts(merged), opened.pair_tests(merged)
