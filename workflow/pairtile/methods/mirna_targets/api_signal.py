@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from pairtile.api.keywords import Keywords
 from pairtile.api.messages import tell
-from pairtile.engine.in_memory import merged_in_memory
-from pairtile.gpu.device import choose
 from pairtile.methods.mirna_targets.api import (
     SEARCH,
-    chosen_files,
     frame_of,
-    matched_pairs,
+    kept_names,
+    searched,
     warnings_of_hits,
 )
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
@@ -25,13 +22,8 @@ from pairtile.methods.mirna_targets.conservation import conservation_rates
 from pairtile.methods.mirna_targets.conservation_tables import conservation_table
 from pairtile.methods.mirna_targets.export import with_expression, with_more_columns
 from pairtile.methods.mirna_targets.expression import expression_table
-from pairtile.methods.mirna_targets.fasta import refuse_bad_records
-from pairtile.methods.mirna_targets.prepare import lay_out
-from pairtile.methods.mirna_targets.score import ALPHA, MirnaTargets
-from pairtile.methods.mirna_targets.sequences import as_orthologs
+from pairtile.methods.mirna_targets.score import ALPHA
 from pairtile.methods.mirna_targets.tables import (
-    ROWS,
-    hits_table,
     ranked_targets,
     signal_curve,
     signal_table,
@@ -126,45 +118,35 @@ def mirna_signal(
         mirna transcript best_seed_class
     0  let-7a        one            8mer
     """
-    config = _KEYWORDS.config(settings, orthologs=None if orthologs is None else "in memory")
-    seed = settings["seed"]
-    files, messages = chosen_files(config, mirnas, transcripts)
-    others = None if orthologs is None else as_orthologs(orthologs, config.reference_species)
-    refuse_bad_records(files if others is None else [*files, others])
-    pairs = None
-    if restrict is not None:
-        pairs = matched_pairs(restrict, *files)
-    prepared = MirnaTargets.with_null(config, lay_out(config, files, others, pairs, messages), seed)
-    state, items = prepared.state, prepared.items
-    opened = MirnaTargets(config, state, choose(settings["backend"]), "integer")
-    tiles = opened.space(state).tiles(*opened.tile_edges(config, state))
-    merged = merged_in_memory(opened, tiles, seed)
+    config = _KEYWORDS.config(
+        settings,
+        orthologs=None if orthologs is None else "in memory",
+        restrict=None if restrict is None else "restrict",
+    )
+    opened, prepared, merged, hits = searched(
+        config, mirnas, transcripts, restrict, settings, orthologs
+    )
     counts, tests = opened.all_null_counts(merged), opened.pair_tests(merged)
     assert tests is not None
-    rows = pa.concat_tables(merged.batches()).select(ROWS.names).cast(ROWS)
-    hits = hits_table(rows, items, state, energies=config.estimator.energies)
     rates, conservation = None, None
-    searched = items["name"].to_numpy()[: opened.n_mirnas]
+    state, names = prepared.state, prepared.items["name"].to_numpy()[: opened.n_mirnas]
     if opened.conservation is not None:
         rates = conservation_rates(counts)
-        conservation = frame_of(conservation_table(counts, searched, opened.conservation))
+        conservation = frame_of(conservation_table(counts, names, opened.conservation))
     hits = with_more_columns(hits, state, config.extras, rates)
     targets = with_expression(targets_table(hits), state, counts)
     expression = None
     if config.mirna_expression is not None:
-        expression = frame_of(expression_table(counts, searched))
+        expression = frame_of(expression_table(counts, names))
     shown = frame_of(hits)
-    found = [
-        *prepared.warnings,
-        *formula_warnings(items.loc[items["kept"], "name"].tolist()),
-    ]
+    found = [*prepared.warnings, *formula_warnings(kept_names(prepared))]
     # The report asks whether there is a null.
     found += warnings_of_hits(config, shown, found, {"null_sites": np.empty(0)})
     return MirnaSignal(
         targets=frame_of(ranked_targets(targets, tests)),
         hits=shown,
-        signal=frame_of(signal_table(counts, searched, config.estimator.score)),
-        signal_curve=frame_of(signal_curve(counts, searched)),
+        signal=frame_of(signal_table(counts, names, config.estimator.score)),
+        signal_curve=frame_of(signal_curve(counts, names)),
         conservation=conservation,
         expression=expression,
         notes=prepared.notes,
