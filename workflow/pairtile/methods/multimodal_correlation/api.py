@@ -561,7 +561,9 @@ def rmt_threshold(
     -------
     Threshold
         ``threshold`` (None where none was found), ``message`` (what was found, or why not),
-        ``curve`` (each step), ``spacings``. Draw them with
+        ``curve`` (of each step ``threshold``, ``genes``, ``edges``, distinct ``eigenvalues`` and
+        ``chi_square``, NaN where these are too few), ``spacings`` (their distribution at the first
+        step with a chi-square, at the threshold, and at the last). Draw them with
         ``pairtile.report.figures.rmt_curve`` and ``spacing_distribution``.
 
     Raises
@@ -619,7 +621,8 @@ def power_law_threshold(
     Returns
     -------
     Threshold
-        As for :func:`rmt_threshold`, without spacings. Draw the curve with
+        As for :func:`rmt_threshold`, without spacings; ``curve`` has ``threshold``, ``genes`` (with
+        an edge), ``edges``, ``mean_degree``, ``max_degree``, ``fit``, ``slope``. Draw it with
         ``pairtile.report.figures.power_law_curve``.
 
     Raises

@@ -300,7 +300,8 @@ def data_processing_inequality(
 
     An edge AB is removed if any gene C, adjacent to both, gives MI_AB < (1 - tolerance) *
     min(MI_AC, MI_BC) (``relative``, as ARACNE), or min(MI_AC, MI_BC) - MI_AB > tolerance in units
-    of MI (``additive``, as minet). All decisions are made on the network as given.
+    of MI (``additive``, as minet). All decisions are made on the network as given, so the order of
+    edges and genes does not matter; at tolerance 0, tied weakest edges stay.
 
     Parameters
     ----------
