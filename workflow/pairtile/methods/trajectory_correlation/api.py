@@ -36,7 +36,7 @@ from pairtile.methods.trajectory_correlation.network import (
     shortest_paths,
 )
 from pairtile.methods.trajectory_correlation.prepare import prepare_trajectory
-from pairtile.methods.trajectory_correlation.read_tables import EXPECTED, unusable
+from pairtile.methods.trajectory_correlation.read_tables import EXPECTED, SeriesTable, unusable
 from pairtile.methods.trajectory_correlation.read_trajectory import (
     Run,
     Trajectories,
@@ -48,12 +48,7 @@ from pairtile.methods.trajectory_correlation.residues import pairs_in_contact, t
 from pairtile.methods.trajectory_correlation.score import TrajectoryCorrelation
 from pairtile.methods.trajectory_correlation.state import state_of_series
 from pairtile.methods.trajectory_correlation.tables import no_path, path_table
-from pairtile.methods.trajectory_correlation.time_series import (
-    Scratch,
-    SeriesWriter,
-    frames_in_block,
-    wrapped,
-)
+from pairtile.methods.trajectory_correlation.time_series import prepare_tables
 from pairtile.methods.trajectory_correlation.unwrap import Frame
 from pairtile.preprocess.items import formula_warnings
 
@@ -213,8 +208,8 @@ def _prepared(
         _not_beside(settings[key] is not None, key, "an array, which is taken as it is")
     arrays = as_arrays(trajectory, names)
     config = _config_of_arrays(arrays, settings)
-    used = SeriesArrays([part[config.frames.as_slice] for part in arrays.replicas], arrays.labels)
-    ready = state_of_series(config, prepare_arrays(config, used, scratch), scratch)
+    prepared = prepare_tables(config, scratch, series_tables(arrays, config))
+    ready = state_of_series(config, prepared, scratch)
     return config, ready, arrays.labels
 
 
@@ -545,52 +540,35 @@ def as_arrays(values: Any, names: Sequence[Any] | None) -> SeriesArrays:
     return SeriesArrays(arrays, labels)
 
 
-def prepare_arrays(
-    config: TrajectoryCorrelationConfig, arrays: SeriesArrays, folder: str
-) -> PreparedInput:
-    """The series as ``prepare_trajectory`` would give them.
+def series_tables(arrays: SeriesArrays, config: TrajectoryCorrelationConfig) -> list[SeriesTable]:
+    """The frames that ``config`` asks for, as tables of time series that have been read.
 
     Raises
     ------
     InputError
-        Too few frames or variables, or values that are no finite numbers.
+        Values that are no finite numbers.
     """
-    for n, part in enumerate(arrays.replicas):
-        wrong = unusable(part, config.estimator.allows_missing)
-        if wrong.any():
-            frame, variable, axis = np.argwhere(wrong)[0]
-            raise InputError.at(
-                name_of(n),
-                f"frame {frame}, variable {variable}, coordinate {axis}",
-                f"{part[frame, variable, axis]}",
-                EXPECTED,
-            )
     shape = arrays.replicas[0].shape[1:]
-    numbered = range(shape[0]) if arrays.labels is None else arrays.labels
-    table = pd.DataFrame(
-        {
-            "name": [str(label) for label in numbered],
-            "atom": "",
-            "residue": np.full(shape[0], -1, dtype=np.int32),
-        }
-    )
-    with Scratch(folder) as scratch:
-        writer = SeriesWriter(
-            config,
-            scratch,
-            [(name_of(n), len(part)) for n, part in enumerate(arrays.replicas)],
-            table,
-            int(shape[1]),
-            cyclic=config.table.angles != "none",
-        )
-        size = frames_in_block(2 * int(np.prod(shape)))
-        for part in arrays.replicas:
-            for first in range(0, len(part), size):
-                block = part[first : first + size]
-                writer.write(wrapped(block) if writer.cyclic else block)
-        prepared = writer.finish()
-    prepared.state["mean_positions"] = np.full((shape[0], 3), np.nan)
-    return prepared
+    names = [str(label) for label in (range(shape[0]) if arrays.labels is None else arrays.labels)]
+    return [
+        _series_table(name_of(n), names, part[config.frames.as_slice], config)
+        for n, part in enumerate(arrays.replicas)
+    ]
+
+
+def _series_table(
+    path: str, names: list[str], part: NDArray[np.float64], config: TrajectoryCorrelationConfig
+) -> SeriesTable:
+    wrong = unusable(part, config.estimator.allows_missing)
+    if wrong.any():
+        frame, variable, axis = where = tuple(np.argwhere(wrong)[0])
+        place = f"frame {frame}, variable {variable}, coordinate {axis}"
+        raise InputError.at(path, place, f"{part[where]}", EXPECTED)
+
+    def blocks(n: int, missing: bool) -> Iterator[NDArray[np.float64]]:
+        yield from (part[first : first + n] for first in range(0, len(part), n))
+
+    return SeriesTable(path, names, part.shape[2], len(part), range(len(part)), blocks)
 
 
 def name_of(replica: int) -> str:
