@@ -22,9 +22,6 @@ _NAME = "library"
 A = TypeVar("A", bound=Analysis)
 S = TypeVar("S", bound=ConfigModel)
 
-_LEFT_OUT = ("config: ", f"analyses.{_NAME}.", "estimator.", "null.")
-"""What the configuration's messages say before the name that an argument has in a library call."""
-
 
 def analysis_config(
     model: type[A],
@@ -43,8 +40,7 @@ def analysis_config(
     seed, backend
         Checked with the rest; they are no part of the result.
     arguments
-        What the caller's argument is called where it is not called as its key: ``null.kind`` ->
-        ``null``.
+        What the caller's arguments are called, by their keys: ``null.kind`` -> ``null``.
     **settings
         Keys of the model; those left out have the configuration's defaults.
 
@@ -93,15 +89,10 @@ def _plain(value: Any) -> Any:
 
 
 def _in_words_of_arguments(fault: str, arguments: Mapping[str, str]) -> str:
-    for part in _LEFT_OUT[:2]:
-        fault = fault.removeprefix(part)
+    fault = fault.removeprefix("config: ").removeprefix(f"analyses.{_NAME}.")
     place, colon, rest = fault.partition(": ")
     for path, argument in arguments.items():
-        if place == path or place.startswith(f"{path}."):
+        if f"{place}.".startswith(f"{path}."):
             place = argument + place.removeprefix(path)
-            break
-    for path, argument in arguments.items():
         rest = rest.replace(path, argument) if "." in path else rest
-    for part in _LEFT_OUT[2:]:
-        place = place.removeprefix(part)
     return place + colon + rest
