@@ -81,6 +81,7 @@ def _scored_pairs(
     for tile, part in zip(tiles, rows, strict=True):
         bands.setdefault(tile.row_begin, []).append(part)
     parts = [opened.reduce_band(_joined(band, names)) for band in bands.values()]
+    parts = parts or [opened.schema().empty_table()]
     table = pa.concat_tables(parts, promote_options="default")  # texts of no row have no type
     columns = {name: table[name].to_numpy() for name in names}
     order = row_order([columns[name] for name in opened.sort_by])
