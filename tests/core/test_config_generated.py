@@ -15,6 +15,7 @@ from pairtile.config.describe import (
     README_FILE,
     SCHEMA_FILE,
     json_schema,
+    keyword_types,
     readme_text,
     schema_text,
     write,
@@ -44,11 +45,14 @@ def test_readme_is_that_of_the_models() -> None:
     assert (ROOT / README_FILE).read_text(encoding="utf-8") == readme_text(), STALE
 
 
-def test_write_makes_both_files(tmp_path: Path) -> None:
-    assert [path.relative_to(tmp_path) for path in write(tmp_path)] == [
-        Path(SCHEMA_FILE),
-        Path(README_FILE),
-    ]
+@pytest.mark.parametrize("path", keyword_types())
+def test_keywords_for_type_checkers_are_those_of_the_models(path: str) -> None:
+    assert (ROOT / path).read_text(encoding="utf-8") == keyword_types()[path], STALE
+
+
+def test_write_makes_all_files(tmp_path: Path) -> None:
+    names = [path.relative_to(tmp_path).as_posix() for path in write(tmp_path)]
+    assert names == [SCHEMA_FILE, README_FILE, *keyword_types()]
     assert json.loads((tmp_path / SCHEMA_FILE).read_text()) == json_schema()
 
 

@@ -111,8 +111,8 @@ def test_hits_do_not_depend_on_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = [("mir-1", "tr-1"), ("mir-7", "tr-7"), ("mir-0", "tr-9"), ("mir-6", "tr-6")]
     whole = mirna_targets(*sequences, score=80)
     some = mirna_targets(*sequences, score=80, restrict=pairs)
-    monkeypatch.setattr("pairtile.methods.mirna_targets.api.MIRNAS_OF_A_TILE", 3)
-    monkeypatch.setattr("pairtile.methods.mirna_targets.api.TRANSCRIPTS_OF_A_TILE", 4)
+    monkeypatch.setattr("pairtile.methods.mirna_targets.score.MIRNAS_OF_A_TILE", 3)
+    monkeypatch.setattr("pairtile.methods.mirna_targets.score.TRANSCRIPTS_OF_A_TILE", 4)
     pd.testing.assert_frame_equal(mirna_targets(*sequences, score=80), whole)
     pd.testing.assert_frame_equal(mirna_targets(*sequences, score=80, restrict=pairs), some)
     listed = pd.MultiIndex.from_tuples(pairs)

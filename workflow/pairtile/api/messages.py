@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -16,21 +17,17 @@ if TYPE_CHECKING:
     from pairtile.report.results import Results
 
 
-def tell(messages: Iterable[str], stacklevel: int = 2) -> list[str]:
+def tell(messages: Iterable[str]) -> list[str]:
     """Issue each message once, as a warning at the place that called the library.
 
-    Parameters
-    ----------
-    stacklevel
-        2: the caller of this function is what a user called.
-
-    Returns
-    -------
-    The messages, each once, for ``attrs["warnings"]``.
+    Returns the messages, each once, for ``attrs["warnings"]``.
     """
     found = list(dict.fromkeys(messages))
+    frame, level = sys._getframe(), 1
+    while frame.f_back and str(frame.f_globals.get("__name__")).startswith("pairtile."):
+        frame, level = frame.f_back, level + 1
     for text in found:
-        warnings.warn(text, stacklevel=stacklevel + 1)
+        warnings.warn(text, stacklevel=level)
     return found
 
 

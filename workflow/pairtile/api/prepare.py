@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.api.keywords import TABLE, Keywords, table_keywords
 from pairtile.api.messages import tell
-from pairtile.api.settings import checked_section
 from pairtile.api.table import ExpressionTable, as_table
 from pairtile.config.preprocess import Preprocess, TableAnalysis
 from pairtile.io.annotations import AnnotationTable
@@ -21,23 +21,18 @@ from pairtile.preprocess.expression import prepare_expression as prepare
 from pairtile.preprocess.items import formula_warnings
 from pairtile.preprocess.samples import SampleDesign, arrange_samples, without_empty_samples
 
+if TYPE_CHECKING:
+    from pairtile.api.keyword_types import PrepareExpressionKeywords
+
 _SHOWN = 3
 
 
-def prepare_expression(
-    expression: Any,
-    *,
-    log2: bool | str = "auto",
-    pseudocount: float | str = "auto",
-    normalize: str = "auto",
-    min_samples: int = 20,
-    min_expressed: float = 0.0,
-    top_variable: int | None = None,
-    drop_constant: bool = False,
-    orientation: str = "genes_in_rows",
-    layer: str | None = "auto",
-    obs: Mapping[str, Any] | None = None,
-) -> Prepared:
+_CLEANING = (key for key in Preprocess.model_fields if key != "regress_out")
+_KEYWORDS = Keywords(Preprocess, *_CLEANING, *TABLE)
+
+
+@_KEYWORDS.signature
+def prepare_expression(expression: Any, **settings: Unpack[PrepareExpressionKeywords]) -> Prepared:
     """Clean an expression table as the workflow does, with an account of what was done.
 
     In this order: ``cpm`` and what else normalises raw values; log2, where zeros become
@@ -48,28 +43,6 @@ def prepare_expression(
     ----------
     expression : array, DataFrame, AnnData, Expression or Simulation
         Shape (genes, samples), NaN where missing; AnnData is cells x genes.
-    log2 : {"auto", True, False}
-        ``auto`` takes the logarithm where values look like counts or intensities (GEO2R's rule).
-    pseudocount : float or "auto"
-        Added before log2. ``auto``: 1 for counts and tables that hold zeros, else 0.
-    normalize : str
-        "auto", "none", "quantile", "cpm", "cp10k", "median_ratio", "tmm", "vst", "depth_ranks" or
-        "zscore".
-        ``auto``: counts by ``median_ratio``, by ``depth_ranks`` where many are zeros and samples
-        are many, or by ``cp10k``; other tables as they are.
-    min_samples : int
-        Genes observed in fewer samples are dropped.
-    min_expressed : float, 0 to 1
-        Genes above zero in a smaller share of their samples are dropped.
-    top_variable : int, optional
-        Keep so many genes, those of the largest variance after log2.
-    drop_constant : bool
-        Whether genes with one value throughout are dropped.
-    orientation, obs
-        As for :func:`mutual_information`.
-    layer : str, optional
-        As there; ``auto``: the counts that an AnnData's ``X`` was made from where these are beside
-        it (a layer, or ``raw``), else ``X``.
 
     Returns
     -------
@@ -94,17 +67,8 @@ def prepare_expression(
     >>> prepared.values.shape, prepared.parameters["log2"], prepared.parameters["normalize"]
     ((5, 30), True, 'median_ratio')
     """
-    settings = {
-        "log2": log2,
-        "pseudocount": pseudocount,
-        "normalize": normalize,
-        "min_samples": min_samples,
-        "min_expressed": min_expressed,
-        "top_variable": top_variable,
-        "drop_constant": drop_constant,
-    }
-    checked = checked_section(Preprocess, settings)
-    table = as_table(expression, orientation=orientation, layer=layer, obs=obs, sparse=True)
+    checked = _KEYWORDS.config(settings)
+    table = as_table(expression, **table_keywords(settings), sparse=True)
     given = expression if isinstance(expression, Expression) else None
     prepared = prepare(as_expression(table, given), checked)
     tell(prepared.warnings)
@@ -189,6 +153,15 @@ def check_unique(genes: Sequence[str], name: str = "expression") -> None:
             f"{name}: found two genes that are written {names[names.duplicated()][0]!r}; "
             "expected each name once"
         )
+
+
+def preprocess_of(expression: Any, preprocess: Mapping[str, Any] | None) -> Any:
+    """The keyword ``preprocess``; ValueError where it stands beside values that are prepared."""
+    if not isinstance(expression, Prepared):
+        return preprocess
+    if preprocess is not None:
+        raise ValueError("preprocess: found it beside prepared values; expected None")
+    return {"min_samples": expression.parameters["min_samples"]}
 
 
 def stated_samples(labels: Mapping[str, Any], step: Mapping[str, float] | None = None) -> Any:

@@ -5,6 +5,7 @@ So a setting means the same, has the same default and gives the same message in 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -20,9 +21,6 @@ _NAME = "library"
 
 A = TypeVar("A", bound=Analysis)
 S = TypeVar("S", bound=ConfigModel)
-
-_LEFT_OUT = ("config: ", f"analyses.{_NAME}.", "estimator.", "null.")
-"""What the configuration's messages say before the name that an argument has in a library call."""
 
 
 def analysis_config(
@@ -42,8 +40,7 @@ def analysis_config(
     seed, backend
         Checked with the rest; they are no part of the result.
     arguments
-        What the caller's argument is called where it is not called as its key: ``null.kind`` ->
-        ``null``.
+        What the caller's arguments are called, by their keys: ``null.kind`` -> ``null``.
     **settings
         Keys of the model; those left out have the configuration's defaults.
 
@@ -81,20 +78,21 @@ def checked_section(model: type[S], settings: Mapping[str, Any]) -> S:
 
 
 def _plain(value: Any) -> Any:
-    """numpy's numbers as Python's: the model is strict."""
+    """numpy's numbers as Python's, and paths as text: the model is strict."""
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
     if isinstance(value, Mapping):
         return {key: _plain(inner) for key, inner in value.items()}
     return value
 
 
 def _in_words_of_arguments(fault: str, arguments: Mapping[str, str]) -> str:
-    for part in _LEFT_OUT[:2]:
-        fault = fault.removeprefix(part)
+    fault = fault.removeprefix("config: ").removeprefix(f"analyses.{_NAME}.")
     place, colon, rest = fault.partition(": ")
-    if place in arguments:
-        return f"{arguments[place]}{colon}{rest}"
-    for part in _LEFT_OUT[2:]:
-        fault = fault.removeprefix(part)
-    return fault
+    for path, argument in arguments.items():
+        if f"{place}.".startswith(f"{path}."):
+            place = argument + place.removeprefix(path)
+        rest = rest.replace(path, argument) if "." in path else rest
+    return place + colon + rest

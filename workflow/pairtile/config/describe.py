@@ -1,7 +1,8 @@
 """Write the configuration's JSON schema and its documentation from the models.
 
-``python -m pairtile.config.describe`` in a checkout writes ``workflow/schemas/config.schema.json``
-and ``config/README.md``; a test fails where they differ from the models.
+``python -m pairtile.config.describe`` in a checkout writes ``workflow/schemas/config.schema.json``,
+``config/README.md`` and, for type checkers, the keywords of library functions that are settings
+(``keyword_types.pyi``); a test fails where they differ from the models.
 """
 
 from __future__ import annotations
@@ -160,10 +161,39 @@ def schema_text() -> str:
     return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
+def keyword_types() -> dict[str, str]:
+    """The content of each ``keyword_types.pyi``, by its path: a class for each public function."""
+    import pairtile
+
+    public = [getattr(pairtile, name) for name in dir(pairtile)]
+    members = [member for one in public if isinstance(one, type) for member in vars(one).values()]
+    found: dict[str, list[str]] = {}
+    for function in (*public, *members):
+        if hasattr(function, "keyword_types"):
+            folder = function.__module__.rpartition(".")[0].replace(".", "/")
+            path = f"workflow/{folder}/keyword_types.pyi"
+            found.setdefault(path, []).append(function.keyword_types)
+    return {path: _stub("\n".join(classes)) for path, classes in found.items()}
+
+
+def _stub(classes: str) -> str:
+    homes = {
+        "collections.abc": ("Mapping", "Sequence"),
+        "os": ("PathLike",),
+        "typing": ("Any", "Literal", "TypedDict"),
+    }
+    lines = ['"""Made by `python -m pairtile.config.describe` from the models."""', ""]
+    for home, names in homes.items():
+        used = [name for name in names if re.search(rf"\b{name}\b", classes)]
+        lines += [f"from {home} import {', '.join(used)}"] * bool(used)
+    return "\n".join([*lines, "", classes])
+
+
 def write(checkout: Path) -> list[Path]:
-    """Write both files below ``checkout``; returns their paths."""
+    """Write all files below ``checkout``; returns their paths."""
     written = []
-    for name, text in ((SCHEMA_FILE, schema_text()), (README_FILE, readme_text())):
+    texts = {SCHEMA_FILE: schema_text(), README_FILE: readme_text(), **keyword_types()}
+    for name, text in texts.items():
         path = checkout / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -186,7 +216,7 @@ class _Untitled(GenerateJsonSchema):
 
 
 def main() -> None:
-    """Write both files of the checkout that this package lies in."""
+    """Write all files of the checkout that this package lies in."""
     checkout = Path(__file__).parents[3]
     if not (checkout / "workflow" / "pairtile").is_dir():
         sys.exit(f"{checkout}: found no checkout of pairtile; expected to run from one")

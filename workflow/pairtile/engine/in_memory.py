@@ -80,7 +80,9 @@ def _scored_pairs(
     bands: dict[int, list[dict[str, NDArray[Any]]]] = {}
     for tile, part in zip(tiles, rows, strict=True):
         bands.setdefault(tile.row_begin, []).append(part)
-    table = pa.concat_tables(opened.reduce_band(_joined(band, names)) for band in bands.values())
+    parts = [opened.reduce_band(_joined(band, names)) for band in bands.values()]
+    parts = parts or [opened.schema().empty_table()]
+    table = pa.concat_tables(parts, promote_options="default")  # texts of no row have no type
     columns = {name: table[name].to_numpy() for name in names}
     order = row_order([columns[name] for name in opened.sort_by])
     return pd.DataFrame({name: columns[name][order] for name in names}), totals

@@ -3,71 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack, overload
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pairtile.api.keywords import Keywords
 from pairtile.api.messages import tell, warnings_of_network
-from pairtile.api.settings import analysis_config
-from pairtile.declare.messages import Message, by_severity
-from pairtile.engine.tiles import PairSpace
-from pairtile.gpu.device import Device, choose
-from pairtile.methods.mirna_targets.config import AlignmentConfig, MirnaTargetsConfig
-from pairtile.methods.mirna_targets.context import site_abundance
+from pairtile.engine.estimator import Merged, PreparedInput
+from pairtile.engine.in_memory import merged_in_memory
+from pairtile.gpu.device import choose
+from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.energy import DuplexEnergy, viennarna_duplex_energy
 from pairtile.methods.mirna_targets.export import with_more_columns
-from pairtile.methods.mirna_targets.fasta import LETTERS, Fasta, refuse_bad_records
-from pairtile.methods.mirna_targets.kernels.hit_sites import Texts
+from pairtile.methods.mirna_targets.fasta import LETTERS, refuse_bad_records
 from pairtile.methods.mirna_targets.kernels.traceback import LINKER
-from pairtile.methods.mirna_targets.prepare import (
-    Restriction,
-    choose_records,
-    items_table,
-    match_restrict,
-    message_of_missing,
-    message_of_names,
-    messages_on,
-)
+from pairtile.methods.mirna_targets.prepare import choose_records, lay_out, match_restrict
 from pairtile.methods.mirna_targets.report_hits import HitsOverview, hits_of
-from pairtile.methods.mirna_targets.score import (
-    MIRNAS_OF_A_TILE,
-    TRANSCRIPTS_OF_A_TILE,
-    pairs_in_tile,
-    target_edges,
-)
-from pairtile.methods.mirna_targets.search import COLUMNS, Hits, SequenceBatch, TargetSearch
-from pairtile.methods.mirna_targets.sequences import as_fasta, as_pairs
+from pairtile.methods.mirna_targets.score import MirnaTargets, target_edges
+from pairtile.methods.mirna_targets.sequences import as_fasta, as_orthologs, as_pairs
 from pairtile.methods.mirna_targets.tables import ROWS, hits_table
 from pairtile.preprocess.items import formula_warnings
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from pairtile.methods.mirna_targets.keyword_types import MirnaTargetsKeywords
 
     Strings: TypeAlias = list[str] | tuple[str, ...] | NDArray[Any] | pd.Series[str]
 
 
+SEARCH = ("estimator.*", "species", "mirna_names", "ignore_versions", "extras", "backend")
+_KEYWORDS = Keywords(MirnaTargetsConfig, *SEARCH, "on_bad_record")
+
+
+@_KEYWORDS.signature
 def mirna_targets(
     mirnas: Any,
     transcripts: Any,
     *,
-    score: float = 140.0,
-    energy: float = 1.0,
-    scale: float = 4.0,
-    gap_open: float = -9.0,
-    gap_extend: float = -4.0,
-    strict: bool = False,
-    energies: bool = True,
-    trim: int | None = None,
-    species: str | Sequence[str] | None = None,
-    mirna_names: str | Sequence[str] | None = None,
     restrict: Any = None,
-    ignore_versions: bool = False,
-    extras: Mapping[str, bool] | None = None,
-    on_bad_record: str = "error",
-    backend: str = "auto",
+    **settings: Unpack[MirnaTargetsKeywords],
 ) -> pd.DataFrame:
     """Find the sites of transcripts that miRNAs may bind: the hits of miRanda 3.3a, one a row.
 
@@ -82,36 +58,9 @@ def mirna_targets(
         either case, IUPAC letters allowed.
     transcripts : as ``mirnas``
         Transcripts or their 3' UTRs, 5' to 3'.
-    score : float, above 0
-        Least alignment score of a hit.
-    energy : float
-        A hit's energy is below this, kcal/mol.
-    scale : float, at least 0
-        How much more miRNA positions 2 to 8, the seed, count.
-    gap_open, gap_extend : float, at most 0
-        Scores of the first and of each further base of a gap.
-    strict : bool
-        Demand a perfect seed: positions 2 to 8 paired by A-U or G-C, without a gap.
-    energies : bool
-        Compute energies; without them ``energy`` decides nothing.
-    trim : int, optional
-        Use only so many letters from the start of each transcript.
-    species : str or list of str, optional
-        Search with the miRNAs of these species: what their names begin with, such as ``hsa``.
-    mirna_names : path or list of str, optional
-        Search with the miRNAs of these names.
     restrict : path, DataFrame or list of pairs, optional
         The pairs to look at, names of miRNA and transcript. Pairs that are not there are left out
         with a warning.
-    ignore_versions : bool
-        Name transcripts without the version after the last point, here and in ``restrict``.
-    extras : mapping, optional
-        ``{"context": True}``, and, from ViennaRNA, ``{"duplex_energy": True}``,
-        ``{"accessibility": True}``: more columns.
-    on_bad_record : {"error", "skip"}
-        Of FASTA files: refuse records that cannot be used, or go on without, with a warning.
-    backend : {"auto", "cpu", "cuda"}
-        All give the same answer.
 
     Returns
     -------
@@ -160,55 +109,20 @@ def mirna_targets(
       :||||||||| | |||||||
     auUUAUACAACCGUUCUACCUCa
     """
-    config = analysis_config(
-        MirnaTargetsConfig,
-        estimator={
-            "score": score,
-            "energy": energy,
-            "scale": scale,
-            "gap_open": gap_open,
-            "gap_extend": gap_extend,
-            "strict": strict,
-            "energies": energies,
-            "trim": trim,
-        },
-        species=species,
-        mirna_names=mirna_names,
-        ignore_versions=ignore_versions,
-        extras=extras or {},
-        on_bad_record=on_bad_record,
-        backend=backend,
-    )
-    settings = config.estimator
-    files, messages = chosen_files(config, mirnas, transcripts)
-    if on_bad_record == "error":
-        refuse_bad_records(files)
-    messages += messages_on(files[0]) + messages_on(files[1])
-    pairs = None
-    if restrict is not None:
-        restriction = matched_pairs(restrict, *files)
-        messages += message_of_missing(restriction, "restrict")
-        pairs = restriction.pairs
-    items, renamed = items_table(*files)
-    messages += message_of_names(renamed, items)
-    notes, of_warnings = by_severity(messages)
-    state = _state(*files, settings.trim)
-    device = choose(backend)
-    hits = _search(state, settings, pairs, device)
-    table = _table(hits, items, state, config)
-    of_warnings += formula_warnings(items.loc[items["kept"], "name"].tolist())
+    config = _KEYWORDS.config(settings, restrict=None if restrict is None else "restrict")
+    opened, prepared, _, hits = searched(config, mirnas, transcripts, restrict, settings)
+    table = frame_of(with_more_columns(hits, prepared.state, config.extras))
+    found = [*prepared.warnings, *formula_warnings(kept_names(prepared))]
     table.attrs = {
         "counts": {
-            "mirnas_kept": len(files[0]),
-            "transcripts_kept": len(files[1]),
-            "pairs": len(files[0]) * len(files[1]) if pairs is None else len(pairs),
+            **{key: prepared.counts[key] for key in ("mirnas_kept", "transcripts_kept", "pairs")},
             "hits": len(table),
             "pairs_with_hits": int((table["rank"] == 1).sum()),
         },
-        "notes": notes,
-        "warnings": tell([*of_warnings, *warnings_of_hits(config, table, of_warnings)]),
-        "device": device.name,
-        "settings": {"estimator": settings.model_dump(), "extras": config.extras.model_dump()},
+        "notes": prepared.notes,
+        "warnings": tell([*found, *warnings_of_hits(config, table, found)]),
+        "device": opened.device.name,
+        "settings": config.model_dump(include={"estimator", "extras"}),
     }
     return table
 
@@ -226,67 +140,40 @@ def warnings_of_hits(
     return warnings_of_network(config, network, {}, {}, found, scores, {hits_of: read})
 
 
-def chosen_files(
-    config: MirnaTargetsConfig, mirnas: Any, transcripts: Any
-) -> tuple[tuple[Fasta, Fasta], list[Message]]:
-    """Sequences in any form (``as_fasta``), those that are asked for (``choose_records``); names
-    that are not from files stay as they are."""
+def searched(
+    config: MirnaTargetsConfig,
+    mirnas: Any,
+    transcripts: Any,
+    restrict: Any,
+    settings: Mapping[str, Any],
+    orthologs: Any = None,
+) -> tuple[MirnaTargets, PreparedInput, Merged, pa.Table]:
+    """Sequences in any form (``as_fasta``), prepared and searched as in the workflow, and the hits
+    as its tables describe them."""
     files = as_fasta(mirnas, "mirnas"), as_fasta(transcripts, "transcripts")
     *chosen, messages = choose_records(config, *files)
-    return (chosen[0], chosen[1]), messages
+    files = chosen[0], chosen[1]
+    others = None if orthologs is None else as_orthologs(orthologs, config.reference_species)
+    if config.on_bad_record == "error":
+        refuse_bad_records(files if others is None else [*files, others])
+    restriction = None
+    if restrict is not None:
+        pairs = [(mirna, files[1].spelled(name)) for mirna, name in as_pairs(restrict)]
+        restriction = match_restrict(pairs, *(file.names for file in files), "restrict")
+    seed = settings.get("seed", 1)
+    laid = lay_out(config, files, others, restriction, messages)
+    prepared = MirnaTargets.with_null(config, laid, seed)
+    opened = MirnaTargets(config, prepared.state, choose(settings["backend"]), "integer")
+    tiles = opened.space(opened.state).tiles(*opened.tile_edges(config, opened.state))
+    merged = merged_in_memory(opened, tiles, seed)
+    rows = pa.concat_tables(merged.batches()).select(ROWS.names).cast(ROWS)
+    hits = hits_table(rows, prepared.items, opened.state, energies=config.estimator.energies)
+    return opened, prepared, merged, hits
 
 
-def matched_pairs(restrict: Any, mirnas: Fasta, transcripts: Fasta) -> Restriction:
-    """Rows of the pairs of a list in any form (``as_pairs``)."""
-    pairs = [(mirna, transcripts.spelled(name)) for mirna, name in as_pairs(restrict)]
-    return match_restrict(pairs, mirnas.names, transcripts.names, "restrict")
-
-
-def _state(mirnas: Fasta, transcripts: Fasta, trim: int | None) -> dict[str, NDArray[Any]]:
-    """The arrays of ``prepare.PreparedSequences`` that hits are described with, the
-    transcripts in the order of their file."""
-    count = len(transcripts)
-    cut = SequenceBatch(transcripts.text, transcripts.offsets).block(np.arange(count), trim)
-    texts = Texts(mirnas.text, mirnas.offsets), Texts(cut.text, cut.offsets)
-    return {
-        "site_abundance": site_abundance(*texts),
-        "mirna_text": mirnas.text,
-        "mirna_offsets": mirnas.offsets,
-        "transcript_text": cut.text,
-        "transcript_offsets": cut.offsets,
-        "transcript_order": np.arange(count, dtype=np.int32),
-    }
-
-
-def _search(
-    state: Mapping[str, NDArray[Any]],
-    settings: AlignmentConfig,
-    pairs: NDArray[np.int32] | None,
-    device: Device,
-) -> Hits:
-    """Hits of all pairs, or of some, by tiles as in the workflow."""
-    mirnas = SequenceBatch(state["mirna_text"], state["mirna_offsets"])
-    transcripts = SequenceBatch(state["transcript_text"], state["transcript_offsets"])
-    search = TargetSearch(mirnas, transcripts, settings, device)
-    parts = []
-    space = PairSpace("rectangle", len(mirnas), len(transcripts))
-    for tile in space.tiles(MIRNAS_OF_A_TILE, TRANSCRIPTS_OF_A_TILE):
-        columns = np.arange(tile.column_begin, tile.column_end)
-        allowed = None if pairs is None else pairs_in_tile(pairs[:, 0], pairs[:, 1], tile)
-        if allowed is None or allowed.any():
-            parts.append(search.hits(tile.row_begin, tile.row_end, columns, allowed))
-    return Hits.joined(parts)
-
-
-def _table(
-    found: Hits, items: pd.DataFrame, state: Mapping[str, NDArray[Any]], config: MirnaTargetsConfig
-) -> pd.DataFrame:
-    """The hits as ``hits.tsv`` has them."""
-    columns = {name: getattr(found, name) for name in COLUMNS}
-    columns["j"] = columns["j"] + np.int32(len(state["mirna_offsets"]) - 1)
-    rows = pa.table(columns, schema=ROWS)
-    hits = hits_table(rows, items, state, energies=config.estimator.energies)
-    return frame_of(with_more_columns(hits, state, config.extras))
+def kept_names(prepared: PreparedInput) -> list[str]:
+    """Names of the sequences that were searched."""
+    return prepared.items.loc[prepared.items["kept"], "name"].tolist()
 
 
 def frame_of(table: pa.Table) -> pd.DataFrame:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.api.keywords import SAMPLES, TABLE, Keywords, label_keywords, table_keywords
 from pairtile.api.messages import tell, warnings_of_network
-from pairtile.api.prepare import names_of_samples, prepared_table, stated_samples
+from pairtile.api.prepare import names_of_samples, prepared_table, preprocess_of, stated_samples
 from pairtile.api.regulators import listed_genes
 from pairtile.api.settings import analysis_config
 from pairtile.api.table import as_table
@@ -46,37 +47,31 @@ from pairtile.methods.multimodal_correlation.thresholds import (
     random_matrix_threshold,
     scale_free_threshold,
 )
-from pairtile.preprocess.expression import Prepared
+
+if TYPE_CHECKING:
+    from pairtile.methods.multimodal_correlation.keyword_types import (
+        MultimodalCorrelationKeywords,
+        NetworkKeywords,
+    )
 
 
+_KEYWORDS = Keywords(
+    MultimodalCorrelationConfig,
+    *("estimator.*", "compatibility", "preprocess", *SAMPLES, "seed", *TABLE, "backend"),
+)
+_NETWORK = Keywords(
+    MultimodalCorrelationConfig,
+    *("power", "conditions", "condition_networks", "modules"),
+    defaults={"power": True, "conditions": (), "modules": True},
+)
+
+
+@_KEYWORDS.signature
 def multimodal_correlation(
     expression: Any,
     *,
-    clustering: str = "gmm",
-    correlation: str = "spearman",
-    min_clusters: int = 1,
-    max_clusters: int = 5,
-    criterion: str = "icl",
-    min_samples: int = 30,
-    min_correlation: float = 0.5,
-    max_correlation: float = 1.0,
-    min_expression: float | None = None,
-    max_expression: float | None = None,
-    outliers_before: bool = True,
-    outliers_after: bool = True,
-    restarts: int = 3,
-    compatibility: str = "none",
     regulators: Sequence[Any] | NDArray[Any] | None = None,
-    preprocess: Mapping[str, Any] | None = None,
-    series: Any = None,
-    time: Any = None,
-    step: Mapping[str, float] | None = None,
-    batch: Any = None,
-    seed: int = 1,
-    orientation: str = "genes_in_rows",
-    layer: str | None = "auto",
-    obs: Mapping[str, Any] | None = None,
-    backend: str = "auto",
+    **settings: Unpack[MultimodalCorrelationKeywords],
 ) -> ModeCorrelation:
     """Find the modes of every pair of genes, and the correlation in each.
 
@@ -88,40 +83,10 @@ def multimodal_correlation(
     ----------
     expression : array, DataFrame, AnnData, Expression, Prepared or Simulation
         Shape (genes, samples), NaN where missing; AnnData is cells x genes.
-    clustering : {"gmm", "none"}
-        ``none``: one correlation over all samples of a pair, many times faster.
-    correlation : {"spearman", "pearson"}
-        Within each mode.
-    min_clusters, max_clusters : int, 1 to 5
-        Numbers of modes to try.
-    criterion : {"icl", "bic", "aic"}
-        What decides the number of modes; the lowest wins.
-    min_samples : int
-        Least number of samples in a mode, and of a pair's samples before it is split.
-    min_correlation, max_correlation : float, 0 to 1
-        Modes whose correlation has a size between the two are kept; the others are counted.
-    min_expression, max_expression : float, optional
-        Samples in which either gene is outside take no part, in units of the prepared values.
-    outliers_before, outliers_after : bool
-        Leave out outliers (Tukey's rule) of the pair before it is split; of each mode.
-    restarts : int
-        Random starts of each mixture.
-    compatibility : {"none", "kinc"}
-        ``kinc``: mixtures as KINC 3.4.2 computes them, with its faults.
     regulators : sequence, optional
         Names (or numbers, of genes without names), or a mask: only pairs with a regulator are
         scored, and the regulator is their ``source``. ``network()`` then takes no threshold that
         needs all pairs (``rmt``, ``power_law``).
-    preprocess : mapping, optional
-        As for :func:`infer_network`. Its ``min_samples`` (20) is the least number of samples of a
-        gene. Not for a ``Prepared``.
-    series, time, step, batch : optional
-        As for :func:`permutation_null`: the permutations of ``network()`` shift genes within
-        series, or keep to batches. Samples are then in the order of time.
-    seed : int
-        Of the starts.
-    orientation, layer, obs, backend
-        As for :func:`mutual_information`.
 
     Returns
     -------
@@ -169,35 +134,12 @@ def multimodal_correlation(
     0  treatment  heat      a      b  positive
     1  treatment  none      a      b  negative
     """
-    if isinstance(expression, Prepared):
-        if preprocess is not None:
-            raise ValueError("preprocess: found it beside prepared values; expected None")
-        preprocess = {"min_samples": expression.parameters["min_samples"]}
-    labels_of_samples = {"series": series, "time": time, "batch": batch}
-    config = analysis_config(
-        MultimodalCorrelationConfig,
-        preprocess=preprocess or {},
-        compatibility=compatibility,
-        estimator={
-            "clustering": clustering,
-            "correlation": correlation,
-            "min_clusters": min_clusters,
-            "max_clusters": max_clusters,
-            "criterion": criterion,
-            "min_samples": min_samples,
-            "min_correlation": min_correlation,
-            "max_correlation": max_correlation,
-            "min_expression": min_expression,
-            "max_expression": max_expression,
-            "outliers_before": outliers_before,
-            "outliers_after": outliers_after,
-            "restarts": restarts,
-        },
-        samples=stated_samples(labels_of_samples, step),
-        seed=seed,
-        backend=backend,
+    labels_of_samples = label_keywords(settings)
+    config = _KEYWORDS.config(
+        {**settings, "preprocess": preprocess_of(expression, settings["preprocess"])},
+        samples=stated_samples(labels_of_samples, settings["step"]),
     )
-    table = as_table(expression, orientation=orientation, layer=layer, obs=obs, sparse=True)
+    table = as_table(expression, **table_keywords(settings), sparse=True)
     prepared, kept, design, found = prepared_table(expression, table, config, labels_of_samples)
     labels = table.labels[kept]
     of_regulators = np.empty(0, dtype=np.int32)
@@ -208,12 +150,12 @@ def multimodal_correlation(
     prepared.items.loc[of_regulators, "is_regulator"] = True
     state, of_samples = state_of(prepared, design, config, of_regulators)
     found += of_samples
-    device = choose(backend)
+    device = choose(settings["backend"])
     precision = MultimodalCorrelation.resolve_precision(config, device.backend)
     opened = MultimodalCorrelation(config, state, device, precision)
-    opened.seed = int(seed)
+    opened.seed = int(settings["seed"])
     tiles = opened.space(state).tiles(*opened.tile_edges(config, state))
-    merged = merged_in_memory(opened, tiles, int(seed))
+    merged = merged_in_memory(opened, tiles, opened.seed)
     modes = merged.pairs.drop(columns=list(MASKS)).rename(columns={"i": "source", "j": "target"})
     by_correlation = merged.sums["modes_by_correlation"]
     ends = np.linspace(-1.0, 1.0, by_correlation.size + 1)[:-1].round(9)
@@ -232,10 +174,10 @@ def multimodal_correlation(
         notes=list(prepared.notes),
         warnings=tell(found),
         settings={
-            "compatibility": compatibility,
+            "compatibility": config.compatibility,
             "estimator": config.estimator.model_dump(),
             "preprocess": dict(prepared.parameters),
-            "seed": int(seed),
+            "seed": opened.seed,
         },
     )
 
@@ -318,15 +260,13 @@ class ModeCorrelation:
         values = self.state["values"]
         return PairModes.of(rows, values[i], values[j], (str(self.labels[i]), str(self.labels[j])))
 
+    @_NETWORK.signature
     def network(
         self,
         threshold: str | float | Mapping[str, Any] = "auto",
         *,
-        power: Mapping[str, float] | bool = True,
         annotations: Any = None,
-        conditions: Sequence[str | Mapping[str, Any]] = (),
-        condition_networks: Mapping[str, float] | None = None,
-        modules: Mapping[str, Any] | bool = True,
+        **settings: Unpack[NetworkKeywords],
     ) -> ModeNetwork:
         """Make a network of the modes that are strong enough, as the workflow does.
 
@@ -337,20 +277,9 @@ class ModeCorrelation:
             a false discovery rate of 0.05 elsewhere (``notes`` say which and why), by one of them,
             or by the power law; none; or given; or a mapping with the keys of the configuration's
             ``threshold``.
-        power : mapping or bool
-            ``{"alpha": 0.001, "power": 0.8}``: leave out modes with too few samples for their
-            correlation. True: with these values. False: do not.
         annotations : DataFrame or path, optional
             What is known of the samples, in rows, such as ``adata.obs``: edges are then tested for
             what their samples have in common.
-        conditions : sequence
-            Columns to test: names, or mappings with ``name``, ``kind`` and ``levels``. Empty: all
-            that can be tested.
-        condition_networks : mapping, optional
-            ``{"q_value": 0.001}``: limit of condition-specific networks.
-        modules : mapping or bool
-            ``{"method": "leiden", "resolution": 1.0}`` or ``"link_communities"``. True: with these
-            values. False: none.
 
         Returns
         -------
@@ -369,15 +298,11 @@ class ModeCorrelation:
             asked = {"method": threshold}
         elif not isinstance(threshold, Mapping):
             asked = {"method": "score", "score": threshold}
-        config = analysis_config(
-            MultimodalCorrelationConfig,
+        config = _NETWORK.config(
+            {**settings, "conditions": list(settings["conditions"])},
             threshold=asked,
             regulators="regulators" if self.state["regulators"].size else None,
-            power={} if power is True else power,
             annotations=None if annotations is None else "annotations",
-            conditions=list(conditions),
-            condition_networks=condition_networks or {},
-            modules={} if modules is True else modules,
             compatibility=self.settings["compatibility"],
             estimator=self.settings["estimator"],
         )
@@ -636,7 +561,9 @@ def rmt_threshold(
     -------
     Threshold
         ``threshold`` (None where none was found), ``message`` (what was found, or why not),
-        ``curve`` (each step), ``spacings``. Draw them with
+        ``curve`` (of each step ``threshold``, ``genes``, ``edges``, distinct ``eigenvalues`` and
+        ``chi_square``, NaN where these are too few), ``spacings`` (their distribution at the first
+        step with a chi-square, at the threshold, and at the last). Draw them with
         ``pairtile.report.figures.rmt_curve`` and ``spacing_distribution``.
 
     Raises
@@ -694,7 +621,8 @@ def power_law_threshold(
     Returns
     -------
     Threshold
-        As for :func:`rmt_threshold`, without spacings. Draw the curve with
+        As for :func:`rmt_threshold`, without spacings; ``curve`` has ``threshold``, ``genes`` (with
+        an edge), ``edges``, ``mean_degree``, ``max_degree``, ``fit``, ``slope``. Draw it with
         ``pairtile.report.figures.power_law_curve``.
 
     Raises

@@ -153,45 +153,17 @@ def random_matrix_threshold(
     device: Device | None = None,
     on_step: Callable[[dict[str, Any]], None] | None = None,
 ) -> Threshold:
-    """The threshold at which a network of modules turns into one that noise ties together.
+    """``pairtile.rmt_threshold`` of one correlation of each pair.
 
     The threshold t goes down from ``start``. At each, the matrix has the genes with a pair of
     ``|r| >= t``, the correlations of these pairs, zeros for the others and ones on the diagonal.
     The spacings of its distinct eigenvalues are held against those of separate modules, by
     chi-square (``eigenvalues.chi_square``). The threshold is the last t with a chi-square below
     99.607; the walk ends once a later one reaches 200, or, without a threshold, at the lowest.
+    Under ``rule="kinc"`` thresholds are counted down in single precision, as there.
 
-    Parameters
-    ----------
-    pairs : RankedPairs
-        One correlation of each pair.
-    start, step : float
-        Of the walk.
-    stop : float or None
-        Where it ends; None, or below it: the smallest ``|r|`` there is.
-    rule : str
-        Which genes are in the matrix. ``symmetric``: every gene with a pair of ``|r| >= t``.
-        ``kinc``: as KINC 3, only those that have one with a gene of lower number, and thresholds
-        counted down in single precision. It depends on the order of the genes.
-    min_eigenvalues : int
-        With fewer distinct eigenvalues no chi-square is computed; at least 50.
-    device : Device or None
-        Where to compute eigenvalues; None: the CPU.
-    on_step : callable or None
-        Called with each row of the curve when it is there, for a log.
-
-    Returns
-    -------
-    Threshold
-        ``curve``: ``threshold``, ``genes``, ``edges``, ``eigenvalues`` (distinct ones),
-        ``chi_square`` (NaN where there are too few). ``spacings``: the distribution of spacings
-        (``eigenvalues.spacing_density``) with a column ``threshold``, at the first step with a
-        chi-square, at the threshold, and at the last step.
-
-    Raises
-    ------
-    ValueError
-        For settings that make no sense.
+    device : where to compute eigenvalues; None: the CPU. on_step : called with each row of the
+    curve when it is there, for a log.
     """
     if rule not in RULES:
         raise ValueError(f"rule: found {rule!r}; expected one of {', '.join(RULES)}")
@@ -395,33 +367,8 @@ def scale_free_threshold(
     fit: float = 0.8,
     min_genes: int = 50,
 ) -> Threshold:
-    """The lowest threshold at which the network is scale-free enough.
-
-    Parameters
-    ----------
-    pairs : RankedPairs
-        One correlation of each pair.
-    start, step : float
-        Of the walk down.
-    stop : float or None
-        Where it ends; None, or below it: the smallest ``|r|`` there is.
-    fit : float
-        Least signed R^2 (``scale_free_fit``), above 0, at most 1. A correlation of the log-log
-        line of -0.9 is a fit of 0.81.
-    min_genes : int
-        Networks of fewer genes are not fitted.
-
-    Returns
-    -------
-    Threshold
-        ``curve``: ``threshold``, ``genes`` (with an edge), ``edges``, ``mean_degree``,
-        ``max_degree``, ``fit`` and ``slope`` (NaN where not fitted).
-
-    Raises
-    ------
-    ValueError
-        For settings that make no sense.
-    """
+    """``pairtile.power_law_threshold`` of one correlation of each pair; ``fit``: least signed R^2
+    (``scale_free_fit``). A correlation of the log-log line of -0.9 is a fit of 0.81."""
     if not 0 < fit <= 1:
         raise ValueError(f"fit: found {fit}; expected above 0, at most 1")
     lowest = start if pairs.lowest is None else pairs.lowest

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from pairtile.api.anndata_network import check_storage
+from pairtile.api.keywords import SAMPLES, Keywords, label_keywords, table_keywords
 from pairtile.api.messages import tell
 from pairtile.api.prepare import as_expression, label_table, stated_samples
 from pairtile.api.regulators import listed_genes
-from pairtile.api.settings import analysis_config
 from pairtile.api.table import ExpressionTable, Matrix, as_table, is_anndata
 from pairtile.engine.tiles import PairSpace
 from pairtile.gpu.device import Device, choose
@@ -33,6 +33,12 @@ from pairtile.preprocess.samples import SampleDesign, arrange_samples
 from pairtile.splines.scorer import BsplineScorer, SplineSettings, Weights
 from pairtile.splines.values import marginal_entropies, scaled
 
+if TYPE_CHECKING:
+    from pairtile.methods.mutual_information.keyword_types import (
+        MutualInformationKeywords,
+        PermutationNullKeywords,
+    )
+
 WEIGHT_SHARE = 0.25
 """Share of free memory that the weights of all columns may take; else they are made again."""
 
@@ -41,23 +47,26 @@ BLOCK = 1 << 20
 """Values tested at a time, which bounds the memory for whole matrices."""
 
 
+_SPLINES = ("estimator.*", "preprocess.min_samples", "orientation", "obs", "backend")
+_SCORES = Keywords(MutualInformationConfig, *_SPLINES)
+_NULL = Keywords(
+    MutualInformationConfig,
+    *("null.permutations", "null.kind", *SAMPLES, "seed", *_SPLINES),
+    null="null.kind",
+    defaults={"permutations": 1_000_000},
+)
+
+
+@_SCORES.signature
 def mutual_information(
     expression: Any,
     *,
     regulators: Sequence[Any] | NDArray[Any] | None = None,
     other: Any = None,
-    bins: int | str = "auto",
-    order: int | str = "auto",
-    knots: str = "clamped",
-    transform: str = "auto",
-    precision: str = "auto",
-    min_samples: int = 20,
-    orientation: str = "genes_in_rows",
     layer: str | None = "auto",
-    obs: Mapping[str, Any] | None = None,
-    backend: str = "auto",
     key_added: str | None = None,
     copy: bool = False,
+    **settings: Unpack[MutualInformationKeywords],
 ) -> Any:
     """Mutual information in bits of every pair of genes, by B-splines (Daub et al. 2004).
 
@@ -77,31 +86,10 @@ def mutual_information(
     other : as ``expression``, optional
         A second table of the same samples in the same order (metabolites, protein levels): score
         the genes of the first with those of the second.
-    bins : int, 1 to 64, or "auto"
-        ``"auto"``, here and in the next two: by the number of samples, and by how many of them lie
-        at one value, as the key ``estimator`` of the configuration says.
-    order : int, 1 to ``bins``, or "auto"
-        Spline order, degree + 1. 1 is a plain histogram.
-    knots : {"clamped", "uniform"}
-        ``uniform`` is the variant of the authors' own R code.
-    transform : {"auto", "rank", "none"}
-        ``rank`` bins each gene's average ranks, so that outliers do no harm.
-    precision : {"auto", "float64", "mixed"}
-        ``mixed``: half-precision weights, within 1e-4 bits; ``auto``: that on a GPU, float64 on
-        the CPU.
-    min_samples : int, at least 3
-        Pairs observed together in fewer samples get NaN.
-    orientation : {"genes_in_rows", "samples_in_rows"}
-        Of arrays and DataFrames.
     layer : str, optional
         Of an AnnData: a layer, ``raw``, or ``X`` (also None). ``auto``: ``X``, as values are used
         as they are; functions that prepare them take the counts that ``X`` was made from where
         these are beside it.
-    obs : mapping, optional
-        Of an AnnData: only cells with this value, or one of these, in a column of ``obs``:
-        ``{"cell_type": "T cell"}``.
-    backend : {"auto", "cpu", "cuda"}
-        ``auto``: a usable GPU, else all CPU cores.
     key_added : str, optional
         Only for an AnnData, without ``regulators`` and ``other``: store the matrix in
         ``varp[key_added]`` and the settings in ``uns[key_added]``, and return None.
@@ -142,20 +130,9 @@ def mutual_information(
     b  1.2  NaN  0.0
     c  0.4  0.0  NaN
     """
-    config = analysis_config(
-        MutualInformationConfig,
-        estimator={
-            "bins": bins,
-            "order": order,
-            "knots": knots,
-            "transform": transform,
-            "precision": precision,
-        },
-        preprocess={"min_samples": min_samples},
-        backend=backend,
-    )
-    table = as_table(expression, orientation=orientation, layer=_as_it_is(layer), obs=obs)
-    check_samples(table, min_samples)
+    config = _SCORES.config(settings)
+    table = as_table(expression, **table_keywords({**settings, "layer": _as_it_is(layer)}))
+    check_samples(table, config.preprocess.min_samples)
     square = is_anndata(expression) and regulators is None and other is None
     if key_added is not None and not square:
         raise ValueError(
@@ -163,8 +140,10 @@ def mutual_information(
             "regulators and other (varp holds genes x genes)"
         )
     check_storage(expression, key_added, copy)
-    device = choose(backend)
-    columns = None if other is None else as_table(other, orientation=orientation, name="other")
+    device = choose(settings["backend"])
+    columns = None
+    if other is not None:
+        columns = as_table(other, orientation=settings["orientation"], name="other")
     config = _decided(config, table.values, *([] if columns is None else [columns.values]))
     found = few_samples_warnings(config, table.n_samples)
     if columns is not None:
@@ -185,9 +164,9 @@ def mutual_information(
         return with_warnings(table.named(rows, scores), found)
     stored = expression.copy() if copy else expression
     stored.varp[key_added] = scores
-    estimator = config.estimator.model_dump(mode="json")
-    settings = {**estimator, "min_samples": min_samples, "layer": _as_it_is(layer) or "X"}
-    stored.uns[key_added] = {"params": settings, "unit": "bits"}
+    used = config.estimator.model_dump(mode="json")
+    used |= {"min_samples": config.preprocess.min_samples, "layer": _as_it_is(layer) or "X"}
+    stored.uns[key_added] = {"params": used, "unit": "bits"}
     return stored if copy else None
 
 
@@ -196,26 +175,12 @@ def _as_it_is(layer: str | None) -> str | None:
     return None if layer == "auto" else layer
 
 
+@_NULL.signature
 def permutation_null(
     expression: Any,
     *,
-    permutations: int = 1_000_000,
-    null: str = "auto",
-    series: Any = None,
-    time: Any = None,
-    step: Mapping[str, float] | None = None,
-    batch: Any = None,
-    seed: int = 1,
-    bins: int | str = "auto",
-    order: int | str = "auto",
-    knots: str = "clamped",
-    transform: str = "auto",
-    precision: str = "auto",
-    min_samples: int = 20,
-    orientation: str = "genes_in_rows",
     layer: str | None = "auto",
-    obs: Mapping[str, Any] | None = None,
-    backend: str = "auto",
+    **settings: Unpack[PermutationNullKeywords],
 ) -> PermutationNull:
     """Score pairs of permuted genes: the null distribution of ``mutual_information``.
 
@@ -227,23 +192,8 @@ def permutation_null(
 
     Parameters
     ----------
-    permutations : int, 100 to 1e9
-        Draws for each pair of classes (rounded up to a square). A p-value needs 10 / p of them;
-        smaller ones are extrapolated.
-    null : {"auto", "permutation", "circular_shift", "blocks"}
-        What is done to the samples: permuted; shifted along in their order, for time courses;
-        permuted within their batch. ``auto``: by what ``series`` or ``batch`` states, else shifted
-        where neighbours are more alike than in any of 999 random orders, else permuted.
-    series, time, batch : array-like [shape: (samples,)], or mapping from sample, optional
-        Of which time course each sample is, when it was taken, and of which batch. Without
-        ``time``, samples of one series stand in the order of time.
-    step : mapping, optional
-        ``{"time": 2, "tolerance": 0.5}``: how long a step of ``time`` is; series are cut at others.
-    seed : int
-    expression, bins, order, knots, transform, precision, min_samples
-        As for :func:`mutual_information`: give both the same.
-    orientation, layer, obs, backend
-        As for :func:`mutual_information`: give both the same.
+    expression, layer
+        As for :func:`mutual_information`: give both the same, and of the settings too.
 
     Returns
     -------
@@ -270,30 +220,18 @@ def permutation_null(
     >>> bool(p[0, 1] < 1e-6), bool(p[2, 3] > 0.01)
     (True, True)
     """
-    labels = {"series": series, "time": time, "batch": batch}
-    config = analysis_config(
-        MutualInformationConfig,
-        estimator={
-            "bins": bins,
-            "order": order,
-            "knots": knots,
-            "transform": transform,
-            "precision": precision,
-        },
-        preprocess={"min_samples": min_samples},
-        null={"kind": null, "permutations": permutations},
-        samples=stated_samples(labels, step),
-        seed=seed,
-        backend=backend,
-    )
-    table = as_table(expression, orientation=orientation, layer=_as_it_is(layer), obs=obs)
+    labels = label_keywords(settings)
+    config = _NULL.config(settings, samples=stated_samples(labels, settings["step"]))
+    table = as_table(expression, **table_keywords({**settings, "layer": _as_it_is(layer)}))
+    min_samples, seed = config.preprocess.min_samples, int(settings["seed"])
     check_samples(table, min_samples)
     arranged, design = arrange_samples(
         as_expression(table), config.samples, table=label_table(labels, table)
     )
-    opened, found = open_analysis(arranged.values, np.empty(0), config, choose(backend), design)
-    found = tell([*found, *opened.null_account(int(seed))[1]])
-    drawn = Null.from_arrays(opened.null(int(seed)))
+    device = choose(settings["backend"])
+    opened, found = open_analysis(arranged.values, np.empty(0), config, device, design)
+    found = tell([*found, *opened.null_account(seed)[1]])
+    drawn = Null.from_arrays(opened.null(seed))
     if not all(s.size for s in drawn.statistic):
         raise ValueError(
             f"expression: found no two genes with {min_samples} samples in common (min_samples) "

@@ -3,18 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, TypeVar, overload
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from pairtile.api.anndata_network import add_network, check_storage
+from pairtile.api.keywords import SAMPLES, TABLE, Keywords, label_keywords, table_keywords
 from pairtile.api.messages import tell, warnings_of_network
-from pairtile.api.prepare import PreparedTable, prepared_table, stated_samples
+from pairtile.api.prepare import PreparedTable, prepared_table, preprocess_of, stated_samples
 from pairtile.api.regulators import listed_genes
-from pairtile.api.settings import analysis_config
 from pairtile.api.table import as_table
 from pairtile.engine.in_memory import network_in_memory
 from pairtile.engine.network import Network
@@ -27,7 +27,9 @@ from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.context_scores import RoleMoments
 from pairtile.methods.mutual_information.dpi import data_processing_inequality as surviving_edges
 from pairtile.methods.mutual_information.score import MutualInformation
-from pairtile.preprocess.expression import Prepared
+
+if TYPE_CHECKING:
+    from pairtile.methods.mutual_information.keyword_types import InferNetworkKeywords
 
 SETTINGS = ("score", "keep", "dpi", "estimator", "null")
 """Keys of the configuration that ``attrs`` of a network names."""
@@ -37,32 +39,22 @@ EDGE_COLUMNS = ("source", "target", "mi_bits")
 ArrayOrFrame = TypeVar("ArrayOrFrame", NDArray[np.float64], pd.DataFrame)
 
 
+_KEYWORDS = Keywords(
+    MutualInformationConfig,
+    *("score", "keep", "dpi", "preprocess", "estimator.*", "null.permutations", "null.kind"),
+    *(*SAMPLES, "seed", *TABLE, "backend"),
+    null="null.kind",
+)
+
+
+@_KEYWORDS.signature
 def infer_network(
     expression: Any,
     regulators: Sequence[Any] | NDArray[Any] | None = None,
     *,
-    score: str = "auto",
-    keep: Mapping[str, float] | str = "auto",
-    dpi: Mapping[str, Any] | bool | None = None,
-    preprocess: Mapping[str, Any] | None = None,
-    bins: int | str = "auto",
-    order: int | str = "auto",
-    knots: str = "clamped",
-    transform: str = "auto",
-    precision: str = "auto",
-    permutations: int | str = "auto",
-    null: str = "auto",
-    series: Any = None,
-    time: Any = None,
-    step: Mapping[str, float] | None = None,
-    batch: Any = None,
-    seed: int = 1,
-    orientation: str = "genes_in_rows",
-    layer: str | None = "auto",
-    obs: Mapping[str, Any] | None = None,
-    backend: str = "auto",
     key_added: str | None = None,
     copy: bool = False,
+    **settings: Unpack[InferNetworkKeywords],
 ) -> Any:
     """Infer a gene network: preparation, mutual information, significance, threshold, DPI.
 
@@ -77,30 +69,6 @@ def infer_network(
     regulators : sequence, optional
         Names of genes (gene numbers for an array) or a mask. Only their pairs are scored, and
         edges start at them. Names that are not among the genes are left out with a warning.
-    score : {"auto", "target_z", "clr", "mi"}
-        What ranks edges, and what ``keep`` of ``score`` and ``top_edges`` goes by. ``"auto"``:
-        ``"target_z"`` beside ``regulators``, else ``"clr"``.
-    keep : mapping, "all" or "auto"
-        ``{"fdr": x}``, ``{"p_value": x}``, ``{"score": x}``, ``{"top_edges": n}`` or ``{"fdr": x,
-        "top_edges": n}``. ``"auto"``: the last, with 0.01 and two edges for each gene.
-    dpi : mapping or bool, optional
-        Remove indirect edges: ``{"tolerance": x, "rule": "relative" or "additive"}``; ``True``:
-        tolerance 0; ``False``: do not. None: tolerance 0.1.
-    preprocess : mapping, optional
-        ``log2``, ``pseudocount``, ``normalize``, ``min_samples``, ``drop_constant`` as for
-        :func:`prepare_expression`; those left out have its defaults (so values that look raw are
-        taken to log2). Not for a ``Prepared``, which is taken as it is.
-    bins, order, transform
-        As for :func:`mutual_information`; ``"auto"`` goes by the number of samples and by how many
-        of them lie at one value, as the key ``estimator`` of the configuration does.
-    knots, precision, orientation, layer, obs, backend
-        As for :func:`mutual_information`.
-    permutations : int or "auto"
-        Draws of the null; ``auto``: as many as ``keep`` needs.
-    null, series, time, step, batch
-        As for :func:`permutation_null`.
-    seed : int
-        Of the null.
     key_added : str, optional
         Only for an AnnData: store the network in it, as :func:`add_network` does
         (``varp[key_added]`` and ``uns[key_added]``), and return None.
@@ -143,29 +111,14 @@ def infer_network(
     True
     """
     check_storage(expression, key_added, copy)
-    labels = {"series": series, "time": time, "batch": batch}
-    settings: dict[str, Any] = {
-        "score": ("clr" if regulators is None else "target_z") if score == "auto" else score,
-        "keep": keep,
-        "dpi": {"tolerance": 0.1} if dpi is None else {} if dpi is True else dpi,
-        "estimator": {
-            "bins": bins,
-            "order": order,
-            "knots": knots,
-            "transform": transform,
-            "precision": precision,
-        },
-        "null": {"kind": null, "permutations": permutations},
-        "samples": stated_samples(labels, step),
-    }
-    if isinstance(expression, Prepared):
-        if preprocess is not None:
-            raise ValueError("preprocess: found it beside prepared values; expected None")
-        preprocess = {"min_samples": expression.parameters["min_samples"]}
-    config = analysis_config(
-        MutualInformationConfig, **settings, preprocess=preprocess or {}, seed=seed, backend=backend
-    )
-    table = as_table(expression, orientation=orientation, layer=layer, obs=obs, sparse=True)
+    labels = label_keywords(settings)
+    decided: dict[str, Any] = {"preprocess": preprocess_of(expression, settings["preprocess"])}
+    if settings["score"] == "auto":
+        decided["score"] = "clr" if regulators is None else "target_z"
+    samples = stated_samples(labels, settings["step"])
+    config = _KEYWORDS.config({**settings, **decided}, samples=samples)
+    seed = int(settings["seed"])
+    table = as_table(expression, **table_keywords(settings), sparse=True)
     ready = prepared_table(expression, table, config, labels)
     among, found = np.empty(0, dtype=np.int32), list(ready.warnings)
     genes = table.labels[ready.kept]
@@ -174,16 +127,16 @@ def infer_network(
         among = listed.among(ready.kept)
         found += listed.absent_warnings(genes)
     opened, of_samples = open_analysis(
-        ready.prepared.values, among, config, choose(backend), ready.design
+        ready.prepared.values, among, config, choose(settings["backend"]), ready.design
     )
     tiles = opened.space(opened.state).tiles()
-    result = network_in_memory(opened, tiles, int(seed))
+    result = network_in_memory(opened, tiles, seed)
     edges = _with_labels(result.edges, genes)
-    notes, of_null = opened.null_account(int(seed))
+    notes, of_null = opened.null_account(seed)
     found += [*of_samples, *of_null, *result.warnings]
-    edges.attrs = _attributes(opened, ready, result, notes, int(seed))
-    settings = edges.attrs["settings"]
-    found += warnings_of_network(config, edges, edges.attrs["counts"], settings, found)
+    edges.attrs = _attributes(opened, ready, result, notes, seed)
+    counts, used = edges.attrs["counts"], edges.attrs["settings"]
+    found += warnings_of_network(config, edges, counts, used, found)
     edges.attrs["warnings"] = tell(found)
     if key_added is None:
         return edges
@@ -347,7 +300,8 @@ def data_processing_inequality(
 
     An edge AB is removed if any gene C, adjacent to both, gives MI_AB < (1 - tolerance) *
     min(MI_AC, MI_BC) (``relative``, as ARACNE), or min(MI_AC, MI_BC) - MI_AB > tolerance in units
-    of MI (``additive``, as minet). All decisions are made on the network as given.
+    of MI (``additive``, as minet). All decisions are made on the network as given, so the order of
+    edges and genes does not matter; at tolerance 0, tied weakest edges stay.
 
     Parameters
     ----------

@@ -27,61 +27,14 @@ def data_processing_inequality(
     is_regulator: ArrayLike | None = None,
     backend: str = "cpu",
 ) -> NDArray[np.bool_]:
-    """Say which edges of a network survive the data processing inequality (DPI).
+    """Say which edges survive, bool (E,): ``pairtile.data_processing_inequality`` of arrays.
 
-    If A acts on B only through C, then MI(A, B) <= min(MI(A, C), MI(B, C)). So in a triangle of
-    edges the weakest is taken for indirect. An edge AB is removed if any gene C, adjacent to both,
-    gives
+    i, j : integers (E,), each undirected edge once. mi : float32, which is compared as such, or
+    float64 (E,). n_genes : genes are 0 to ``n_genes - 1``. is_regulator : bool (n_genes,). Both
+    backends give the same answer, bit for bit.
 
-    - ``rule="relative"`` (ARACNE): MI_AB < (1 - tolerance) * min(MI_AC, MI_BC);
-    - ``rule="additive"`` (minet): min(MI_AC, MI_BC) - MI_AB > tolerance, in the units of ``mi``.
-
-    All decisions are made on the network as given, so neither the order of the edges nor of the
-    genes matters. The comparison is strict: at tolerance 0, tied weakest edges stay.
-
-    Parameters
-    ----------
-    i, j : integers [array-like, shape: (E,)]
-        The two genes of each undirected edge, in any order, each edge once.
-    mi : float32 or float64 [array-like, shape: (E,)]
-        Mutual information of each edge; other types are taken as float64. float32 is compared in
-        float32.
-    n_genes : int
-        Genes are numbered 0 to ``n_genes - 1``.
-    tolerance : float
-        ``relative``: 0 to 1, where 1 removes nothing. ``additive``: 0 or more.
-    rule : {"relative", "additive"}
-    is_regulator : bool [array-like, shape: (n_genes,)], optional
-        With it, an edge with a regulator at one end is never removed through a C that is no
-        regulator: a target gene cannot explain its regulator's edge away.
-    backend : {"cpu", "cuda"}
-        ``cuda`` needs CuPy and a device. Both give the same answer, bit for bit.
-
-    Returns
-    -------
-    bool [shape: (E,)]
-        True where the edge is kept.
-
-    Raises
-    ------
-    ValueError
-        For lengths that differ, genes out of range, self edges, repeated edges, MI that is not
-        finite, or an impossible tolerance, rule or backend.
-
-    Notes
-    -----
     Time is at most the sum over the edges of the smaller of their two degrees (E^1.5 at worst);
     memory 16 bytes for each edge's end and one row of ``n_genes`` values for each thread.
-
-    Sources: Margolin et al. 2006, BMC Bioinformatics 7 (S1) S7 (DPI, tolerance); Meyer et al.
-    2008, BMC Bioinformatics 9:461 (additive rule).
-
-    Examples
-    --------
-    The edge 0-2 is the weakest of its triangle; 2-3 is in no triangle:
-
-    >>> data_processing_inequality([0, 1, 0, 2], [1, 2, 2, 3], [0.9, 0.8, 0.3, 0.1], 4)
-    array([ True,  True, False,  True])
     """
     if backend not in BACKENDS:
         raise ValueError(f"backend is {backend!r}; expected one of {', '.join(BACKENDS)}")

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.api.keywords import TABLE, Keywords, table_keywords
 from pairtile.api.messages import tell, warnings_of_network
 from pairtile.api.prepare import (
     arranged_table,
     as_expression,
     check_unique,
+    preprocess_of,
     sample_labels,
     stated_samples,
 )
@@ -40,39 +42,29 @@ from pairtile.methods.predictor_pairs.report_results import predictor_results, r
 from pairtile.methods.predictor_pairs.score import PredictorPairs, draws_of_a_test
 from pairtile.methods.predictor_pairs.state import search_input
 from pairtile.methods.predictor_pairs.tables import named_sets, tested_sets
-from pairtile.preprocess.expression import Prepared
 from pairtile.preprocess.items import formula_warnings
 from pairtile.simulate import BooleanSimulation
 
-_ARGUMENTS = {"null.kind": "null", "estimator.self": "include_self"}
+if TYPE_CHECKING:
+    from pairtile.methods.predictor_pairs.keyword_types import PredictorPairsKeywords
+
+_KEYWORDS = Keywords(
+    PredictorPairsConfig,
+    *("lag", "series", "time", "step", "quantize", "preprocess", "estimator.*"),
+    *("null.kind", "null.permutations", "seed", *TABLE, "backend"),
+    include_self="estimator.self",
+    null="null.kind",
+)
 
 
+@_KEYWORDS.signature
 def predictor_pairs(
     expression: Any = None,
     *,
     levels: Any = None,
-    lag: int = 1,
-    series: Any = None,
-    time: Any = None,
-    step: Mapping[str, float] | None = None,
     regulators: Sequence[Any] | NDArray[Any] | None = None,
     targets: Sequence[Any] | NDArray[Any] | None = None,
-    quantize: Mapping[str, Any] | None = None,
-    preprocess: Mapping[str, Any] | None = None,
-    penalty: str = "no_obs",
-    alpha: float = 1.0,
-    beta: float = 0.8,
-    cardinality: int = 2,
-    top: int = 10,
-    include_self: bool = False,
-    search: str = "auto",
-    null: str = "auto",
-    permutations: int | str = "auto",
-    seed: int = 1,
-    orientation: str = "genes_in_rows",
-    layer: str | None = "auto",
-    obs: Mapping[str, Any] | None = None,
-    backend: str = "auto",
+    **settings: Unpack[PredictorPairsKeywords],
 ) -> pd.DataFrame:
     """Find the pairs of genes (or single genes, or threes) that best tell each gene's next level.
 
@@ -88,49 +80,10 @@ def predictor_pairs(
         series in order of time. Give this or ``levels``.
     levels : as ``expression``, or BooleanSimulation, optional
         Levels 0, 1, ... (at most 3) in place of expression; NaN where missing.
-    lag : int
-        Time steps from predictor to target. 0: both in the same sample.
-    series : sequence, mapping or Series, optional
-        The time series of each sample: a label for each, in their order, or by the sample's name.
-        None: one series (a BooleanSimulation's own). No step leads from one series to another.
-    time : as ``series``, optional
-        When each sample of ``expression`` was taken: samples are put in this order within their
-        series. None: they stand in the order of time.
-    step : mapping, optional
-        ``{"time": 2, "tolerance": 0.5}``: how long a step of ``time`` is; others are left out.
     regulators : sequence, optional
         Candidate predictors: names of genes (gene numbers for an array) or a mask. None: all.
     targets : sequence, optional
         Genes whose predictors are sought, likewise. None: all.
-    quantize : mapping, optional
-        How expression becomes levels: ``levels`` (2 to 4, default 3), ``rule`` ("mean_split",
-        "extreme_split", "quantile", "kmeans", "thresholds"), ``thresholds``. Beside ``levels``,
-        only ``levels`` counts: how many there are, where the table does not hold them all.
-    preprocess : mapping, optional
-        As for :func:`infer_network`. Its ``min_samples`` (20) is also the least number of samples
-        in which a set and its target are observed together. Not for a ``Prepared``.
-    penalty : {"no_obs", "none", "poor_obs"}
-        What combinations of levels that were never seen, or seen once, cost.
-    alpha : float
-        Weight of ``no_obs``, in samples.
-    beta : float
-        Of ``poor_obs``: how sure a combination that was seen once is.
-    cardinality : {1, 2, 3}
-        Predictors in a set.
-    top : int, 1 to 1000
-        Sets to report for each target.
-    include_self : bool
-        Whether a target may be among its own predictors.
-    search : {"auto", "exhaustive", "sffs"}
-        How threes are searched; ``auto`` scores every one where that is affordable.
-    null : {"auto", "permutation", "circular_shift"}
-        How targets are shuffled for p-values.
-    permutations : int or "auto"
-        How often. 0: no p-values.
-    seed : int
-        Of the null.
-    orientation, layer, obs, backend
-        As for :func:`mutual_information`.
 
     Returns
     -------
@@ -175,41 +128,23 @@ def predictor_pairs(
     >>> len(edges), true.issuperset(zip(edges["source"], edges["target"]))
     (40, True)
     """
-    if isinstance(expression, Prepared):
-        if preprocess is not None:
-            raise ValueError("preprocess: found it beside prepared values; expected None")
-        preprocess = {"min_samples": expression.parameters["min_samples"]}
+    series = settings["series"]
     if isinstance(levels, BooleanSimulation) and series is None:
         series = levels.series
     # Series of levels have a key of their own.
-    of_samples = {"series": series if levels is None else None, "time": time}
-    config = analysis_config(
-        PredictorPairsConfig,
-        arguments=_ARGUMENTS,
+    of_samples = {"series": series if levels is None else None, "time": settings["time"]}
+    config = _KEYWORDS.config(
+        {**settings, "preprocess": preprocess_of(expression, settings["preprocess"])},
         # Whatever stands for a path is what messages call the input.
         expression=None if levels is not None else "expression",
         levels=None if levels is None else "levels",
         series=None if series is None or levels is None else "series",
-        samples=stated_samples(of_samples, step),
+        samples=stated_samples(of_samples, settings["step"]),
         regulators=None if regulators is None else "regulators",
         targets=None if targets is None else "targets",
-        lag=lag,
-        quantize=quantize or {},
-        preprocess=preprocess or {},
-        estimator={
-            "penalty": penalty,
-            "alpha": alpha,
-            "beta": beta,
-            "cardinality": cardinality,
-            "top": top,
-            "self": include_self,
-            "search": search,
-        },
-        null={"kind": null, "permutations": permutations},
-        seed=seed,
-        backend=backend,
     )
-    table = one_table(expression, levels, orientation=orientation, layer=layer, obs=obs)
+    seed = int(settings["seed"])
+    table = one_table(expression, levels, table_keywords(settings))
     listed: dict[str, Any] = {}
     for key, genes in (("regulators", regulators), ("targets", targets)):
         listed[key] = None
@@ -223,32 +158,32 @@ def predictor_pairs(
         courses = None if series is None else series_of_samples(series, table)
         given = PredictorInput(levels_of_table(table, config.quantize), courses, **listed)
     prepared = prepare_predictor_input(config, given)
-    ready = search_input(config, prepared, int(seed))
-    opened = PredictorPairs(config, ready.state, choose(backend), "float64")
+    ready = search_input(config, prepared, seed)
+    opened = PredictorPairs(config, ready.state, choose(settings["backend"]), "float64")
     tiles = opened.space(ready.state).tiles(*opened.tile_edges(opened.config, ready.state))
-    sets = tested_sets(opened, merged_in_memory(opened, tiles, int(seed)))
+    sets = tested_sets(opened, merged_in_memory(opened, tiles, seed))
     names = pd.Index([str(label) for label in table.labels])
     labels = table.labels[names.get_indexer(pd.Index(prepared.genes))]
     found = _labelled(named_sets(sets, labels.to_numpy()), table.labels.dtype)
     said = [*ready.warnings, *formula_warnings(prepared.genes), *opened.warnings(sets)]
-    settings = {
+    used = {
         **config.model_dump(include={"lag", "null", "quantize"}),
         **ready.parameters,
         "estimator": config.estimator.model_dump() | ready.parameters["estimator"],
-        "seed": int(seed),
+        "seed": seed,
     }
     read = results_of(found, ready.state, dict(zip(labels, range(len(labels)), strict=True)))
     # Whether edges are left is for predictor_edges to say.
     some = pd.DataFrame({"source": [""], "target": [""]})
     said += warnings_of_network(
-        config, some, ready.counts, settings, said, read={predictor_results: read}
+        config, some, ready.counts, used, said, read={predictor_results: read}
     )
     found.attrs = {
         "counts": dict(ready.counts) | {"draws_of_a_test": draws_of_a_test(ready.state)},
         "notes": list(ready.notes),
         "warnings": tell(said),
         "device": opened.device.name,
-        "settings": settings,
+        "settings": used,
     }
     return found
 
@@ -338,14 +273,7 @@ def predictor_edges(sets: pd.DataFrame, keep: Mapping[str, float] | str = "best"
     return edges
 
 
-def one_table(
-    expression: Any,
-    levels: Any,
-    *,
-    orientation: str,
-    layer: str | None,
-    obs: Mapping[str, Any] | None,
-) -> ExpressionTable:
+def one_table(expression: Any, levels: Any, lying: Mapping[str, Any]) -> ExpressionTable:
     """The table that was given, as expression or as levels; ValueError unless it is one."""
     if (expression is None) == (levels is None):
         found = "neither" if expression is None else "both"
@@ -353,11 +281,11 @@ def one_table(
     if isinstance(expression, BooleanSimulation):
         raise ValueError("expression: found levels of a simulation; expected levels=simulation")
     if levels is None:
-        return as_table(expression, orientation=orientation, layer=layer, obs=obs)
+        return as_table(expression, **lying)
     if isinstance(levels, BooleanSimulation):
         frame = pd.DataFrame(levels.levels, index=levels.genes, columns=levels.samples)
         return as_table(frame, name="levels")
-    return as_table(levels, orientation=orientation, layer=layer, obs=obs, name="levels")
+    return as_table(levels, **lying, name="levels")
 
 
 def levels_of_table(table: ExpressionTable, quantize: QuantizeConfig) -> Levels:

@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.api.keywords import Keywords
 from pairtile.api.messages import tell, warnings_of_network
-from pairtile.api.settings import analysis_config
 from pairtile.engine.estimator import PreparedInput
 from pairtile.engine.in_memory import merged_in_memory
 from pairtile.errors import InputError
@@ -36,7 +36,7 @@ from pairtile.methods.trajectory_correlation.network import (
     shortest_paths,
 )
 from pairtile.methods.trajectory_correlation.prepare import prepare_trajectory
-from pairtile.methods.trajectory_correlation.read_tables import EXPECTED, unusable
+from pairtile.methods.trajectory_correlation.read_tables import EXPECTED, SeriesTable, unusable
 from pairtile.methods.trajectory_correlation.read_trajectory import (
     Run,
     Trajectories,
@@ -48,51 +48,30 @@ from pairtile.methods.trajectory_correlation.residues import pairs_in_contact, t
 from pairtile.methods.trajectory_correlation.score import TrajectoryCorrelation
 from pairtile.methods.trajectory_correlation.state import state_of_series
 from pairtile.methods.trajectory_correlation.tables import no_path, path_table
-from pairtile.methods.trajectory_correlation.time_series import (
-    Scratch,
-    SeriesWriter,
-    frames_in_block,
-    wrapped,
-)
+from pairtile.methods.trajectory_correlation.time_series import prepare_tables
 from pairtile.methods.trajectory_correlation.unwrap import Frame
 from pairtile.preprocess.items import formula_warnings
 
-_OF_MOLECULES = ("fit", "reference", "select", "positions", "dihedrals", "distances", "domains")
+if TYPE_CHECKING:
+    from pairtile.methods.trajectory_correlation.keyword_types import TrajectoryCorrelationKeywords
+
+_SELECTIONS = ("fit", "reference", "select", "positions")
+_OF_MOLECULES = (*_SELECTIONS, "dihedrals", "distances", "domains")
+_KEYWORDS = Keywords(
+    TrajectoryCorrelationConfig,
+    *("estimator.*", "unwrap", *_OF_MOLECULES, "variables", "frames", "ensemble", "contacts"),
+    *("keep", "score", "seed", "backend"),
+    optional=_SELECTIONS,
+)
 
 
+@_KEYWORDS.signature
 def trajectory_correlation(
     trajectory: Any,
     trajectories: Any = None,
     *,
     names: Sequence[Any] | None = None,
-    kind: str = "auto",
-    preset: str = "none",
-    neighbours: int = 6,
-    variant: int = 1,
-    norm: str = "euclidean",
-    scale: str = "raw",
-    theiler: int | str = "auto",
-    corrected: bool = True,
-    bins: int | str = "auto",
-    order: int = 3,
-    transform: str = "rank",
-    surrogates: int = 20,
-    unwrap: bool = False,
-    fit: str | bool | None = None,
-    reference: str | None = None,
-    select: str | None = None,
-    positions: str | None = None,
-    variables: str = "auto",
-    dihedrals: Sequence[str] | None = None,
-    distances: Mapping[str, Sequence[str]] | None = None,
-    domains: Mapping[str, str] | None = None,
-    frames: Mapping[str, int | None] | None = None,
-    ensemble: bool | str = "auto",
-    contacts: Mapping[str, float] | bool | str = "auto",
-    keep: Mapping[str, float] | str = "auto",
-    score: str = "auto",
-    seed: int = 1,
-    backend: str = "auto",
+    **settings: Unpack[TrajectoryCorrelationKeywords],
 ) -> MotionCorrelation:
     """Find which motions go together: mutual information and correlation of every pair.
 
@@ -110,43 +89,6 @@ def trajectory_correlation(
         Beside the path of a topology: the trajectories, each a replica.
     names : sequence, optional
         Of the variables of an array.
-    kind : {"auto", "ksg", "gaussian", "dcc", "bspline", "dihedral"}
-        The estimator: nearest neighbours; linear (Gaussian) mutual information; dynamical
-        cross-correlation; B-splines of scalars (of positions, the sum over pairs of coordinates;
-        NaN is a missing value); cyclic B-splines of angles. ``"auto"``:
-        ``"gaussian"`` below 50 effective frames, else ``"ksg"``.
-    preset : {"none", "mdigest", "normi", "dynetan", "netsci"}
-        Of ``ksg``: the numbers of another tool; decides the next five.
-    neighbours, variant, norm, scale, theiler
-        Of ``ksg``: k; estimator 1 or 2; ``"euclidean"`` or ``"max"``; ``"raw"`` or ``"std"``;
-        frames nearer in time than this are no neighbours ("auto": twice the correlation time).
-    corrected : bool
-        Of ``gaussian``: take away the bias of few frames.
-    bins, order, transform
-        Of ``bspline`` and ``dihedral``; ``transform`` ("rank" or "none") of ``bspline``.
-    surrogates : int
-        Time-shifted copies for p-values; 0: none.
-    unwrap : bool
-        Of molecules: put together what the periodic box breaks.
-    fit, reference, select, positions, variables, dihedrals, distances, domains
-        Of molecules: as in the configuration, with its defaults (None).
-    frames : mapping, optional
-        ``start``, ``stop``, ``step``.
-    ensemble : bool or "auto"
-        Whether frames are models without an order in time: the null then exchanges them. "auto":
-        of PDB and mmCIF files that say NMR, or whose models are in no order.
-    contacts : mapping, False or "auto"
-        ``{"cutoff": 4.5, "fraction": 0.75}``: only residues that touch become edges. "auto": that
-        where variables belong to residues.
-    keep : mapping or {"auto", "all"}
-        Which pairs become edges: ``{"p_value": x}``, ``{"fdr": x}``, ``{"correlation": x}``,
-        ``{"top_edges": n}``. "auto": q <= 0.05, or all without surrogates.
-    score : {"auto", "correlation", "correlation_centred"}
-        What ranks pairs and weighs edges. "auto": centred where there are surrogates, but for DCC.
-    seed : int
-        Of the surrogates' shifts.
-    backend : {"auto", "cpu", "cuda"}
-        Where to compute.
 
     Returns
     -------
@@ -190,40 +132,13 @@ def trajectory_correlation(
     >>> found.network[["source", "target"]].values.tolist()
     [['a', 'b']]
     """
-    given = dict(zip(_OF_MOLECULES, (fit, reference, select, positions, dihedrals, distances,
-                                     domains), strict=True))  # fmt: skip
-    settings: dict[str, Any] = {
-        "variables": variables,
-        "unwrap": unwrap,
-        "ensemble": ensemble,
-        "contacts": contacts,
-        "keep": keep,
-        "score": score,
-        "frames": dict(frames or {}),
-        "estimator": {
-            "kind": kind,
-            "preset": preset,
-            "neighbours": neighbours,
-            "variant": variant,
-            "norm": norm,
-            "scale": scale,
-            "theiler": theiler,
-            "corrected": corrected,
-            "bins": bins,
-            "order": order,
-            "transform": transform,
-            "surrogates": surrogates,
-        },
-        **{key: value for key, value in given.items() if value is not None},
-    }
+    seed = int(settings["seed"])
     with tempfile.TemporaryDirectory(prefix="pairtile-") as scratch:
-        config, ready, labels = _prepared(
-            trajectory, trajectories, names, settings, given, seed, backend, scratch
-        )
-        opened_ = TrajectoryCorrelation(config, ready.state, choose(backend), "float64")
-        opened_.seed = int(seed)
+        config, ready, labels = _prepared(trajectory, trajectories, names, settings, scratch)
+        opened_ = TrajectoryCorrelation(config, ready.state, choose(settings["backend"]), "float64")
+        opened_.seed = seed
         tiles = opened_.space(ready.state).tiles(*opened_.tile_edges(opened_.config, ready.state))
-        merged = merged_in_memory(opened_, tiles, int(seed))
+        merged = merged_in_memory(opened_, tiles, seed)
         network = opened_.network(merged)
         pairs = merged.pairs
         contact = opened_.in_contact(pairs["i"].to_numpy(), pairs["j"].to_numpy())
@@ -257,7 +172,7 @@ def trajectory_correlation(
             **asked,
             "ensemble": ready.parameters["ensemble"],
             "estimator": asked["estimator"] | ready.parameters["estimator"],
-            "seed": int(seed),
+            "seed": seed,
         },
     )
 
@@ -266,24 +181,16 @@ def _prepared(
     trajectory: Any,
     trajectories: Any,
     names: Sequence[Any] | None,
-    settings: dict[str, Any],
-    of_molecules: Mapping[str, Any],
-    seed: int,
-    backend: str,
+    settings: Mapping[str, Any],
     scratch: str,
 ) -> tuple[TrajectoryCorrelationConfig, PreparedInput, pd.Index[Any] | None]:
     """The configuration, the state, and labels of the variables (None: numbered)."""
-    common: dict[str, Any] = {"seed": seed, "backend": backend, **settings}
+    seed = settings["seed"]
     if isinstance(trajectory, str | os.PathLike):
         _not_beside(names is not None, "names", "a topology, which names its atoms")
         runs = [trajectories] if isinstance(trajectories, str | os.PathLike) else trajectories
         paths = [os.fspath(path) for path in runs or []]
-        config = analysis_config(
-            TrajectoryCorrelationConfig,
-            topology=os.fspath(trajectory),
-            trajectories=paths,
-            **common,
-        )
+        config = _KEYWORDS.config(settings, topology=trajectory, trajectories=paths)
         ready = _state_of_molecules(config, trajectories_of(config), seed, scratch)
         return config, ready, _kept_names(ready)
     _not_beside(trajectories is not None, "trajectories", "anything but the path of a topology")
@@ -291,20 +198,18 @@ def _prepared(
     if sources and all(is_universe(one) for one in sources):
         _not_beside(names is not None, "names", "a Universe, which names its atoms")
         called = [name_of(n) for n in range(len(sources))]
-        config = analysis_config(
-            TrajectoryCorrelationConfig, topology="topology", trajectories=called, **common
-        )
+        config = _KEYWORDS.config(settings, topology="topology", trajectories=called)
         with opened(sources, config.frames) as source:
             unwrapped(source, config)
             files = [str(getattr(one.universe.trajectory, "filename", "")) for one in sources]
             ready = _state_of_molecules(config, source, seed, scratch, files)
         return config, ready, _kept_names(ready)
-    for key, value in of_molecules.items():
-        _not_beside(value is not None, key, "an array, which is taken as it is")
+    for key in _OF_MOLECULES:
+        _not_beside(settings[key] is not None, key, "an array, which is taken as it is")
     arrays = as_arrays(trajectory, names)
-    config = _config_of_arrays(arrays, common)
-    used = SeriesArrays([part[config.frames.as_slice] for part in arrays.replicas], arrays.labels)
-    ready = state_of_series(config, prepare_arrays(config, used, scratch), scratch)
+    config = _config_of_arrays(arrays, settings)
+    prepared = prepare_tables(config, scratch, series_tables(arrays, config))
+    ready = state_of_series(config, prepared, scratch)
     return config, ready, arrays.labels
 
 
@@ -326,19 +231,18 @@ def _state_of_molecules(
 
 
 def _config_of_arrays(
-    arrays: SeriesArrays, common: Mapping[str, Any]
+    arrays: SeriesArrays, settings: Mapping[str, Any]
 ) -> TrajectoryCorrelationConfig:
-    angles = common["estimator"]["kind"] == "dihedral"
+    angles = settings["kind"] == "dihedral"
     if angles and arrays.dimensions != 1:
         raise ValueError(
             f"trajectory: found {arrays.dimensions} dimensions; expected scalars, (frames, "
             "variables), beside kind dihedral"
         )
-    return analysis_config(
-        TrajectoryCorrelationConfig,
+    return _KEYWORDS.config(
+        settings,
         time_series=[name_of(n) for n in range(len(arrays.replicas))],
         table={"dimensions": arrays.dimensions, "angles": "radians" if angles else "none"},
-        **common,
     )
 
 
@@ -636,52 +540,35 @@ def as_arrays(values: Any, names: Sequence[Any] | None) -> SeriesArrays:
     return SeriesArrays(arrays, labels)
 
 
-def prepare_arrays(
-    config: TrajectoryCorrelationConfig, arrays: SeriesArrays, folder: str
-) -> PreparedInput:
-    """The series as ``prepare_trajectory`` would give them.
+def series_tables(arrays: SeriesArrays, config: TrajectoryCorrelationConfig) -> list[SeriesTable]:
+    """The frames that ``config`` asks for, as tables of time series that have been read.
 
     Raises
     ------
     InputError
-        Too few frames or variables, or values that are no finite numbers.
+        Values that are no finite numbers.
     """
-    for n, part in enumerate(arrays.replicas):
-        wrong = unusable(part, config.estimator.allows_missing)
-        if wrong.any():
-            frame, variable, axis = np.argwhere(wrong)[0]
-            raise InputError.at(
-                name_of(n),
-                f"frame {frame}, variable {variable}, coordinate {axis}",
-                f"{part[frame, variable, axis]}",
-                EXPECTED,
-            )
     shape = arrays.replicas[0].shape[1:]
-    numbered = range(shape[0]) if arrays.labels is None else arrays.labels
-    table = pd.DataFrame(
-        {
-            "name": [str(label) for label in numbered],
-            "atom": "",
-            "residue": np.full(shape[0], -1, dtype=np.int32),
-        }
-    )
-    with Scratch(folder) as scratch:
-        writer = SeriesWriter(
-            config,
-            scratch,
-            [(name_of(n), len(part)) for n, part in enumerate(arrays.replicas)],
-            table,
-            int(shape[1]),
-            cyclic=config.table.angles != "none",
-        )
-        size = frames_in_block(2 * int(np.prod(shape)))
-        for part in arrays.replicas:
-            for first in range(0, len(part), size):
-                block = part[first : first + size]
-                writer.write(wrapped(block) if writer.cyclic else block)
-        prepared = writer.finish()
-    prepared.state["mean_positions"] = np.full((shape[0], 3), np.nan)
-    return prepared
+    names = [str(label) for label in (range(shape[0]) if arrays.labels is None else arrays.labels)]
+    return [
+        _series_table(name_of(n), names, part[config.frames.as_slice], config)
+        for n, part in enumerate(arrays.replicas)
+    ]
+
+
+def _series_table(
+    path: str, names: list[str], part: NDArray[np.float64], config: TrajectoryCorrelationConfig
+) -> SeriesTable:
+    wrong = unusable(part, config.estimator.allows_missing)
+    if wrong.any():
+        frame, variable, axis = where = tuple(np.argwhere(wrong)[0])
+        place = f"frame {frame}, variable {variable}, coordinate {axis}"
+        raise InputError.at(path, place, f"{part[where]}", EXPECTED)
+
+    def blocks(n: int, missing: bool) -> Iterator[NDArray[np.float64]]:
+        yield from (part[first : first + n] for first in range(0, len(part), n))
+
+    return SeriesTable(path, names, part.shape[2], len(part), range(len(part)), blocks)
 
 
 def name_of(replica: int) -> str:

@@ -219,9 +219,11 @@ class SeriesWriter:
 
 
 def prepare_tables(
-    config: TrajectoryCorrelationConfig, scratch: str | os.PathLike[str] | None = None
+    config: TrajectoryCorrelationConfig,
+    scratch: str | os.PathLike[str] | None = None,
+    tables: Sequence[SeriesTable] | None = None,
 ) -> PreparedInput:
-    """Time series from the tables under ``time_series``; see ``prepare_trajectory``.
+    """Time series from ``tables``, else those under ``time_series``; see ``prepare_trajectory``.
 
     Raises
     ------
@@ -231,7 +233,7 @@ def prepare_tables(
         If ``paths`` names no column.
     """
     how, frames = config.table, config.frames
-    tables = [
+    tables = tables or [
         open_series_table(path, how.dimensions, how.time, frames.start, frames.stop, frames.step)
         for path in config.time_series
     ]

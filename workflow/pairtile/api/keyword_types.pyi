@@ -1,0 +1,27 @@
+"""Made by `python -m pairtile.config.describe` from the models."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypedDict
+
+class PrepareExpressionKeywords(TypedDict, total=False):
+    log2: Literal["auto"] | bool
+    pseudocount: Literal["auto"] | float
+    normalize: Literal[
+        "auto",
+        "none",
+        "quantile",
+        "cpm",
+        "cp10k",
+        "median_ratio",
+        "tmm",
+        "vst",
+        "depth_ranks",
+        "zscore",
+    ]
+    min_samples: int
+    min_expressed: float
+    top_variable: int | None
+    drop_constant: bool
+    orientation: Literal["genes_in_rows", "samples_in_rows"]
+    layer: str | None
+    obs: Mapping[str, Any] | None
