@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pairtile.declare.messages import messages_of
 from pairtile.report.formats import spaced
 
 if TYPE_CHECKING:
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
     from pairtile.io.networks.drawing import Grouping
     from pairtile.report.results import Results
+
+
+message = messages_of(__package__)
 
 
 @dataclass(frozen=True)
@@ -97,10 +101,8 @@ class MethodText:
     remarks: Callable[[Results], list[str]] | None = None
     findings: Callable[[Results], list[str]] = lambda results: []
     warnings: Callable[[Results], list[str]] = lambda results: []
-    empty: str = (
-        "The network is empty. A laxer keep rule (a larger p_value or fdr, or top_edges) or "
-        "more samples may help; the score distribution below shows how far pairs fell short."
-    )
+    empty: str = message("empty_network")
+    numbers: Callable[[Results], Mapping[str, Any]] = lambda results: {}
     edge_table: Callable[[Results, pd.DataFrame], pd.DataFrame] = lambda results, table: table
     files: Mapping[str, str] = field(default_factory=dict)
     file_columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
