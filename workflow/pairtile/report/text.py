@@ -116,11 +116,11 @@ class PageText:
         values["shared"] = self._shared
         self._own = _environment().get_template(own).make_module(values)
 
-    def _raw(self, name: str, **numbers: Any) -> str:
+    def _raw(self, name: str, /, **numbers: Any) -> str:
         macro = getattr(self._own, name, None) or getattr(self._shared, name)
         return str(macro(**numbers))
 
-    def text(self, name: str, **numbers: Any) -> str:
+    def text(self, name: str, /, **numbers: Any) -> str:
         """A macro's text on one line."""
         return joined(self._raw(name, **numbers))
 
@@ -138,11 +138,11 @@ class PageText:
         self._cited.clear()
         return self.text(name), list(dict.fromkeys(self._cited))
 
-    def figure(self, name: str, figure: Figure, **numbers: Any) -> FigureWithText:
+    def figure(self, name: str, figure: Figure, /, **numbers: Any) -> FigureWithText:
         """A figure with the title, the caption and the text of ``figure_NAME``."""
         head, _, body = self._raw(f"figure_{name}", **numbers).strip().partition("\n")
         kind, _, title = head.removeprefix("## ").partition(": ")
-        caption, _, more = body.partition("\n> ")
+        caption, _, more = body.partition("\n>")
         caption = joined(caption)
         return FigureWithText(figure, title, caption, joined(f"{kind}. {caption} {more}"))
 
