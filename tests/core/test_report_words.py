@@ -55,7 +55,7 @@ def test_a_limit_of_edges_is_no_number_of_edges(
     summary["counts"] |= {"pairs_scored": 10_000, "pairs_kept": kept}
     write_json(folder / "summary.json", summary)
     results = read_results(folder)
-    sentences = [*results.text.findings(results), results.text.methods(results)[0]]
+    sentences = [*results.page_text.lines("findings"), results.page_text.text("methods")]
     said = [text for text in sentences if "6,000" in text]
     assert len(said) == 2
     assert all("at most 6,000" in text for text in said)

@@ -10,6 +10,7 @@ from typing import Any
 import lxml.html
 import numpy as np
 from pairtile.report import write_report
+from pairtile.runtime.files import read_json
 
 
 def read_page(folder: Path) -> lxml.html.HtmlElement:
@@ -61,3 +62,15 @@ def report(folder: Path) -> str:
 def warnings_of(folder: Path) -> str:
     found = read_page(folder).xpath("//*[@class='warnings']")
     return found[0].text_content() if found else ""
+
+
+def codes_of(folder: Path) -> set[str]:
+    """Codes of what the summary warns of and notes."""
+    return {said["code"] for said in read_json(folder / "summary.json")["messages"]}
+
+
+def numbers_of(folder: Path, code: str) -> dict[str, Any]:
+    """The numbers of the one message with a code."""
+    [said] = [m for m in read_json(folder / "summary.json")["messages"] if m["code"] == code]
+    found: dict[str, Any] = said["numbers"]
+    return found

@@ -6,7 +6,7 @@ import random
 
 import pandas as pd
 import pytest
-from pairtile.methods.mirna_targets.report_signal import N_NAMED, _pairs_by_p
+from pairtile.methods.mirna_targets.report_numbers import N_PAIRS, lowest_p
 from pairtile.report.results import Results, read_results
 from workflow_runs import Analysis
 
@@ -49,7 +49,7 @@ def test_significant_pairs_are_named(found: Results) -> None:
     significant = network[network["q_value"] <= 0.05]
     names = {f"GENE0 (ENST{k:011}.2)" for k in (0, 1)}
     assert set(significant["target"]) == names
-    text = " ".join(found.text.remarks(found))
+    text = " ".join(found.page_text.lines("findings"))
     for name in names:
         assert f"hsa-let-7a-5p on {name} (p " in text
     assert "by score" not in text
@@ -91,6 +91,6 @@ def test_the_lowest_p_come_first_and_few_are_named() -> None:
             "score": range(9),
         }
     )
-    named = _pairs_by_p(network, 9)
-    assert [text.split()[2] for text in named] == [f"t{k}" for k in range(N_NAMED)]
-    assert [text.split()[2] for text in _pairs_by_p(network, 1)] == ["t0"]
+    named = lowest_p(network, 9)
+    assert [pair[1] for pair in named] == [f"t{k}" for k in range(N_PAIRS)]
+    assert [pair[1] for pair in lowest_p(network, 1)] == ["t0"]

@@ -44,7 +44,6 @@ from pairtile.methods.mirna_targets.null import (
     transcript_model,
 )
 from pairtile.methods.mirna_targets.report import REPORT
-from pairtile.methods.mirna_targets.report_methods import methods_paragraph
 from pairtile.methods.mirna_targets.report_signal import signal
 from pairtile.methods.mirna_targets.scoring import CODES
 from pairtile.methods.mirna_targets.search import SequenceBatch, TargetSearch
@@ -465,23 +464,20 @@ def test_the_page_begins_with_signal_and_chance(tmp_path: Path) -> None:
     with np.load(out / "scores.npz") as scores:
         sites, expected = scores["null_sites"], scores["null_expected"]
     canonical = CLASS_ROWS.index("canonical")
-    assert REPORT.text.key_numbers is not None
-    assert REPORT.text.remarks is not None
-    assert REPORT.text.key_numbers(results)[1][:2] == (f"{expected[-1]:.0f}", "hits by chance")
-    first = REPORT.text.remarks(results)[0]
-    assert f"{expected[-1]:.0f} of {sites[-1]:.0f} hits" in first
-    assert f"there are {sites[canonical]:.0f}" in first
+    text = results.page_text
+    assert text.rows("key_numbers")[1][:2] == (f"{expected[-1]:.0f}", "hits by chance")
+    first = text.lines("findings")[0]
+    for number in (expected[-1], sites[-1], sites[canonical]):
+        assert f" {number:,.0f} " in first or f" {number:,.0f}, " in first
     assert f"ratio {sites[canonical] / expected[canonical]:.2f}" in first
     # Where all hits are canonical, their numbers are not said twice.
     asked = plain(null={"shuffles": 20}, estimator={"energies": False, "strict": True})
     strict = read_results(Analysis(tmp_path, asked, name="strict").all().out)
-    first = REPORT.text.remarks(strict)[0]
-    assert first.endswith("canonical sites.")
-    assert first.count("shuffled miRNAs") == 1
+    assert strict.page_text.lines("findings")[0].count("ratio") == 1
     assert next(iter(REPORT.figures or {})) == "signal"
     drawn = signal(results)
     assert drawn is not None
     assert len(drawn.figure.axes) == 2
-    paragraph, cited = methods_paragraph(results)
+    paragraph, cited = text.cited("methods")
     assert "20 shuffles" in paragraph
     assert any(paper.cited.startswith("Lewis") for paper in cited)

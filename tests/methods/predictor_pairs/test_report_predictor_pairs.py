@@ -27,7 +27,7 @@ from predictor_levels import (
     sets_of,
     varied_best,
 )
-from report_pages import page_of, part, read_page, warnings_of
+from report_pages import codes_of, page_of, part, read_page, warnings_of
 from result_files import AWKWARD, write_results
 
 
@@ -63,14 +63,11 @@ def test_targets_and_predictors_are_drawn_along_time(demo: Path) -> None:
         for name, drawn in lines.items():
             values = levels[int(name[1:])]
             np.testing.assert_allclose(drawn, (values - values.mean()) / values.std())
-    assert "read one time step before it" in made.caption
     # Without an order of the samples there is nothing to draw along.
     results.summary["parameters"] |= {"lag": 0}
     assert FIGURES["time_courses"](results) is None
     results.summary["parameters"] |= {"samples": {"time": "hours"}}
-    made = FIGURES["time_courses"](results)
-    assert made is not None
-    assert "read at the same time" in made.caption
+    assert FIGURES["time_courses"](results) is not None
 
 
 def tiles_of(folder: Path) -> dict[str, list[str]]:
@@ -265,5 +262,5 @@ def test_an_empty_network_says_what_to_do(tmp_path: Path) -> None:
     out = analysis(tmp_path, random_levels(8, 41), keep={"p_value": 0.0001})
     page = read_page(out)
     assert page.xpath("//*[@class='headline']")[0].text.startswith("No edges")
-    assert "no set of predictors passed the keep rule" in warnings_of(out)
+    assert "no_predictor_sets" in codes_of(out)
     assert page.get_element_by_id("predictors-table") is not None

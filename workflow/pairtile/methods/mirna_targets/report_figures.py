@@ -16,7 +16,6 @@ from pairtile.methods.mirna_targets.report_hits import (
     targets_of_pairs,
 )
 from pairtile.methods.mirna_targets.report_signal import conservation, signal
-from pairtile.report.formats import count, counted, listed, number, percent, plain
 from pairtile.report.method_report import FigureMaker, FigureWithText
 from pairtile.report.results import Results
 
@@ -43,7 +42,6 @@ def _target_map(results: Results) -> FigureWithText | None:
         return None
     energies = energies_computed(results) and "energy_kcal_mol" in pairs
     column = "energy_kcal_mol" if energies else "score"
-    label, unit = ("lowest energy", " kcal/mol") if energies else ("best score", "")
     canonical = None
     path = results.folder / "targets.tsv"
     by_gene = GENES in results.network
@@ -54,23 +52,21 @@ def _target_map(results: Results) -> FigureWithText | None:
         pairs,
         pairs[column],
         canonical,
-        label=f"{label} (kcal/mol)" if energies else label,
+        label="lowest energy (kcal/mol)" if energies else "best score",
         low_is_strong=energies,
     )
-    target = "gene" if by_gene else "transcript"
-    caption = (
-        f"{counted(len(pairs), 'pair')} between the {counted(n_mirnas, 'miRNA')} and the "
-        f"{counted(n_transcripts, target)} of the strongest hits; darker is stronger, "
-        "blank: no hit. Rows and columns that are alike lie together."
-    )
-    if canonical is not None:
-        caption += f" Dot: at least one canonical seed site ({listed(CANONICAL)})."
     best = pairs.iloc[int(pairs["score"].to_numpy().argmax())]
-    alternative = (
-        f"Heat map. {caption} The pair with the highest score, {best['source']} and "
-        f"{best['target']}, has a {label} of {number(best[column])}{unit}."
+    return results.page_text.figure(
+        "target_map",
+        figure,
+        pairs=len(pairs),
+        mirnas=n_mirnas,
+        items=n_transcripts,
+        dots=canonical is not None,
+        energies=energies,
+        best=best[["source", "target"]].tolist(),
+        value=best[column],
     )
-    return FigureWithText(figure, f"Strongest miRNAs and {target}s", caption, alternative)
 
 
 def _score_distribution(results: Results) -> FigureWithText | None:
@@ -85,10 +81,8 @@ def _score_distribution(results: Results) -> FigureWithText | None:
         label=results.text.score_axis,
         logarithmic=True,
     )
-    total = int(scores["counts"].sum())
-    caption = f"Alignment scores of {counted(total, 'hit')}; logarithmic y axis."
-    alternative = f"Histogram. {caption} The threshold is at {plain(threshold)}."
-    return FigureWithText(figure, "Scores", caption, alternative)
+    n = int(scores["counts"].sum())
+    return results.page_text.figure("scores", figure, n=n, threshold=threshold)
 
 
 def _energy_distribution(results: Results) -> FigureWithText | None:
@@ -104,11 +98,8 @@ def _energy_distribution(results: Results) -> FigureWithText | None:
         edges, counts, threshold, label="free energy of the duplex (kcal/mol)"
     )
     middle = int(np.searchsorted(counts.cumsum(), counts.sum() / 2))
-    caption = (
-        f"Free energies of the duplexes of {counted(int(counts.sum()), 'hit')}; lower is stronger."
-    )
-    half = f" Half of the hits have {number(edges[min(middle + 1, len(counts))])} kcal/mol or less."
-    return FigureWithText(figure, "Energies", caption, f"Histogram. {caption}{half}")
+    half = edges[min(middle + 1, len(counts))]
+    return results.page_text.figure("energies", figure, n=int(counts.sum()), half=half)
 
 
 def _seed_classes(results: Results) -> FigureWithText | None:
@@ -116,14 +107,7 @@ def _seed_classes(results: Results) -> FigureWithText | None:
     if hits is None or not hits.n:
         return None
     figure = figures.seed_classes(hits.seed_classes, CANONICAL)
-    caption = (
-        "Which part of the seed pairs by A-U or G-C without a gap, at miRNA positions 2 to 8 "
-        "(7mer-m8), 2 to 7 (6mer) or 3 to 8 (offset 6mer); 8mer and 7mer-A1 have an A opposite "
-        "position 1, too."
-    )
-    shares = [f"{name} {count(n)}" for name, n in hits.seed_classes.items()]
-    alternative = f"Bar chart. {caption} {listed(shares)}."
-    return FigureWithText(figure, "Seed classes", caption, alternative)
+    return results.page_text.figure("seed_classes", figure)
 
 
 def _relative_positions(results: Results) -> FigureWithText | None:
@@ -134,10 +118,8 @@ def _relative_positions(results: Results) -> FigureWithText | None:
     # Few hits in narrow bins would show little but chance.
     joined = next((n for n in (8, 4, 2) if hits.n < FEW_HITS * bins / n), 1)
     figure = figures.relative_positions(hits.positions.reshape(2, bins // joined, joined).sum(2))
-    caption = "Middle of each hit's site, as a share of its transcript's length."
     last = hits.positions[:, 3 * bins // 4 :].sum() / hits.n
-    alternative = f"Line chart. {caption} {percent(last)} of the hits lie in the last quarter."
-    return FigureWithText(figure, "Positions on the transcripts", caption, alternative)
+    return results.page_text.figure("positions", figure, last=last)
 
 
 def _site_map(results: Results) -> FigureWithText | None:
@@ -147,21 +129,16 @@ def _site_map(results: Results) -> FigureWithText | None:
     name = mapped_transcript(results)
     rows = hits.strongest[hits.strongest["transcript"].astype(str) == name]
     figure = figures.site_map(rows, COLOURS)
-    filled = ""
-    if "conservation_rate" in rows:
-        filled = " Filled as far as sites of the class, kept so well, are conserved beyond chance."
-    if "accessibility" in rows:
-        filled += " Lower panel: the probability that the whole site is unpaired."
-    caption = (
-        f"{counted(len(rows), 'site')} on {name} among the strongest hits, as high as their score, "
-        f"by seed class.{filled} Further down, the page draws any other transcript."
-    )
     best = rows.iloc[0]
-    alternative = (
-        f"Lines along the transcript. {caption} The strongest, of {best['mirna']}, lies at "
-        f"{count(best['site_begin'])} to {count(best['site_end'])}."
+    return results.page_text.figure(
+        "site_map",
+        figure,
+        sites=len(rows),
+        name=name,
+        conserved="conservation_rate" in rows,
+        accessible="accessibility" in rows,
+        best=best[["mirna", "site_begin", "site_end"]].tolist(),
     )
-    return FigureWithText(figure, "Sites along a transcript", caption, alternative)
 
 
 def _most_pairs(results: Results) -> FigureWithText | None:
@@ -169,17 +146,10 @@ def _most_pairs(results: Results) -> FigureWithText | None:
     if targets is None or targets.n < 2:
         return None
     figure = figures.most_pairs(targets.mirnas, targets.transcripts)
-    caption = (
-        "Pairs of each, and those among them with a canonical seed site. Long transcripts have "
-        "more hits by chance alone."
-    )
     largest = [
-        f"{table.index[0]} has {count(table['pairs'].iloc[0])}"
-        for table in (targets.mirnas, targets.transcripts)
+        (table.index[0], table["pairs"].iloc[0]) for table in (targets.mirnas, targets.transcripts)
     ]
-    return FigureWithText(
-        figure, "Most targets", caption, f"Two bar charts. {caption} {listed(largest)}."
-    )
+    return results.page_text.figure("most_pairs", figure, largest=largest)
 
 
 FIGURES: Mapping[str, FigureMaker] = {

@@ -10,19 +10,18 @@ import pandas as pd
 
 from pairtile.io.networks.drawing import Grouping
 from pairtile.methods.multimodal_correlation.report_figures import FIGURES
+from pairtile.methods.multimodal_correlation.report_numbers import (
+    message,
+    mixture,
+    numbers,
+    settings,
+    warnings,
+)
 from pairtile.methods.multimodal_correlation.report_results import (
     ModeResults,
     differs_in,
     label_counts,
     mode_results,
-)
-from pairtile.methods.multimodal_correlation.report_text import (
-    findings,
-    headline,
-    key_numbers,
-    methods_paragraph,
-    mixture,
-    mode_warnings,
 )
 from pairtile.report.formats import count, number, percent, plain
 from pairtile.report.make_figures import (
@@ -37,7 +36,6 @@ from pairtile.report.method_report import (
     MethodText,
     PageSection,
 )
-from pairtile.report.methods_parts import section as settings_of
 from pairtile.report.results import Results
 from pairtile.report.sections.members import members_section
 from pairtile.statistics.modules import module_table
@@ -125,7 +123,7 @@ def conditions_section(results: Results, figures: list[CaptionedFigure]) -> Page
     if found is None or not found.conditions:
         return None
     counts = label_counts(found)
-    limits = settings_of(results, "condition_networks")
+    limits = settings(results, "condition_networks")
     kinds = {each.name: each.kind for each in found.conditions}
     ordered = counts.sort_values("edges", ascending=False, kind="stable")
     with_edges = ordered[ordered["edges"] > 0].head(MAX_LABELS)
@@ -307,26 +305,13 @@ TEXT = MethodText(
     signed=True,
     ties=("p_value",),
     columns={
-        "correlation": "correlation",
         "n_samples": "samples",
         "cluster": "mode",
         "n_modes": "modes of the pair",
         "p_value": "p-value",
-        "differs_in": "differs in",
         "conditions": "goes with",
     },
     counts={
-        "genes_read": "genes read",
-        "genes_kept": "genes kept",
-        "genes_dropped_too_few_samples": "genes left out: too few observed samples",
-        "genes_dropped_constant": "genes left out: constant",
-        "genes_constant": "constant genes kept",
-        "samples": "samples",
-        "values_missing_in_input": "missing values in the input",
-        "zeros_to_missing": "zeros read as missing",
-        "values_missing": "missing values after cleaning",
-        "tiles": "tiles",
-        "chunks": "chunks of tiles",
         "pairs": "pairs of genes",
         "pairs_stored": "modes stored (rows of pairs.parquet)",
         "too_few_samples": "pairs without a mode: too few samples in common",
@@ -344,25 +329,16 @@ TEXT = MethodText(
         "modes_undefined": "modes not stored: a gene is constant in them",
         "modes_above_threshold": "modes above the threshold",
         "modes_without_power": "modes left out: too few samples for their correlation (power)",
-        "edges": "edges in the network",
         "pairs_in_network": "pairs of genes in the network",
         "genes_in_network": "genes in the network",
         "condition_specific_edges": "edges of condition networks, each label counted",
-        "modules": "modules",
     },
-    headline=headline,
-    key_numbers=key_numbers,
-    remarks=findings,
-    warnings=mode_warnings,
-    empty=(
-        "The network is empty. threshold: {method: score, score: 0.8} takes a threshold of your "
-        "own; power: false keeps modes of few samples; a smaller estimator.min_samples finds modes "
-        "in fewer samples. The distribution of correlations below shows what there is."
-    ),
+    numbers=numbers,
+    warnings=warnings,
+    empty=message("no_modes_pass"),
     edge_table=edge_table,
     files=FILES,
     file_columns=FILE_COLUMNS,
-    methods=methods_paragraph,
     adapted=adapted,
 )
 

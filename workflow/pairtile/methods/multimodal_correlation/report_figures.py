@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from pairtile.methods.multimodal_correlation import figures as drawing
+from pairtile.methods.multimodal_correlation.report_numbers import mixture, threshold_method
 from pairtile.methods.multimodal_correlation.report_results import (
     MAX_CONDITIONS,
     ModeResults,
@@ -19,198 +20,116 @@ from pairtile.methods.multimodal_correlation.report_results import (
     split_pairs,
     strongest_pairs,
 )
-from pairtile.methods.multimodal_correlation.report_text import (
-    as_set,
-    mixture,
-    threshold_method,
-)
 from pairtile.methods.multimodal_correlation.thresholds import RANDOM, SEPARATE
 from pairtile.report import figures
-from pairtile.report.formats import count, counted, largest_hub, number, percent
 from pairtile.report.method_report import FigureMaker, FigureWithText
 from pairtile.report.results import Results
 
-FAINT = (
-    "Ellipses: where the mixture has 95 % of a mode. Grey: samples in none of the modes kept; "
-    "crosses: outliers that were left out."
-)
-
 
 def _modes(results: Results) -> FigureWithText | None:
-    found = results.cached(mode_results)
-    heights = None if found is None else found.arrays.get("pairs_by_modes")
+    heights = results.cached(mode_results).arrays.get("pairs_by_modes")
     if heights is None or not heights.sum() or not mixture(results):
         return None
-    figure = drawing.mode_number_distribution(heights)
-    several, fitted = int(heights[2:].sum()), int(heights[1:].sum())
-    caption = (
-        f"Modes of {counted(int(heights.sum()), 'pair')} of genes, as the criterion chose them. "
-        "None: too few samples in common, or a constant gene."
-    )
-    share = f" {percent(several / fitted)} of the others have two or more." if fitted else ""
-    return FigureWithText(
-        figure, "Modes of a pair", caption + share, f"Bar chart. {caption}{share}"
-    )
+    return results.page_text.figure("modes", drawing.mode_number_distribution(heights))
 
 
 def _correlations(results: Results) -> FigureWithText | None:
     found = results.cached(mode_results)
-    if found is None or not {"edges", "counts"} <= found.arrays.keys():
+    if not {"edges", "counts"} <= found.arrays.keys() or not found.arrays["counts"].sum():
         return None
     counts = found.arrays["counts"]
-    if not counts.sum():
-        return None
     least = float((results.parameters.get("estimator") or {}).get("min_correlation") or 0.0)
     figure = drawing.correlation_distribution(
         found.arrays["edges"], counts, found.threshold, stored_from=least
     )
-    caption = (
-        f"Correlations of {counted(int(counts.sum()), 'mode')} with enough samples; logarithmic y "
-        "axis."
-    )
-    if least > 0:
-        caption += f" Those below {least:g} in size were counted and not stored."
-    limit = f" The threshold is at ±{as_set(found.threshold)}." if found.threshold else ""
-    return FigureWithText(
-        figure, "Correlations and threshold", caption, f"Histogram. {caption}{limit}"
+    return results.page_text.figure(
+        "correlations", figure, modes=int(counts.sum()), least=max(least, 0.0)
     )
 
 
 def _threshold(results: Results) -> FigureWithText | None:
     found = results.cached(mode_results)
-    curve = None if found is None else found.table("curve")
-    if found is None or curve is None or curve.empty:
+    curve = found.table("curve")
+    if curve.empty:
         return None
     limit = None if threshold_method(results) == "fdr" else found.threshold
-    shown = f"at {as_set(limit)}" if limit is not None else "nowhere"
+    shown = None if limit is None else round(limit, 4)
     if "chi_square" in curve:
         figure = drawing.rmt_curve(curve["threshold"], curve["chi_square"], curve["genes"], limit)
-        caption = (
-            "How the threshold was sought, from left to right: chi-square of the spacings of the "
-            "network's eigenvalues against those of separate modules. The threshold is the last "
-            f"step below {SEPARATE:g} before noise ties the network together (from {RANDOM:g} on)."
+        return results.page_text.figure(
+            "rmt_curve", figure, found=shown, separate=SEPARATE, random=RANDOM
         )
-        if threshold_method(results) == "fdr":
-            caption += " It does not hold here: the network is by false discovery rate."
-        title = "Threshold by random matrix theory"
-    else:
-        settings = results.parameters.get("threshold") or {}
-        figure = drawing.power_law_curve(
-            curve["threshold"], curve["fit"], curve["genes"], limit,
-            least_fit=float(settings.get("fit") or 0.8),
-        )  # fmt: skip
-        caption = (
-            "How the threshold was sought, from left to right: how well the numbers of neighbours "
-            "follow a power law. The threshold is the last step at which they do well enough."
-        )
-        title = "Threshold by power law"
-    return FigureWithText(
-        figure, title, caption, f"Line chart. {caption} Threshold found: {shown}."
+    least_fit = float((results.parameters.get("threshold") or {}).get("fit") or 0.8)
+    figure = drawing.power_law_curve(
+        curve["threshold"], curve["fit"], curve["genes"], limit, least_fit=least_fit
     )
+    return results.page_text.figure("power_law_curve", figure, found=shown)
 
 
 def _spacings(results: Results) -> FigureWithText | None:
-    found = results.cached(mode_results)
-    table = None if found is None else found.table("spacings")
-    if table is None or table.empty:
+    table = results.cached(mode_results).table("spacings")
+    if table.empty:
         return None
-    figure = drawing.spacing_distribution(table)
-    caption = (
-        "Spacings of neighbouring eigenvalues at single thresholds. Near the green curve the "
-        "network falls into modules; near the dashed one noise ties it together."
-    )
-    return FigureWithText(figure, "Spacings of eigenvalues", caption, f"Histograms. {caption}")
-
-
-def _strongest(results: Results) -> FigureWithText | None:
-    return _scatter(results, strongest_pairs, "Strongest edges", "")
-
-
-def _split(results: Results) -> FigureWithText | None:
-    if not mixture(results):
-        return None
-    first = "The strongest further ones"
-    found = results.cached(mode_results)
-    if found is not None and len(found.network) and (found.pairs["signs"] > 1).any():
-        first += ", those with edges of both signs first"
-    return _scatter(results, split_pairs, "Pairs with several modes", f"{first}. ")
+    return results.page_text.figure("spacings", drawing.spacing_distribution(table))
 
 
 def _scatter(
-    results: Results, choose: Callable[[ModeResults], list[Pair]], title: str, first: str
+    results: Results, name: str, choose: Callable[[ModeResults], list[Pair]]
 ) -> FigureWithText | None:
     found = results.cached(mode_results)
-    if found is None or found.network.empty:
+    if found.network.empty:
         return None
     chosen = choose(found)
     drawn = found.pair_modes(chosen)
     if not drawn:
         return None
-    figure = drawing.pair_scatter(
-        [drawn[pair] for pair in chosen if pair in drawn], ellipses=mixture(results)
+    panels = {pair: drawn[pair] for pair in chosen if pair in drawn}
+    return results.page_text.figure(
+        name,
+        drawing.pair_scatter(list(panels.values()), ellipses=mixture(results)),
+        drawn=[(*pair, list(modes.correlation)) for pair, modes in panels.items()],
     )
-    caption = f"{first}Each point is a sample, at the values of the two genes (after preparation)"
-    caption += "; colour and shape: its mode" if mixture(results) else ""
-    caption += ". Above: correlation and number of samples."
-    shown = "; ".join(
-        f"{a} and {b}: r = {', '.join(number(r, 2) for r in drawn[a, b].correlation)}"
-        for a, b in chosen
-        if (a, b) in drawn
-    )
-    caption += f" {FAINT}" if mixture(results) else " Crosses: outliers that were left out."
-    return FigureWithText(figure, title, caption, f"Scatter plots. {caption} {shown}.")
+
+
+def _split(results: Results) -> FigureWithText | None:
+    return _scatter(results, "split_pairs", split_pairs) if mixture(results) else None
 
 
 def _condition_pairs(results: Results, place: int) -> FigureWithText | None:
     found = results.cached(mode_results)
-    if found is None or found.network.empty:
-        return None
     conditions = drawn_conditions(found)
-    if place >= len(conditions):
+    if found.network.empty or place >= len(conditions):
         return None
     condition = conditions[place]
     chosen = condition_pairs(found, condition)
     drawn = found.pair_modes(chosen)
     if not drawn:
         return None
-    figure = drawing.condition_scatter(
-        [drawn[pair] for pair in chosen if pair in drawn], condition, modes=mixture(results)
-    )
-    rows = f"above by mode, below by {condition.name}" if mixture(results) else "the samples"
-    edges = int((found.networks["condition"] == condition.name).sum())
-    if edges:
-        caption = (
-            f"Of {counted(edges, 'edge')} that {'goes' if edges == 1 else 'go'} with "
-            f"{condition.name}, the clearest: {rows}."
-        )
-    else:
-        caption = f"No edge goes with a condition; the strongest edges by {condition.name}: {rows}."
-    caption += " Samples in none of the modes kept are small and pale."
-    names = "; ".join(f"{a} and {b}" for a, b in chosen if (a, b) in drawn)
-    return FigureWithText(
-        figure, condition.name, caption, f"Scatter plots. {caption} Pairs: {names}."
+    panels = {pair: drawn[pair] for pair in chosen if pair in drawn}
+    return results.page_text.figure(
+        "condition_pairs",
+        drawing.condition_scatter(list(panels.values()), condition, modes=mixture(results)),
+        name=condition.name,
+        edges=int((found.networks["condition"] == condition.name).sum()),
+        drawn=list(panels),
     )
 
 
 def _condition_edges(results: Results) -> FigureWithText | None:
     found = results.cached(mode_results)
-    if found is None or found.networks.empty:
+    if found.networks.empty:
         return None
-    counts = label_counts(found)
-    figure = drawing.condition_edges(counts)
-    caption = "Edges in the network of each condition, by the sign of their correlation."
-    return FigureWithText(figure, "Edges by condition", caption, f"Bar chart. {caption}")
+    figure = drawing.condition_edges(label_counts(found))
+    return results.page_text.figure("condition_edges", figure)
 
 
 def _modules(results: Results) -> FigureWithText | None:
     found = results.cached(mode_results)
-    if found is None or found.modules.empty:
+    if found.modules.empty:
         return None
     if found.modules["gene"].duplicated().any():
         sizes = found.modules["module"].value_counts().sort_index()
-        caption = f"Genes in each of {counted(len(sizes), 'module')}; a gene can be in several."
-        figure = drawing.module_sizes(sizes)
-        return FigureWithText(figure, "Modules", caption, f"Bar chart. {caption}")
+        return results.page_text.figure("module_sizes", drawing.module_sizes(sizes))
     shown = found.modules.head(drawing.MAX_GENES)
     place = {name: k for k, name in enumerate(shown["gene"])}
     edges = found.pairs
@@ -219,31 +138,18 @@ def _modules(results: Results) -> FigureWithText | None:
     matrix = np.zeros((len(shown), len(shown)))
     matrix[a, b] = matrix[b, a] = edges["correlation"]
     figure = drawing.module_heat_map(matrix, shown["module"])
-    modules = counted(found.modules["module"].nunique(), "module")
-    caption = (
-        f"Edges among {counted(len(shown), 'gene')}"
-        f"{'' if len(shown) == len(found.modules) else f' of {count(len(found.modules))}'}, "
-        f"ordered by module ({modules}, the largest first). Red: positive correlation, blue: "
-        "negative; of several modes of a pair the strongest."
-    )
-    return FigureWithText(figure, "Modules", caption, f"Heat map. {caption}")
+    return results.page_text.figure("modules", figure, shown=len(shown), genes=len(found.modules))
 
 
 def _degrees(results: Results) -> FigureWithText | None:
     found = results.cached(mode_results)
-    if found is None or found.network.empty:
+    if found.network.empty:
         return None
-    figure = figures.degree_distribution(found.pairs)
-    caption = (
-        "How many genes have edges with at least k others; both axes logarithmic. A straight line "
-        "means a few hubs and many leaves."
-    )
-    shown = largest_hub(found.partners.to_dict(), "partner")
-    return FigureWithText(figure, "Degrees", caption, f"Line chart. {caption}{shown}")
+    return results.page_text.figure("degrees", figures.degree_distribution(found.pairs))
 
 
 FIGURES: Mapping[str, FigureMaker] = {
-    "strongest_pairs": _strongest,
+    "strongest_pairs": partial(_scatter, name="strongest_pairs", choose=strongest_pairs),
     "split_pairs": _split,
     **{
         f"condition_pairs_{place + 1}": partial(_condition_pairs, place=place)

@@ -179,12 +179,9 @@ class KeepRule(ConfigModel):
     """Which pairs become edges: one form of the key ``keep``.
 
     ``p_bound``, ``score_bound`` and ``top`` bound what the rule can keep, so that chunks know what
-    to store before all pairs are scored; ``passes`` and ``most`` decide when they are. ``short``
-    and ``sentence`` say the rule in a report, with its numbers in place of their keys.
+    to store before all pairs are scored; ``passes`` and ``most`` decide when they are.
     """
 
-    short: ClassVar[str] = ""
-    sentence: ClassVar[str]
     by_q_value: ClassVar[bool] = False
     """Whether q-values decide; where they do not, they need not be given."""
 
@@ -226,8 +223,6 @@ class KeepRule(ConfigModel):
 class KeepAll(KeepRule):
     """Keep every pair."""
 
-    sentence: ClassVar[str] = "All scored pairs were kept."
-
     @property
     def p_bound(self) -> float:
         return 1.0
@@ -263,9 +258,6 @@ class KeepPValue(KeepRule):
         )
     )
 
-    short: ClassVar[str] = "p ≤ {p_value}"
-    sentence: ClassVar[str] = "Pairs with p ≤ {p_value}{bits} were kept."
-
     @property
     def p_bound(self) -> float:
         return self.p_value
@@ -296,8 +288,6 @@ class KeepFdr(KeepRule):
         )
     )
 
-    short: ClassVar[str] = "false discovery rate ≤ {fdr}"
-    sentence: ClassVar[str] = "Pairs with q ≤ {fdr}{bits} were kept."
     by_q_value: ClassVar[bool] = True
 
     @property
@@ -322,9 +312,6 @@ class KeepScore(KeepRule):
         )
     )
 
-    short: ClassVar[str] = "score ≥ {score}"
-    sentence: ClassVar[str] = "Pairs with a score of at least {score} were kept."
-
     @property
     def score_bound(self) -> float:
         return self.score
@@ -343,9 +330,6 @@ class KeepTopEdges(KeepRule):
         description="Keep this many edges, those with the highest `score`."
     )
 
-    short: ClassVar[str] = "the strongest, at most {top_edges}"
-    sentence: ClassVar[str] = "The highest-scoring pairs were kept, at most {top_edges}."
-
     @property
     def top(self) -> int:
         return self.top_edges
@@ -363,11 +347,6 @@ class KeepBest(KeepFdr):
 
     top_edges: Annotated[int, Integer(1, 1_000_000_000, exponent=True)] = Field(
         description="Keep at most this many of them, those with the highest `score`."
-    )
-
-    short: ClassVar[str] = "q ≤ {fdr}, of these the strongest, at most {top_edges}"
-    sentence: ClassVar[str] = (
-        "Of the pairs with q ≤ {fdr}{bits}, the highest-scoring were kept, at most {top_edges}."
     )
 
     @property

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from pairtile.engine.state import open_state
-from pairtile.report.formats import count, number
+from pairtile.report.formats import number
 from pairtile.report.make_figures import COMMON_FIGURES
 from pairtile.report.method_report import FigureMaker, FigureWithText
 from pairtile.report.network_figures import shortened
@@ -34,20 +34,14 @@ def strongest_edges(results: Results) -> FigureWithText | None:
         (edge, state["z"][row[edge["source"]]], state["z"][row[edge["target"]]])
         for edge in best.to_dict("records")
     ]
-    figure = _edge_scatter(panels, batch)
-    scale = (
-        "ranks" if state["by_rank"].all() else "values, each gene from its lowest to its highest"
+    return results.page_text.figure(
+        "strongest_edges",
+        _edge_scatter(panels, batch),
+        by_rank=bool(state["by_rank"].all()),
+        batches=0 if batch is None else int(batch.max(initial=0)) + 1,
+        colours=len(GROUP_COLOURS),
+        pairs=[(edge["source"], edge["target"], _label(edge)) for edge, *_ in panels],
     )
-    caption = f"Each point is a sample, at the {scale} of the two genes."
-    caption += " Above: mutual information, and Spearman's rho with its sign."
-    if batch is not None:
-        caption += " Colours: batches"
-        few = int(batch.max(initial=0)) < len(GROUP_COLOURS)
-        caption += "." if few else f", which repeat after {len(GROUP_COLOURS)}."
-    shown = "; ".join(
-        f"{edge['source']} and {edge['target']}: {_said(edge)}" for edge, *_ in panels
-    )
-    return FigureWithText(figure, "Strongest edges", caption, f"Scatter plots. {caption} {shown}.")
 
 
 def _edge_scatter(
@@ -66,14 +60,14 @@ def _edge_scatter(
                 source, target, s=14, c=colours, alpha=0.6, linewidths=0.0,
                 rasterized=source.size > MANY_POINTS,
             )  # fmt: skip
-            panel.set_title(_said(edge), fontsize=9.5, loc="left")
+            panel.set_title(_label(edge), fontsize=9.5, loc="left")
             panel.set_xlabel(shortened(edge["source"]), parse_math=False)
             panel.set_ylabel(shortened(edge["target"]), parse_math=False)
             panel.tick_params(labelbottom=False, labelleft=False)
     return figure
 
 
-def _said(edge: Mapping[Any, Any]) -> str:
+def _label(edge: Mapping[Any, Any]) -> str:
     text = f"{number(edge['mi_bits'])} bits"
     rho = edge.get("spearman")
     return text if rho is None else f"{text}, ρ = {number(rho, 2)}".replace("-", "−")
@@ -93,15 +87,12 @@ def strongest_in_time(results: Results) -> FigureWithText | None:
     ends = list({frozenset(pair): pair for pair in reversed(both_ways)}.values())[::-1][:COURSES]
     panels = [{name: state["z"][row[name]] for name in pair} for pair in ends]
     scale = "rank, scaled" if state["by_rank"].all() else "value, scaled"
-    figure = time_courses(panels, series, label=scale)
-    shown = sum(here.size for here in drawn_series(series))
-    part = (
-        "" if shown == series.size else f" Shown: {count(shown)} of {count(series.size)} samples."
-    )
-    caption = f"Both genes of the strongest edges, the target thick, as they were scored.{part}"
-    named = "; ".join(f"{source} and {target}" for target, source in ends)
-    return FigureWithText(
-        figure, "Strongest edges in time", caption, f"Line charts. {caption} {named}."
+    return results.page_text.figure(
+        "time_courses",
+        time_courses(panels, series, label=scale),
+        pairs=ends,
+        shown=sum(here.size for here in drawn_series(series)),
+        samples=series.size,
     )
 
 

@@ -21,7 +21,7 @@ from pairtile.report.results import Results
 WORDS: dict[str, Any] = tomllib.loads(
     (Path(__file__).parent / "templates" / "words.toml").read_text(encoding="utf-8")
 )
-"""Sentences of the report, and what columns, counts and files are."""
+"""What columns and files are."""
 
 
 def level_counts(
@@ -130,22 +130,19 @@ class Levels:
         )
 
 
-RULES: dict[str, str] = WORDS["rules"]
-"""When a binary target is mostly 1, by its most frequent level at 00, 01, 10 and 11."""
+def rule_of_two(counts: NDArray[np.integer]) -> str:
+    """The most frequent level of a binary target at 00, 01, 10 and 11 of its two predictors:
+    ``0110`` for an exclusive or.
 
-
-def rule_of_two(counts: NDArray[np.integer], predictors: Sequence[str]) -> str:
-    """When a binary target of two predictors is mostly at level 1, in words.
-
-    "" for other numbers of levels and predictors, where a combination was not seen or has no most
-    frequent level, and for rules that one of the predictors has no part in.
+    "" for other numbers of levels and predictors, and where a combination was not seen or has no
+    most frequent level.
     """
     if counts.shape != (2, 2, 2):
         return ""
     zeros, ones = counts.reshape(4, 2).T
     if (zeros == ones).any():
         return ""
-    return RULES.get("".join("01"[int(one)] for one in ones > zeros), "").format(*predictors)
+    return "".join("01"[int(one)] for one in ones > zeros)
 
 
 SETS, HYPEREDGES = "predictors.tsv", "hyperedges.tsv"

@@ -19,7 +19,7 @@ from pairtile.methods.predictor_pairs.report_results import (
     predictor_results,
     rule_of_two,
 )
-from pairtile.report.formats import count, counted, number
+from pairtile.report.formats import count, number
 from pairtile.report.method_report import CaptionedFigure, FigureMaker, FigureWithText, PageSection
 from pairtile.report.results import Results
 from pairtile.report.sample_figures import drawn_series, time_courses
@@ -27,13 +27,11 @@ from pairtile.report.style import LEVEL_COLOURS
 
 MAX_TARGETS = 12
 
-CAPTIONS = WORDS["captions"]
-
 
 def levels_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
     """Small heat maps; None where the levels are gone."""
     found = results.cached(predictor_results)
-    if found is None or found.levels is None or found.best.empty:
+    if found.levels is None or found.best.empty:
         return None
     q, clearest = found.levels.n_levels, found.clearest(MAX_TARGETS)
     return PageSection(
@@ -62,10 +60,9 @@ def _card(found: PredictorResults, row: Mapping[Any, Any]) -> dict[str, Any]:
     return {
         "target": str(row["target"]),
         "facts": _facts(row, len(predictors)),
-        "rule": rule_of_two(counts, predictors),
+        "rule": rule_of_two(counts),
         "others": int(row["others"]),
-        "beside": ", ".join(predictors[:-1]),
-        "above": predictors[-1],
+        "predictors": predictors,
         "n_levels": q,
         "lines": [
             (" ".join(map(str, levels)), [_cell(cell) for cell in cells])
@@ -117,7 +114,7 @@ Cell = tuple[str, str | None]
 def sets_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
     """The table; None where no set was reported."""
     found = results.cached(predictor_results)
-    if found is None or found.sets.empty:
+    if found.sets.empty:
         return None
     table = shown_sets(found.sets)
     columns = _columns(found, table)
@@ -193,53 +190,38 @@ def _best_sets(results: Results) -> FigureWithText | None:
     if scores is None or not {"edges", "counts"} <= scores.keys() or not scores["counts"].sum():
         return None
     null = scores.get("null_counts")
-    figure = figures.best_set_distribution(scores["edges"], scores["counts"], null)
-    caption = CAPTIONS["best_sets"].format(targets=counted(scores["counts"].sum(), "target"))
-    if null is not None and null.sum():
-        caption += CAPTIONS["null"].format(targets=counted(null.sum(), "shuffled target"))
-    return FigureWithText(figure, "Best sets and chance", caption, f"Histogram. {caption}")
+    return results.page_text.figure(
+        "best_sets",
+        figures.best_set_distribution(scores["edges"], scores["counts"], null),
+        targets=round(scores["counts"].sum()),
+        shuffled=0 if null is None else round(null.sum()),
+    )
 
 
 def _p_values(results: Results) -> FigureWithText | None:
     found = results.cached(predictor_results)
-    if found is None or not found.tested:
+    if not found.tested:
         return None
-    p = found.best["p_value"].dropna()
-    figure = figures.p_value_distribution(p)
-    caption = CAPTIONS["p_values"].format(targets=counted(len(p), "target"))
-    small = counted(int((p <= 0.05).sum()), "target")
-    return FigureWithText(
-        figure, "p-values", caption, f"Histogram. {caption} {small} with p ≤ 0.05."
-    )
+    figure = figures.p_value_distribution(found.best["p_value"].dropna())
+    return results.page_text.figure("p_values", figure)
 
 
 def _ties(results: Results) -> FigureWithText | None:
     found = results.cached(predictor_results)
-    if found is None or found.best.empty:
+    if found.best.empty:
         return None
-    tied = int(found.tied.sum())
-    figure = figures.tie_distribution(found.best["n_ties"])
-    caption = CAPTIONS["ties"].format(
-        word=found.word,
-        targets=counted(len(found.best), "target"),
-        alone=count(len(found.best) - tied),
-    )
-    return FigureWithText(figure, "Ties", caption, f"Bar chart. {caption}")
+    return results.page_text.figure("ties", figures.tie_distribution(found.best["n_ties"]))
 
 
 def _imp(results: Results) -> FigureWithText | None:
     found = results.cached(predictor_results)
-    if found is None or found.best.empty or len(found.members) < 2:
+    if found.best.empty or len(found.members) < 2:
         return None
     best = found.best
     figure = figures.imp_against_mi(
         best["mi_bits"], best["imp_bits"], found.tied, best["target"].tolist()
     )
-    caption = CAPTIONS["joint_prediction"].format(word=found.word)
-    largest = number(float(best["imp_bits"].max()))
-    return FigureWithText(
-        figure, "Joint prediction", caption, f"Scatter plot. {caption} Largest: {largest} bits."
-    )
+    return results.page_text.figure("imp", figure, largest=float(best["imp_bits"].max()))
 
 
 MAX_COURSES = 6
@@ -249,7 +231,7 @@ def _time_courses(results: Results) -> FigureWithText | None:
     found = results.cached(predictor_results)
     stated = results.parameters.get("samples") or {}
     in_time = results.parameters.get("lag") or stated.get("series") or stated.get("time")
-    if found is None or found.levels is None or found.levels.series is None or not in_time:
+    if found.levels is None or found.levels.series is None or not in_time:
         return None
     sets = found.clearest(MAX_COURSES)
     if sets.empty:
@@ -260,22 +242,12 @@ def _time_courses(results: Results) -> FigureWithText | None:
     ]
     series = found.levels.series
     label = "level, scaled" if results.parameters.get("levels") else "value, scaled"
-    figure = time_courses(panels, series, label=label)
-    lag = int(results.parameters.get("lag") or 0)
-    steps = "one time step" if lag == 1 else f"{lag} time steps"
-    before = f"read {steps} before it" if lag else "read at the same time"
-    shown = sum(here.size for here in drawn_series(series))
-    part = (
-        ""
-        if shown == series.size
-        else CAPTIONS["part_of_series"].format(
-            shown=count(shown), samples=counted(series.size, "sample")
-        )
-    )
-    caption = CAPTIONS["courses"].format(word=found.word, before=before) + part
-    named = "; ".join(" from ".join([next(iter(p)), ", ".join([*p][1:])]) for p in panels)
-    return FigureWithText(
-        figure, "Targets and predictors in time", caption, f"Line charts. {caption} {named}."
+    return results.page_text.figure(
+        "time_courses",
+        time_courses(panels, series, label=label),
+        panels=[list(panel) for panel in panels],
+        shown=sum(here.size for here in drawn_series(series)),
+        samples=series.size,
     )
 
 

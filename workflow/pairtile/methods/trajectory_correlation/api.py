@@ -43,7 +43,7 @@ from pairtile.methods.trajectory_correlation.read_trajectory import (
     trajectories_of,
     unwrapped,
 )
-from pairtile.methods.trajectory_correlation.report_text import MotionResults, motion_results
+from pairtile.methods.trajectory_correlation.report_results import MotionResults, motion_results
 from pairtile.methods.trajectory_correlation.residues import pairs_in_contact, trajectory_contacts
 from pairtile.methods.trajectory_correlation.score import TrajectoryCorrelation
 from pairtile.methods.trajectory_correlation.state import state_of_series

@@ -155,14 +155,6 @@ def reduced(matrix: NDArray[np.float64], pixels: int = MAX_PIXELS) -> NDArray[np
         return sums / np.where(counts > 0, counts, np.nan)
 
 
-def blocks_text(n: int) -> str:
-    """What a caption says of maps of so many variables that are drawn as means of blocks."""
-    block = -(-n // MAX_PIXELS)
-    if block == 1:
-        return ""
-    return f" Each point is the mean of {block} × {block} pairs; the files hold them all."
-
-
 def two_profiles(
     profiles: tuple[ArrayLike, ArrayLike],
     names: tuple[str, str],

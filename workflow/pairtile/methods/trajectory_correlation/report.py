@@ -14,31 +14,27 @@ from numpy.typing import NDArray
 
 from pairtile.io.networks.drawing import Grouping
 from pairtile.methods.trajectory_correlation import figures as maps
-from pairtile.methods.trajectory_correlation.report_states import (
-    difference_map,
-    fluctuations,
-    states_finding,
-    states_section,
-)
-from pairtile.methods.trajectory_correlation.report_structure import structure_section
-from pairtile.methods.trajectory_correlation.report_text import (
+from pairtile.methods.trajectory_correlation.report_numbers import message, numbers, warnings
+from pairtile.methods.trajectory_correlation.report_results import (
     LEVEL,
     METHOD_NAMES,
     MotionResults,
     agreement_of,
     claimed_communities,
-    findings,
     kind_of,
     members_in_words,
-    methods_paragraph,
     motion_results,
-    rule_of_keep,
     score_of,
-    text_warnings,
 )
+from pairtile.methods.trajectory_correlation.report_states import (
+    difference_map,
+    fluctuations,
+    states_section,
+)
+from pairtile.methods.trajectory_correlation.report_structure import structure_section
 from pairtile.methods.trajectory_correlation.structures import HEX_COLOURS
 from pairtile.report import figures
-from pairtile.report.formats import count, counted, number, percent
+from pairtile.report.formats import count, number
 from pairtile.report.method_report import (
     CaptionedFigure,
     FigureMaker,
@@ -56,115 +52,71 @@ STRONGEST_COLOUR = 99.0
 """Percentile of the strongest colour of a map of sums: neighbours would take the scale."""
 
 
-def _marks_text(found: MotionResults) -> str:
-    named = []
-    if set(found.marks.secondary_structure) & {"H", "E"}:
-        named.append("helices and strands of the first frame")
-    if found.marks.domains:
-        named.append("domains")
-    text = f" Beside the axes: {' and '.join(named)}." if named else ""
-    if found.marks.chain_borders():
-        text += " Lines part the chains."
-    return text
-
-
 def _correlation(results: Results) -> FigureWithText | None:
     found = results.cached(motion_results)
-    matrix = None if found is None else found.matrix(score_of(results))
-    if found is None or matrix is None:
+    matrix = found.matrix(score_of(results))
+    if matrix is None:
         return None
-    signed, label = kind_of(results) == "dcc", results.text.score
     shown, limit = _above(results, found)
     figure = maps.correlation_map(
-        matrix, found.marks, shown, label=label, diverging=signed, limit=1.0
+        matrix, found.marks, shown, label=results.text.score,
+        diverging=kind_of(results) == "dcc", limit=1.0,
+    )  # fmt: skip
+    median = float(np.nanmedian(matrix[np.triu_indices(len(matrix), 1)]))
+    return results.page_text.figure(
+        "correlation", figure, n=len(matrix), above=limit, median=median
     )
-    caption = f"{label.capitalize()} of all pairs"
-    if shown is not None:
-        caption = (
-            f"{label.capitalize()}: below the diagonal of all pairs, above it of those with {limit}"
-        )
-    caption += "; blue: motion against each other, red: together." if signed else "."
-    caption += _marks_text(found) + maps.blocks_text(len(matrix))
-    values = matrix[np.triu_indices(len(matrix), 1)]
-    middle = f" Median {number(float(np.nanmedian(values)))}."
-    return FigureWithText(figure, "Map of correlations", caption, f"Heat map. {caption}{middle}")
 
 
 def _dcc(results: Results) -> FigureWithText | None:
     found = results.cached(motion_results)
-    if found is None or kind_of(results) == "dcc":
-        return None
-    matrix = found.matrix("dcc")
+    matrix = None if kind_of(results) == "dcc" else found.matrix("dcc")
     if matrix is None:
         return None
     figure = maps.correlation_map(
         matrix, found.marks, label="dynamical cross-correlation", diverging=True, limit=1.0
     )
-    caption = (
-        "Dynamical cross-correlation of displacements. Red: along the same direction at the same "
-        "time; blue: in opposite directions; white: neither, or at right angles, which it does not "
-        f"see.{maps.blocks_text(len(matrix))}"
-    )
-    return FigureWithText(figure, "Together or against each other", caption, f"Heat map. {caption}")
+    return results.page_text.figure("dcc", figure, n=len(matrix))
 
 
 def _residue_sums(results: Results) -> FigureWithText | None:
     found = results.cached(motion_results)
-    if found is None:
-        return None
-    name = "mi_centred_residue_sum"
-    matrix = found.matrix(name)
+    matrix = centred = found.matrix("mi_centred_residue_sum")
     if matrix is None:
-        name, matrix = "mi_residue_sum", found.matrix("mi_residue_sum")
+        matrix = found.matrix("mi_residue_sum")
     if matrix is None:
         return None
     kept = results.items[results.items["kept"].to_numpy(dtype=bool)].reset_index(drop=True)
     first = ~kept["residue"].duplicated().to_numpy()
     marks = maps.ResidueMarks.of(found.residues[first])
-    centred = " less that of surrogates" if name == "mi_centred_residue_sum" else ""
     limit = float(np.nanpercentile(matrix, STRONGEST_COLOUR))
     figure = maps.correlation_map(
         matrix, marks, label="summed mutual information (nats)", limit=max(limit, 1e-9)
     )
-    caption = (
-        f"Mutual information{centred}, summed over all angles of the one residue with all of the "
-        "other. The strongest colour is that of the top hundredth."
+    return results.page_text.figure(
+        "residue_sums", figure, n=len(matrix), centred=centred is not None
     )
-    caption += maps.blocks_text(len(matrix))
-    return FigureWithText(figure, "Angles of residues together", caption, f"Heat map. {caption}")
 
 
 def _score_distribution(results: Results) -> FigureWithText | None:
-    scores, words = results.scores, results.text
+    scores = results.scores
     if scores is None or not {"edges", "counts"} <= scores.keys() or not scores["counts"].sum():
         return None
-    threshold = float(scores.get("threshold", float("nan")))
     null = scores.get("null_counts")
-    has_null = null is not None and np.sum(null) > 0
+    null = null if null is not None and np.sum(null) > 0 else None
     figure = figures.score_distribution(
-        scores["edges"], scores["counts"], null if has_null else None, threshold,
-        label=words.score_axis,
+        scores["edges"], scores["counts"], null, float(scores.get("threshold", float("nan"))),
+        label=results.text.score_axis,
     )  # fmt: skip
-    total = int(scores["counts"].sum())
-    name = words.score_axis.capitalize()
-    caption = f"{name} of {counted(total, 'pair')}; logarithmic y axis."
-    if has_null:
-        caption += (
-            " The null: the same pairs with one of the two motions shifted in time, so that each "
-            "stays as slow as it is and only what they share is lost. That it does not lie at 0 is "
-            "what few independent frames do."
-        )
-    return FigureWithText(
-        figure, "Correlations and what chance gives", caption, f"Histogram. {caption}"
+    return results.page_text.figure(
+        "score_distribution", figure, pairs=int(scores["counts"].sum()), null=null is not None
     )
 
 
 def _surrogates(results: Results) -> FigureWithText | None:
     found = results.cached(motion_results)
-    if found is None or kind_of(results) == "dcc":
-        return None
     null, values = found.matrix("null_mean"), found.matrix("mi_nats")
-    if null is None or values is None:
+    if kind_of(results) == "dcc" or null is None or values is None:
         return None
     i, j = np.triu_indices(len(values), 1)
     every = -(-i.size // MAX_POINTS)
@@ -172,91 +124,57 @@ def _surrogates(results: Results) -> FigureWithText | None:
     p = found.matrix("p_value")
     small = None if p is None else p[i, j] <= LEVEL
     figure = maps.null_against_value(null[i, j], values[i, j], small, label=f"p ≤ {LEVEL:g}")
-    caption = (
-        "Mutual information of each pair against the mean of its own time-shifted surrogates. On "
-        "the dashed line a pair shares no more than its slowness alone would bring about."
-    )
-    if every > 1:
-        caption += f" Every {count(every)}th pair is drawn."
-    return FigureWithText(
-        figure, "Each pair and its surrogates", caption, f"Scatter plot. {caption}"
-    )
+    return results.page_text.figure("surrogates", figure, every=every)
 
 
 def _p_values(results: Results) -> FigureWithText | None:
-    scores = results.scores or {}
-    counts = scores.get("p_value_counts")
+    counts = (results.scores or {}).get("p_value_counts")
     if counts is None or not np.sum(counts):
         return None
     keep = results.parameters.get("keep")
-    level = keep.get("p_value") if isinstance(keep, dict) else None
-    figure = maps.p_value_histogram(counts, level)
-    caption = (
-        f"p-values of {counted(int(np.sum(counts)), 'pair')} against their surrogates. Were no "
-        "motion related to any other, the bars would be about as high as the line; a pile at the "
-        "left is what is correlated beyond that."
-    )
-    return FigureWithText(figure, "p-values", caption, f"Histogram. {caption}")
+    figure = maps.p_value_histogram(counts, keep.get("p_value") if isinstance(keep, dict) else None)
+    return results.page_text.figure("p_values", figure, pairs=int(np.sum(counts)))
 
 
 def _frames(results: Results) -> FigureWithText | None:
     path = results.folder / "frames.tsv"
-    found = results.cached(motion_results)
-    if found is None or not path.is_file():
+    if not path.is_file():
         return None
-    shares = found.matrix("component_shares")
+    shares = results.cached(motion_results).matrix("component_shares")
     shares = np.full(2, np.nan) if shares is None else shares
     figure = maps.frames_figure(pd.read_csv(path, sep="\t"), shares)
-    caption = (
-        "Root mean square distance of all positions from the first frame, along time: a curve that "
-        "still rises is a run that has not settled."
-    )
-    if np.isfinite(shares).all():
-        caption += (
-            " Beside it, frames along the first two principal components of the motion (all "
-            "replicas about one mean): replicas that lie apart have seen different states."
-        )
-    return FigureWithText(figure, "The motion of the whole", caption, f"Charts. {caption}")
+    return results.page_text.figure("frames", figure, components=bool(np.isfinite(shares).all()))
 
 
 def _residues(results: Results) -> FigureWithText | None:
     found = results.cached(motion_results)
-    if found is None or len(found.residues) < 2:
-        return None
     table, positions = found.residues, results.parameters.get("variables") == "positions"
+    if len(table) < 2:
+        return None
     profiles: dict[str, Any] = {}
     if "sd" in table:
         profiles["RMSF (Å)" if positions else "standard\ndeviation"] = table["sd"]
     profiles["correlation\ntime (frames)"] = table["correlation_time"]
     if "mean_correlation" in table:
         profiles["mean\ncorrelation"] = table["mean_correlation"].abs()
-    through = len(results.network) > 0 and table["betweenness"].notna().any()
-    if through:
+    if len(results.network) > 0 and table["betweenness"].notna().any():
         profiles["betweenness"] = table["betweenness"]
     method = next(iter(claimed_communities(results, found)), None)
     members = found.members(method) if method else None
     figure = maps.residue_profiles(profiles, found.marks, members)
-    caption = "Fluctuation about the mean position" if positions else "Standard deviation"
-    caption += ", correlation time (how long a motion is remembered)"
-    caption += ", mean size of the correlation with all others" * ("mean_correlation" in table)
-    caption += ", share of shortest paths through it (betweenness)" * bool(through)
-    caption += "."
-    if members is not None and members.any():
-        caption += (
-            f" Numbered strip: communities ({METHOD_NAMES.get(str(method), method)}), in the "
-            "colours of the PyMOL and VMD scripts."
-        )
-    caption += _marks_text(found).replace("Beside the axes", "Other strips")
-    title = f"Along the {'chain' if found.marks.numbers else 'variables'}"
-    return FigureWithText(figure, title, caption, f"Line charts. {caption}")
+    named = method is not None and members is not None and members.any()
+    return results.page_text.figure(
+        "residues",
+        figure,
+        profiles=list(profiles),
+        method=METHOD_NAMES.get(method, method) if method and named else "",
+    )
 
 
 def _distance(results: Results) -> FigureWithText | None:
     found = results.cached(motion_results)
-    if found is None or found.places is None:
-        return None
     matrix = found.matrix(score_of(results))
-    if matrix is None:
+    if found.places is None or matrix is None:
         return None
     i, j = np.triu_indices(len(matrix), 1)
     distance = np.linalg.norm(found.places[i] - found.places[j], axis=1)
@@ -267,12 +185,7 @@ def _distance(results: Results) -> FigureWithText | None:
     figure = maps.correlation_against_distance(
         distance[known], matrix[i, j][known], label=results.text.score
     )
-    caption = (
-        f"{results.text.score.capitalize()} against the distance of the mean positions, "
-        f"{counted(int(known.sum()), 'pair')}. What is near moves together; pairs far above the "
-        "median at their distance are candidates for coupling at a distance."
-    )
-    return FigureWithText(figure, "Correlation and distance", caption, f"Density plot. {caption}")
+    return results.page_text.figure("distance", figure, pairs=int(known.sum()))
 
 
 def _above(results: Results, found: MotionResults) -> tuple[NDArray[np.bool_] | None, str]:
@@ -335,8 +248,6 @@ Cell = tuple[str, str | None]
 def motion_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
     """Tables; None for another method."""
     found = results.cached(motion_results)
-    if found is None:
-        return None
     residues = found.residues.sort_values(
         ["betweenness", "item"], ascending=[False, True], kind="stable"
     ).head(MAX_RESIDUES)
@@ -471,60 +382,6 @@ ITEMS = {
 }
 
 
-def headline(results: Results) -> str:
-    """``841 of 896 pairs in contact among 214 residues kept (p ≤ 0.05), 9 communities``."""
-    words, counts = results.text, results.counts
-    n = counted(counts.get("variables", len(results.items)), words.item, words.items)
-    if results.network.empty:
-        return f"No pair of {n} passed the threshold"
-    candidates = counts.get("pairs_candidates") or counts.get("pairs")
-    of = f" of {counted(candidates, 'pair')}" if candidates else " pairs"
-    touching = " in contact" if results.parameters.get("contacts") else ""
-    text = f"{count(len(results.network))}{of}{touching} among {n} kept{rule_of_keep(results)}"
-    communities = _communities(results)
-    if communities:
-        text += f", {counted(communities[0], 'community', 'communities')}"
-    return text
-
-
-def key_numbers(results: Results) -> list[tuple[str, str, str]]:
-    """Variables, frames, kept pairs, communities, effective frames: value, what, against what."""
-    words, counts, found = results.text, results.counts, results.cached(motion_results)
-    variables = counts.get("variables", 0)
-    atoms = f"from a system of {counted(counts['atoms'], 'atom')}" if "atoms" in counts else ""
-    frames, replicas = counts.get("frames", 0), counts.get("replicas", 1)
-    tiles = [
-        (count(variables), words.items if variables != 1 else words.item, atoms),
-        (count(frames), "frames", f"in {counted(replicas, 'replica')}" if replicas > 1 else ""),
-    ]
-    pairs = counts.get("pairs_candidates") or counts.get("pairs")
-    kind = "in contact" if results.parameters.get("contacts") else "in all"
-    edges = len(results.network)
-    of = f"of {count(pairs)} {kind} ({percent(edges / pairs)})" if pairs else ""
-    tiles.append((count(edges), "pairs in the network", of))
-    communities = _communities(results)
-    if communities:
-        modularity = f"modularity {number(communities[1], 2)}"
-        noun = "community" if communities[0] == 1 else "communities"
-        tiles.append((count(communities[0]), noun, modularity))
-    if found is not None:
-        effective = found.residues["n_effective"]
-        least = f"median; the least {count(float(effective.min()))}"
-        tiles.append((count(float(effective.median())), "effective frames", least))
-    return tiles
-
-
-def _communities(results: Results) -> tuple[int, float] | None:
-    found = results.cached(motion_results)
-    if found is None or found.communities.empty:
-        return None
-    method = found.community_methods[0]
-    if method not in claimed_communities(results, found):
-        return None
-    table = found.communities[found.communities["method"] == method]
-    return (len(table), float(table["modularity"].iloc[0])) if len(table) else None
-
-
 def adapted(results: Results) -> MethodText:
     """Text for what is paired here: residues, atoms, angles, distances or columns of a table."""
     words = TEXT
@@ -544,17 +401,10 @@ def adapted(results: Results) -> MethodText:
     return words
 
 
-def _remarks(results: Results) -> list[str]:
-    """``findings``, and what differs from another state."""
-    found = results.cached(motion_results)
-    states = "" if found is None else states_finding(results, found)
-    return [*findings(results), *([states] if states else [])]
-
-
 _WORDS = tomllib.loads(
     (Path(__file__).parent / "templates" / "words.toml").read_text(encoding="utf-8")
 )
-"""What files, columns and counts are."""
+"""What files and columns are."""
 
 TEXT = MethodText(
     title="Correlated motion in trajectories",
@@ -567,20 +417,31 @@ TEXT = MethodText(
     strength=("correlation",),
     ties=("p_value",),
     columns=_WORDS["headings"],
-    counts=_WORDS["counts"],
-    headline=headline,
-    key_numbers=key_numbers,
-    remarks=_remarks,
-    warnings=text_warnings,
-    empty=(
-        "The network is empty: no pair passed the keep rule. More frames or replicas make it "
-        "easier to distinguish correlated from slow motion; keep: {correlation: 0.5} or "
-        "{top_edges: 500} shows the strongest pairs, significant or not. All values are in "
-        "matrices.npz."
-    ),
+    counts={
+        "atoms": "atoms of the system",
+        "residues": "residues selected",
+        "fit_atoms": "atoms that frames are superposed on",
+        "variables_dropped": "variables left out",
+        "variables_constant": "variables that never move",
+        "variables_few_frames": "variables with few effective frames",
+        "variables_drifting": "variables that drift",
+        "frames": "frames, all replicas together",
+        "frames_repeated": "frames exactly equal to others",
+        "frames_nearly_repeated": "frames nearly equal to others",
+        "contacts": "pairs in contact",
+        "pairs_candidates": "pairs that may become edges",
+        "edges": "edges of the network",
+        "pairs_that_differ": "pairs that differ from the other state",
+        "communities_leiden": "communities (Leiden)",
+        "communities_girvan_newman": "communities (Girvan-Newman)",
+        "variables_compared": "variables that the other analysis has too",
+        "pairs_compared": "pairs that the other analysis has too",
+    },
+    numbers=numbers,
+    warnings=warnings,
+    empty=message("no_pairs_kept"),
     files=_WORDS["files"],
     file_columns=_WORDS["columns"],
-    methods=methods_paragraph,
     adapted=adapted,
 )
 

@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 
 from pairtile.methods.trajectory_correlation import figures as maps
-from pairtile.methods.trajectory_correlation.report_text import (
+from pairtile.methods.trajectory_correlation.report_results import (
     LEVEL,
-    N_NAMED,
     MotionResults,
     difference_of,
     kind_of,
@@ -18,9 +17,11 @@ from pairtile.methods.trajectory_correlation.report_text import (
     read_table,
     score_of,
 )
-from pairtile.report.formats import count, counted, listed, number
+from pairtile.report.formats import count, number
 from pairtile.report.method_report import CaptionedFigure, FigureWithText, MethodText, PageSection
 from pairtile.report.results import Results
+
+N_NAMED = 3
 
 MAX_ROWS = 100
 """Of each table of the page."""
@@ -36,8 +37,8 @@ COLUMNS = {
 def difference_map(results: Results) -> FigureWithText | None:
     """All differences below the diagonal, above it those that are significant."""
     found, name = results.cached(motion_results), results.parameters.get("compare")
-    matrix = None if found is None or not name else difference_of(results, found)
-    if found is None or matrix is None or len(matrix) != len(found.marks):
+    matrix = difference_of(results, found) if name else None
+    if matrix is None or len(matrix) != len(found.marks):
         return None
     q = found.difference_array(f"{_value(results)}_q_value")
     figure = maps.correlation_map(
@@ -47,19 +48,14 @@ def difference_map(results: Results) -> FigureWithText | None:
         label="difference of correlation",
         diverging=True,
     )
-    above = "" if q is None else f" Above the diagonal only pairs with q ≤ {LEVEL:g} are drawn."
-    caption = (
-        f"Correlation here minus that of “{name}”. Red: stronger here; blue: stronger there. Grey: "
-        f"pairs that only one of the two has.{above}{maps.blocks_text(len(matrix))}"
-    )
-    return FigureWithText(figure, f"Difference from {name}", caption, f"Heat map. {caption}")
+    return results.page_text.figure("difference", figure, n=len(matrix), tested=q is not None)
 
 
 def fluctuations(results: Results) -> FigureWithText | None:
     """How far each variable moves in either state."""
     found, name = results.cached(motion_results), results.parameters.get("compare")
-    table = _table(results, "difference_residues.tsv") if found is not None and name else None
-    if found is None or table is None or len(table) < 2:
+    table = _table(results, "difference_residues.tsv") if name else None
+    if table is None or len(table) < 2:
         return None
     rows = found.residues["name"].map(dict(zip(table["name"], table.index, strict=True)))
     table = table.reindex(rows.to_numpy())
@@ -68,13 +64,10 @@ def fluctuations(results: Results) -> FigureWithText | None:
     figure = maps.two_profiles(
         (table["sd"], table["sd_other"]), ("here", str(name)), label, found.marks, marked
     )
-    caption = f"Fluctuation along the chain, here and in “{name}”."
-    if table["q_value"].notna().any():
-        caption += (
-            f" Bars below: {counted(int(marked.sum()), 'variable')} with q ≤ {LEVEL:g}, with "
-            "replicas as the unit."
-        )
-    return FigureWithText(figure, "Fluctuation in both states", caption, f"Line chart. {caption}")
+    tested = table["q_value"].notna().any()
+    return results.page_text.figure(
+        "fluctuations", figure, marked=int(marked.sum()) if tested else None
+    )
 
 
 def states_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
@@ -133,59 +126,40 @@ def _shown(text: MethodText, table: pd.DataFrame, file: str, what: str, z: str) 
     }
 
 
-def states_finding(results: Results, found: MotionResults) -> str:
+def state_numbers(results: Results, found: MotionResults) -> dict[str, Any] | None:
     """How many pairs differ, which the most, and whether communities do; of states that were not
-    tested the largest differences."""
+    tested the largest differences, which chance alone has, too."""
     name = results.parameters.get("compare")
     n = results.counts.get("pairs_that_differ")
     edges = _table(results, "difference_network.tsv") if name else None
     if edges is None:
-        return ""
+        return None
     if n is None:
-        return _untested(results, found)
-    of = f"of {count(results.counts.get('pairs_compared', 0))}"
-    level = f"(q ≤ {LEVEL:g}, replicas as the unit)"
-    text = f"{counted(n, 'pair')} {of} differ from {name} {level}."
-    if n:
-        z, q = (f"{_value(results)}_{end}" for end in ("z", "q_value"))
-        score = f"{score_of(results)}_difference"
-        score = score if score in edges else "correlation_difference"
-        named = [
-            f"{row['source']} and {row['target']} ({_signed(row[score])}, z = "
-            f"{_signed(row[z], 1)}, q = {number(row[q])})"
-            for row in edges.head(2 * N_NAMED).to_dict("records")
-        ]
-        text += f" The clearest (difference of correlation, this minus {name}): {listed(named)}."
+        return {"name": name, **_extremes(results, found)}
+    score = f"{score_of(results)}_difference"
+    score = score if score in edges else "correlation_difference"
+    columns = ["source", "target", score, *(f"{_value(results)}_{end}" for end in ("z", "q_value"))]
+    clearest = edges[columns].head(2 * N_NAMED).to_numpy().tolist() if n else []
     agreement = _table(results, "difference_agreement.tsv")
+    made: dict[str, Any] = {"name": name, "differ": n, "clearest": clearest}
     if agreement is not None and len(agreement) == 3:
-        own, other, both = (number(value, 2) for value in agreement["agreement"])
-        text += (
-            f" Communities of replicas agree with an adjusted Rand index of {own} here, {other} in "
-            f"{name} and {both} between the two (p = {number(agreement['p_value'].iloc[-1], 2)})."
-        )
-    return text
+        made["agreement"] = agreement["agreement"].tolist()
+        made["agreement_p"] = float(agreement["p_value"].iloc[-1])
+    return made
 
 
-def _untested(results: Results, found: MotionResults) -> str:
-    """The extremes, which chance alone has, too."""
+def _extremes(results: Results, found: MotionResults) -> dict[str, Any]:
     matrix = difference_of(results, found)
     if matrix is None:
-        return ""
+        return {}
     i, j = np.nonzero(np.triu(np.isfinite(matrix), 1))
     values, names = matrix[i, j], found.residues["name"]
     order = np.argsort(-values, kind="stable")
     high, low = (
-        listed([f"{names[i[k]]} and {names[j[k]]} ({_signed(values[k])})" for k in part[:N_NAMED]])
+        [(names[i[k]], names[j[k]], float(values[k])) for k in part[:N_NAMED]]
         for part in (order, order[::-1])
     )
-    return (
-        f"Differences from {results.parameters['compare']} are not tested. The extremes, which "
-        f"chance alone has, too ({counted(values.size, 'pair')}): highest {high}; lowest {low}."
-    )
-
-
-def _signed(value: float, digits: int = 2) -> str:
-    return f"{value:+.{digits}f}".replace("-", "−")
+    return {"compared": values.size, "highest": high, "lowest": low}
 
 
 def _value(results: Results) -> str:

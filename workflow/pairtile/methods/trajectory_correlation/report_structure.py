@@ -10,7 +10,7 @@ from matplotlib.colors import to_hex
 from numpy.typing import NDArray
 
 from pairtile.methods.trajectory_correlation.figures import SEQUENTIAL
-from pairtile.methods.trajectory_correlation.report_text import (
+from pairtile.methods.trajectory_correlation.report_results import (
     METHOD_NAMES,
     MotionResults,
     claimed_communities,
@@ -48,8 +48,8 @@ _BACKBONE = frozenset({"N", "CA", "C", "O"})
 def structure_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
     """The view; None without a structure or values of residues, and where it is too large."""
     found = results.cached(motion_results)
-    structure = None if found is None else found.structure
-    if found is None or structure is None:
+    structure = found.structure
+    if structure is None:
         return None
     drawn, styles = drawn_atoms(structure)
     if not 0 < drawn.sum() <= MAX_ATOMS:

@@ -106,15 +106,15 @@ def files_section(results: Results, pictures: list[CaptionedFigure]) -> PageSect
 
 def methods_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
     """Rules and paragraph, None for a method that has none ready."""
-    if results.text.methods is None:
+    paragraph, references = results.page_text.cited("methods")
+    if not paragraph:
         return None
-    paragraph, references = results.text.methods(results)
     return PageSection(
         id="methods",
         title="Methods",
         template="section_methods.html.j2",
         values={
-            "rules": results.text.rules(results),
+            "rules": results.page_text.lines("rules"),
             "paragraph": paragraph,
             "references": references,
         },

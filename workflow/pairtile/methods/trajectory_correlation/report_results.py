@@ -1,0 +1,232 @@
+"""The tables and matrices of correlated motion, read once for the report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pairtile.engine.state import MANIFEST, open_state
+from pairtile.errors import StoreError
+from pairtile.methods.trajectory_correlation.figures import ResidueMarks
+from pairtile.methods.trajectory_correlation.stability import LEAST_AGREEMENT
+from pairtile.methods.trajectory_correlation.structures import centred_structure
+from pairtile.report.formats import listed
+from pairtile.report.results import Results
+
+RESIDUES, COMMUNITIES, PATHS = "residues.tsv", "communities.tsv", "paths.tsv"
+MATRICES, DIFFERENCE = "matrices.npz", "difference.npz"
+LEVEL = 0.05
+"""p- and q-values at most this are counted and marked."""
+METHOD_NAMES = {"leiden": "Leiden", "girvan_newman": "Girvan-Newman"}
+
+_TEXTS = (
+    *("name", "chain", "icode", "resname", "atom", "domain", "secondary_structure"),
+    *("method", "members", "source", "target", "path", "items", "between"),
+)
+
+
+@dataclass(frozen=True)
+class MotionResults:
+    """What the report knows of correlated motion, beyond the network.
+
+    ``residues``, ``communities``, ``paths``: the tables of these names; the latter two may be
+    empty. Variables are numbered as the rows of ``residues`` and of every matrix.
+    """
+
+    folder: Path
+    residues: pd.DataFrame
+    communities: pd.DataFrame
+    paths: pd.DataFrame
+
+    @cached_property
+    def marks(self) -> ResidueMarks:
+        """What stands along the axes of figures."""
+        return ResidueMarks.of(self.residues)
+
+    @property
+    def several_chains(self) -> bool:
+        """Whether residue numbers alone are no names."""
+        return len(set(self.marks.chains)) > 1
+
+    @cached_property
+    def number(self) -> dict[str, int]:
+        """Row of each variable by its name."""
+        return {name: row for row, name in enumerate(self.residues["name"])}
+
+    def path_names(self, items: str) -> str:
+        """``A:LYS13 → A:ASP84``: names of items whose numbers are parted by blanks."""
+        names = self.residues.set_index("item")["name"]
+        return " → ".join(names[[int(number) for number in items.split()]])
+
+    def matrix(self, name: str) -> NDArray[Any] | None:
+        """A matrix of all pairs; None where it was not written or holds no number."""
+        return _matrix(self.folder / MATRICES, name)
+
+    def difference(self, name: str) -> NDArray[Any] | None:
+        """A matrix of differences from the analysis that this one is compared with."""
+        return _matrix(self.folder / DIFFERENCE, f"{name}_difference")
+
+    def difference_array(self, name: str) -> NDArray[Any] | None:
+        """A matrix of ``difference.npz`` by its own name, such as ``mi_q_value``."""
+        return _matrix(self.folder / DIFFERENCE, name)
+
+    @cached_property
+    def community_methods(self) -> list[str]:
+        """How communities were sought, the first first."""
+        prefix = "community_"
+        return [str(c).removeprefix(prefix) for c in self.residues if str(c).startswith(prefix)]
+
+    def members(self, method: str) -> NDArray[np.int64]:
+        """Community of each variable, 0 for none."""
+        return self.residues[f"community_{method}"].to_numpy(dtype=np.int64)
+
+    @cached_property
+    def places(self) -> NDArray[np.float64] | None:
+        """Mean position of each variable, (n, 3) in Angstrom; None where the state is gone or
+        positions are not known."""
+        if not (self.folder / "state" / MANIFEST).is_file():
+            return None
+        means = np.asarray(open_state(self.folder / "state")["mean_positions"], dtype=np.float64)
+        return (
+            means if means.shape == (len(self.residues), 3) and np.isfinite(means).any() else None
+        )
+
+    @cached_property
+    def structure(self) -> NDArray[Any] | None:
+        """Atoms of the first frame (``residues.STRUCTURE``), as ``structure.pdb`` has them; None of
+        tables of time series, and where the state is gone."""
+        if not (self.folder / "state" / MANIFEST).is_file():
+            return None
+        state = open_state(self.folder / "state")
+        return np.asarray(centred_structure(state)["structure"]) if "structure" in state else None
+
+    @cached_property
+    def interval_ps(self) -> float | None:
+        """Time between two frames in picoseconds; None where not known or not one."""
+        if not (self.folder / "state" / MANIFEST).is_file():
+            return None
+        found = np.asarray(open_state(self.folder / "state")["frame_interval_ps"])
+        if not found.size or not np.isfinite(found).all() or np.ptp(found) > 1e-6 * found[0]:
+            return None
+        return float(found[0])
+
+    def far_apart(self, first: NDArray[Any], second: NDArray[Any], least: int = 5) -> NDArray[Any]:
+        """Which pairs of variables are no neighbours: another chain, or residues at least ``least``
+        apart; of variables without residues, all."""
+        if "resid" not in self.residues:
+            return np.ones(len(first), dtype=bool)
+        resid = self.residues["resid"].to_numpy(dtype=np.int64)
+        chain = self.residues["chain"].to_numpy(dtype=object)
+        distance = np.abs(resid[first] - resid[second])
+        return np.asarray((distance >= least) | (chain[first] != chain[second]))
+
+
+def read_motion_results(folder: Path) -> MotionResults:
+    """Read the tables of ``folder``; ``communities.tsv`` and ``paths.tsv`` where they are there.
+
+    Raises StoreError naming the file when ``residues.tsv`` is missing or a table is not what its
+    name says.
+    """
+    residues = read_table(folder / RESIDUES, {"item", "name", "betweenness", "degree"})
+    communities = read_table(
+        folder / COMMUNITIES, {"method", "community", "members"}, required=False
+    )
+    paths = read_table(folder / PATHS, {"source", "target", "rank", "items"}, required=False)
+    return MotionResults(folder, residues, communities, paths)
+
+
+def _matrix(path: Path, name: str) -> NDArray[Any] | None:
+    if not path.is_file():
+        return None
+    with np.load(path, allow_pickle=False) as arrays:
+        if name not in arrays.files:
+            return None
+        values: NDArray[Any] = arrays[name]
+    return values if np.isfinite(values).any() else None
+
+
+def read_table(path: Path, columns: set[str], required: bool = True) -> pd.DataFrame:
+    """A table of an analysis: names are text, whatever they look like, and only numbers can be
+    missing; empty where the file is not there and not ``required``.
+
+    Raises StoreError naming the file when it is missing or not what its name says.
+    """
+    if not path.is_file():
+        if required:
+            raise StoreError.at(path, "", "no such file", "the table that the step tables writes")
+        return pd.DataFrame(columns=sorted(columns))
+    try:
+        header = pd.read_csv(path, sep="\t", nrows=0).columns
+        table = pd.read_csv(
+            path,
+            sep="\t",
+            dtype=dict.fromkeys(_TEXTS, str),
+            keep_default_na=False,
+            na_values={column: [""] for column in header if column not in _TEXTS},
+        )
+    except (OSError, ValueError) as error:
+        raise StoreError.at(path, "", f"an unreadable file ({error})", "a table") from error
+    missing = sorted(columns - set(table.columns))
+    if missing:
+        raise StoreError.at(path, "columns", ", ".join(table.columns), ", ".join(missing))
+    return table
+
+
+def motion_results(results: Results) -> MotionResults:
+    """The tables and matrices of an analysis, for ``results.cached``."""
+    return read_motion_results(results.folder)
+
+
+def kind_of(results: Results) -> str:
+    """The estimator's kind."""
+    return str((results.parameters.get("estimator") or {}).get("kind", "ksg"))
+
+
+def score_of(results: Results) -> str:
+    """The column that ranks pairs."""
+    return str(results.parameters.get("score") or "correlation")
+
+
+def agreement_of(results: Results, method: str) -> float:
+    """Adjusted Rand index of the communities of two halves of the data; NaN where not tested."""
+    return float((results.scores or {}).get(f"community_agreement_{method}", np.nan))
+
+
+def claimed_communities(results: Results, found: MotionResults) -> list[str]:
+    """The methods whose communities were found again, or not tested."""
+    return [m for m in found.community_methods if not agreement_of(results, m) < LEAST_AGREEMENT]
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """``1-29, 60-118``: the stretches of some whole numbers."""
+    values = np.unique(np.asarray(numbers, dtype=np.int64))
+    breaks = np.flatnonzero(np.diff(values) > 1) + 1
+    parts = [part for part in np.split(values, breaks) if part.size]
+    return ", ".join(str(part[0]) if part.size == 1 else f"{part[0]}–{part[-1]}" for part in parts)
+
+
+def members_in_words(residues: pd.DataFrame, chains_named: bool, limit: int = 6) -> str:
+    """Where variables lie: ``A 1–29, 60–118``; names where there are no residues."""
+    if "resid" not in residues:
+        names = residues["name"].tolist()
+        return listed(names) if len(names) <= limit else ", ".join(names[:limit]) + ", …"
+    parts = []
+    chains = residues.groupby("chain", sort=False)["resid"]
+    for chain, numbers in chains:
+        stretches = ranges(numbers.tolist()).split(", ")
+        text = ", ".join(stretches[:limit]) + (", …" if len(stretches) > limit else "")
+        parts.append(f"{chain} {text}".strip() if chains_named else text)
+    return "; ".join(parts)
+
+
+def difference_of(results: Results, found: MotionResults) -> NDArray[Any] | None:
+    """The difference from another analysis, of the score where both have it."""
+    matrix = found.difference(score_of(results))
+    return found.difference("correlation") if matrix is None else matrix

@@ -1,0 +1,159 @@
+"""The text of the page: ``text.md.j2`` in a method's folder, over the numbers of its results.
+
+A template is Jinja with a macro for each part:
+
+- ``headline``; ``findings`` and ``rules``: a line that begins with ``-`` for each sentence;
+- ``key_numbers``: a line ``| value | what it is | what it is set against |`` each;
+- ``methods``: a paragraph, which cites papers by ``cite("KEY")``;
+- ``figure_NAME``: ``## Kind: Title``, the caption, and after ``>`` what only the text for those who
+  cannot see the figure adds.
+
+What a template does not have is taken from ``templates/text.md.j2`` here, whose macros it can call
+as ``shared.NAME()``. A line break is a space, or nothing before punctuation.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+
+from pairtile.method import methods
+from pairtile.report import formats
+from pairtile.report.method_report import FigureWithText, Reference
+from pairtile.report.references import read_references
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from pairtile.report.results import Results
+
+NAME = "text.md.j2"
+
+
+class _Missing(jinja2.ChainableUndefined):
+    """A number that the results do not have: false in a condition, an error where it is shown."""
+
+    __str__ = jinja2.StrictUndefined.__str__
+
+
+def _template_of(method: str) -> tuple[str, str, None] | None:
+    file = methods()[method].folder / NAME if method in methods() else Path(NAME)
+    return (file.read_text(encoding="utf-8"), str(file), None) if file.is_file() else None
+
+
+def comma(loop: Any) -> str:
+    """What stands before an entry of a list: nothing, a comma, or "and" before the last."""
+    return "" if loop.first else " and " if loop.last else ", "
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    shared = jinja2.FileSystemLoader(Path(__file__).parent / "templates")
+    environment = jinja2.Environment(
+        loader=jinja2.ChoiceLoader([jinja2.FunctionLoader(_template_of), shared]),
+        autoescape=False,  # the page escapes it
+        undefined=_Missing,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    names = ("count", "counted", "number", "plain", "percent", "duration", "memory", "listed")
+    for name in (*names, "largest", "largest_hub"):
+        environment.filters[name] = getattr(formats, name)
+    environment.globals["comma"] = comma
+    return environment
+
+
+class PageText:
+    """The texts of one analysis.
+
+    Templates see ``counts``, ``parameters``, ``threshold``, ``backend``, ``versions`` and ``steps``
+    of the summary, ``evaluation``, the names of things in ``words`` (``MethodText``), the numbers
+    below, and those of the method (``MethodText.numbers``) by their names.
+    """
+
+    def __init__(self, results: Results) -> None:
+        summary, network = results.summary, results.network
+        method = methods().get(results.method)
+        papers = read_references(method.package if method else "pairtile.report")
+        self._cited: list[Reference] = []
+
+        def cite(key: str) -> str:
+            paper: Reference = getattr(papers, key)
+            self._cited.append(paper)
+            return paper.cited
+
+        both_ways = results.directed and not results.regulators
+        hubs = results.out_degree if results.regulators or both_ways else results.degree
+        sections = ("threshold", "backend", "versions", "steps", "pairtile_version")
+        values: dict[str, Any] = {
+            **{name: summary.get(name) or {} for name in sections},
+            "counts": results.counts,
+            "parameters": results.parameters,
+            "evaluation": results.evaluation or {},
+            "words": results.text,
+            "columns": set(network.columns),
+            "edges": len(network),
+            "nodes": len(results.degree),
+            "sources": int(network["source"].nunique()),
+            "targets": int(network["target"].nunique()),
+            "regulators": len(results.regulators),
+            "both_ways": both_ways,
+            "hubs": hubs.to_dict(),
+            "degrees": results.degree.to_dict(),
+            "active": sum(name in results.regulators for name in results.out_degree.index),
+            "items": len(results.items),
+            "kept": int(results.items["kept"].sum()),
+            "dropped": _reasons(results),
+            "cite": cite,
+        }
+        values |= results.text.numbers(results)
+        self._shared = _environment().get_template(NAME).make_module(values)
+        own = results.method if _template_of(results.method) else NAME
+        values["shared"] = self._shared
+        self._own = _environment().get_template(own).make_module(values)
+
+    def _raw(self, name: str, /, **numbers: Any) -> str:
+        macro = getattr(self._own, name, None) or getattr(self._shared, name)
+        return str(macro(**numbers))
+
+    def text(self, name: str, /, **numbers: Any) -> str:
+        """A macro's text on one line."""
+        return joined(self._raw(name, **numbers))
+
+    def lines(self, name: str) -> list[str]:
+        """The sentences of a macro that lists them."""
+        return [joined(part) for part in re.split(r"^- ", self._raw(name), flags=re.MULTILINE)[1:]]
+
+    def rows(self, name: str) -> list[tuple[str, ...]]:
+        """The rows of a macro that makes a table."""
+        rows = [line.strip() for line in self._raw(name).splitlines() if line.strip()]
+        return [tuple(cell.strip() for cell in row[1:-1].split(" | ")) for row in rows]
+
+    def cited(self, name: str) -> tuple[str, list[Reference]]:
+        """A macro's text, and the papers that it cites in the order in which it cites them."""
+        self._cited.clear()
+        return self.text(name), list(dict.fromkeys(self._cited))
+
+    def figure(self, name: str, figure: Figure, /, **numbers: Any) -> FigureWithText:
+        """A figure with the title, the caption and the text of ``figure_NAME``."""
+        head, _, body = self._raw(f"figure_{name}", **numbers).strip().partition("\n")
+        kind, _, title = head.removeprefix("## ").partition(": ")
+        caption, _, more = body.partition("\n>")
+        caption = joined(caption)
+        return FigureWithText(figure, title, caption, joined(f"{kind}. {caption} {more}"))
+
+
+def joined(text: str) -> str:
+    """On one line; no-break spaces stay."""
+    text = re.sub(r"[ \t]*\n[ \t\n]*(?=[,.;:)])", "", text)
+    return re.sub(r"[ \t\n]+", " ", text).strip(" \t\n")
+
+
+def _reasons(results: Results) -> list[tuple[str, int]]:
+    """Why items were left out, and how many; most first."""
+    reasons = results.dropped["reason"].astype(str).replace("", "no reason given").value_counts()
+    return sorted(((str(key), int(n)) for key, n in reasons.items()), key=lambda x: (-x[1], x[0]))
