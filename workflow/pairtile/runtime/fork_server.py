@@ -30,6 +30,7 @@ from select import select
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pairtile.runtime.end_together import end_with_parent
+from pairtile.snakemake_internals import JOB_MODULES
 
 if TYPE_CHECKING:
     from pairtile.config import Config
@@ -64,7 +65,7 @@ def start_fork_server_for(
     """
     from pairtile.method import get_method  # no script needs it to hand itself over
 
-    steps = ["snakemake.logging", "snakemake.iocontainers", "pairtile.cpu.compiler"]
+    steps = [*JOB_MODULES, "pairtile.cpu.compiler"]
     steps += [f"pairtile.steps.{step}" for step in ("prepare", "plan", "null", "chunk")]
     steps += ["pairtile.steps.merge", "pairtile.steps.network"]
     used = {analysis.method for analysis in config.analyses.values()}
