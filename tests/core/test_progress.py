@@ -11,10 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pairtile.engine.chunk_progress import ChunkProgress
 from pairtile.engine.estimator import Merged
 from pairtile.engine.tiles import Chunk
 from pairtile.runtime.progress import FailedJobs, Progress
-from pairtile.runtime.record import ChunkProgress, about
+from pairtile.runtime.record import about
 from pairtile.snakemake_internals import (
     JobFailed,
     JobFinished,

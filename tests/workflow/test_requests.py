@@ -14,6 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pairtile.api.settings import analysis_config
+from pairtile.config.root import models
+from pairtile.engine.estimator import estimator_of
 from pairtile.method import get_method
 from pairtile.runtime import host_memory
 from pairtile.runtime.files import read_json, write_json
@@ -146,14 +148,14 @@ def test_memory_grows_with_the_state_the_tile_and_the_threads() -> None:
 
     def asked(genes: int, samples: int, backend: str = "cpu", threads: int = 1, **more: Any) -> int:
         config = analysis_config(
-            method.config_model,
+            models()[method.name],
             estimator={"bins": more.get("bins", 10), "order": 3},
             null={"permutations": more.get("permutations", "auto")},
             keep={"p_value": 1e-5},
         )
         z = np.broadcast_to(np.zeros(1), (genes, samples))
         state = {"z": z, "entropy_bits": np.ones(genes), "regulators": np.zeros(0, np.int32)}
-        return method.estimator_class.memory_bytes(config, state, backend, threads)
+        return estimator_of(method.name).memory_bytes(config, state, backend, threads)
 
     assert asked(100, 100) < 2 * GIB
     assert asked(20_000, 1000) > asked(10_000, 1000) + 3 * 8 * 10_000 * 1000

@@ -30,7 +30,6 @@ from select import select
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pairtile.runtime.end_together import end_with_parent
-from pairtile.snakemake_internals import JOB_MODULES
 
 if TYPE_CHECKING:
     from pairtile.config import Config
@@ -63,7 +62,9 @@ def start_fork_server_for(
 
     Its import starts no CUDA, which forks could not share. ``group``: of ``start_fork_server``.
     """
-    from pairtile.method import get_method  # no script needs it to hand itself over
+    # No script needs these to hand itself over.
+    from pairtile.method import get_method
+    from pairtile.snakemake_internals import JOB_MODULES
 
     steps = [*JOB_MODULES, "pairtile.cpu.compiler"]
     steps += [f"pairtile.steps.{step}" for step in ("prepare", "plan", "null", "chunk")]

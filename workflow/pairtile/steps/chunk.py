@@ -19,11 +19,12 @@ from pairtile.engine.chunk_file import (
     add_summaries,
     write_chunk,
 )
+from pairtile.engine.chunk_progress import ChunkProgress
 from pairtile.engine.estimator import State
 from pairtile.engine.selection import RunningTopK
 from pairtile.runtime.files import read_arrays
 from pairtile.runtime.host_memory import peak_host_bytes
-from pairtile.runtime.record import ChunkProgress, StepRecord, recorded
+from pairtile.runtime.record import StepRecord, recorded
 from pairtile.runtime.threads import one_ahead
 from pairtile.steps.null import read_null
 from pairtile.steps.plan import read_plan

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pairtile.config.models import Analysis
-from pairtile.engine.estimator import Merged
+from pairtile.engine.estimator import Merged, estimator_of
 from pairtile.engine.state import open_state
 from pairtile.errors import InputError
 from pairtile.gpu.device import choose
 from pairtile.io.gold_standard import read_gold_standard, with_spelling_of
 from pairtile.io.input_files import local_inputs
-from pairtile.method import get_method
 from pairtile.runtime.files import read_arrays, read_table, verified, write_json
 from pairtile.runtime.record import recorded
 from pairtile.statistics.evaluation import evaluate as evaluate_ranking
@@ -54,7 +53,7 @@ def evaluate(
         local = str(inputs.gold_standard or config.gold_standard)
         config, step.details["inputs"] = local_inputs(config, {"gold_standard": local}, checksums)
         # Nothing is computed here but scores of stored pairs: any machine will do.
-        opened = get_method(config.method).estimator_class(
+        opened = estimator_of(config.method)(
             config, open_state(inputs.state), choose("cpu"), "float64"
         )
         merged = Merged(

@@ -9,11 +9,11 @@ from pathlib import Path
 import pandas as pd
 
 from pairtile.config.models import Analysis
+from pairtile.engine.estimator import estimator_of
 from pairtile.engine.state import open_state
 from pairtile.errors import InputError
 from pairtile.io.gold_standard import read_gold_standard, with_spelling_of
 from pairtile.io.symbols import with_symbols
-from pairtile.method import get_method
 from pairtile.runtime.files import read_table
 from pairtile.statistics.evaluation import evaluate
 
@@ -46,7 +46,7 @@ def check_later_inputs(config: Analysis, state: Path, items: Path) -> None:
     gold_standard = getattr(config, "gold_standard", None)
     if gold_standard is not None:
         _check_gold_standard(gold_standard, table, config)
-    estimator = get_method(config.method).estimator_class
+    estimator = estimator_of(config.method)
     estimator.check_later_inputs(config, open_state(state), table)
 
 
