@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -97,16 +97,28 @@ def starts_jobs(workflow: Workflow) -> bool:
 # --- steering a run ---------------------------------------------------------------------------
 
 
-def before_graph(workflow: Workflow, prepare: Callable[[], None]) -> None:
-    """Have ``prepare`` called at the start of the run, before Snakemake looks which files are there
-    and takes its lock (Snakemake 9.27.1: ``Workflow._build_dag``; ``onstart`` comes too late)."""
-    build = workflow._build_dag
+class _StartAndBuild:
+    """``Workflow._build_dag``, after what is to be done before it."""
 
-    def prepare_and_build() -> None:
-        prepare()
-        build()
+    def __init__(self, build: Callable[[], None]) -> None:
+        self.build = build
+        self.starts: dict[Hashable, Callable[[], None]] = {}
 
-    workflow._build_dag = prepare_and_build
+    def __call__(self) -> None:
+        for start in self.starts.values():
+            start()
+        self.build()
+
+
+def before_graph(workflow: Workflow, key: Hashable, start: Callable[[], None]) -> None:
+    """Have ``start`` called at the start of the run, before Snakemake looks which files are there
+    and takes its lock (Snakemake 9.27.1: ``Workflow._build_dag``; ``onstart`` comes too late).
+
+    Of several with one ``key`` the last counts: each ``use rule`` reads a module again.
+    """
+    if not isinstance(workflow._build_dag, _StartAndBuild):
+        workflow._build_dag = _StartAndBuild(workflow._build_dag)
+    workflow._build_dag.starts[key] = start
 
 
 def take_for_missing(workflow: Workflow, path: str) -> None:

@@ -130,7 +130,7 @@ def start_run():
 
 
 if MAIN_PROCESS:
-    internals.before_graph(workflow, start_run)
+    internals.before_graph(workflow, (CONFIG.results, *CONFIG.analyses), start_run)
 
 
 def compared_by_content(path):
