@@ -176,8 +176,14 @@ ANALYSES: dict[str, dict[str, Any]] = {
         "communities": ["leiden", "girvan_newman"],
         "paths": [["A:MET1", "A:TRP6"]],
         "g_correlation_text": True,
-        "compare": "motion_gaussian",
+        "compare": "motion_ksg_later",
         "export": ["tsv", "html"],
+    },
+    "motion_ksg_later": MOLECULE
+    | {
+        "estimator": {"kind": "ksg", "neighbours": 4, "surrogates": 2},
+        "frames": {"start": 5},
+        "keep": {"p_value": 0.3},
     },
     "motion_gaussian": MOLECULE
     | {
