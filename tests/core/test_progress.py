@@ -14,7 +14,7 @@ import pytest
 from pairtile.engine.chunk_progress import ChunkProgress
 from pairtile.engine.estimator import Merged
 from pairtile.engine.tiles import Chunk
-from pairtile.runtime.progress import FailedJobs, Progress
+from pairtile.runtime.progress import FailedJobs, RunProgress
 from pairtile.runtime.record import about
 from pairtile.snakemake_internals import (
     JobFailed,
@@ -151,7 +151,7 @@ def test_going_through_the_merged_table_says_how_far_it_is(
 
 def test_a_run_says_each_job_and_how_it_ended() -> None:
     said: list[str] = []
-    progress = Progress(said.append, lambda: 0.0, lambda analysis: {})
+    progress = RunProgress(said.append, lambda: 0.0, lambda analysis: {})
     for event in (
         Message("Building DAG of jobs...", logging.WARNING),
         JobStarted(0, "default", ""),
@@ -178,7 +178,7 @@ def test_time_left_is_what_the_plans_say_corrected_by_the_jobs_so_far() -> None:
     plans = {"a": {"chunk": (2, 20.0)}, "b": {"tables": (1, 10.0), "report": (1, 30.0)}}
     said: list[str] = []
     now = 0.0
-    progress = Progress(said.append, lambda: now, plans.__getitem__)
+    progress = RunProgress(said.append, lambda: now, plans.__getitem__)
     jobs = ["a prepare", "b prepare", "a plan", "b plan", "a chunk", "a chunk"]
     for number, job in enumerate([*jobs, "b tables_mirna_targets", "b report"]):
         analysis, rule = job.split()

@@ -22,12 +22,14 @@ from pairtile.runtime.files import read_json, write_json
 from pairtile.runtime.host_memory import free_host_bytes
 from pairtile.runtime.requests import (
     aws_memory_mb,
+    bootstrap_seconds,
     data_bytes,
     file_bytes,
     mask_bytes,
     memory_mb,
     minutes,
     read_requests,
+    tiles_seconds,
 )
 from workflow_runs import ROOT, Analysis, environment, run, write_config, write_data
 
@@ -119,9 +121,9 @@ def test_the_plan_says_what_chunks_ask_for(planned: Analysis) -> None:
     assert requests is not None
     assert not requests.uses_gpu
     for chunk in planned.plan.chunks:
-        assert requests.chunk_seconds(chunk.name) == chunk.seconds
-    assert requests.longest_chunk_seconds == max(chunk.seconds for chunk in planned.plan.chunks)
-    assert requests.bootstrap_seconds(0, 9) == pytest.approx(10 * (requests.seconds + 0.5))
+        assert tiles_seconds(requests, chunk.name) == chunk.seconds
+    assert tiles_seconds(requests) == max(chunk.seconds for chunk in planned.plan.chunks)
+    assert bootstrap_seconds(requests, 0, 9) == pytest.approx(10 * (requests.seconds + 0.5))
     assert requests.band_share == 1.0  # two bands
 
 

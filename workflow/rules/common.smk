@@ -21,7 +21,7 @@ from pairtile.runtime.job import Deferred
 from pairtile.runtime.progress import (
     PROGRESS,
     FailedJobs,
-    Progress,
+    RunProgress,
     planned_jobs,
     print_marked,
 )
@@ -57,7 +57,7 @@ if MAIN_PROCESS and not IMPORTED:
     internals.hear_events(logger, FAILED_JOBS.hear)
     if os.environ.pop(PROGRESS, None):  # pairtile run
         planned = partial(planned_jobs, Path(CONFIG.results))
-        PROGRESS_LINES = Progress(print_marked, time.monotonic, planned)
+        PROGRESS_LINES = RunProgress(print_marked, time.monotonic, planned)
         internals.hear_events(logger, PROGRESS_LINES.hear)
 
 ANALYSIS = f"{CONFIG.results}/{{analysis}}"

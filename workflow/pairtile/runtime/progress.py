@@ -1,6 +1,6 @@
 """What a person reads while ``pairtile run`` runs: jobs, the share of them done, the time left.
 
-``Progress`` hears the events of the run in Snakemake's process and writes each line, marked, to
+``RunProgress`` hears the events of the run in Snakemake's process and writes each line, marked, to
 standard error, from which ``pairtile run`` takes it.
 """
 
@@ -61,7 +61,7 @@ class FailedJobs:
         return [(rule, log) for (rule, _), log in last.items()]
 
 
-class Progress:
+class RunProgress:
     """One line for each job, with the share of steps done and, once all is planned, the time left;
     and how the run ended, with what Snakemake warns of afterwards."""
 
