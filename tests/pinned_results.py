@@ -465,6 +465,8 @@ def record(folder: Path) -> dict[str, dict[str, Parts]]:
         name = str(path.relative_to(results))
         if path.suffix == ".png" or "logs" in path.parts or path.name.startswith("."):
             continue
+        if path.parent == results:  # index.html, over all analyses
+            continue
         summary = json.loads((results / name.split("/")[0] / "summary.json").read_text())
         for is_text, part, value in Normalised(folder, summary["pairtile_version"]).parts(path):
             found["text" if is_text else "results"].setdefault(name, {})[part] = value
