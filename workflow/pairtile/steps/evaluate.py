@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import pandas as pd
 
 from pairtile.config.models import Analysis
 from pairtile.engine.estimator import Merged, estimator_of
@@ -64,27 +66,40 @@ def evaluate(
             scores=read_arrays(inputs.scores),
         )
         ranking = opened.ranking(merged)
-        table = read_table(inputs.items)
-        table = table[table["kept"]]
-        names = table["name"].tolist()
-        regulators = table.loc[table["is_regulator"], "name"].tolist() or None
-        gold = read_gold_standard(local)
-        ignored = (getattr(config, key, False) for key in ("ignore_case", "ignore_versions"))
-        gold = with_spelling_of(gold, names, local, *ignored)
-        try:
-            result = evaluate_ranking(
-                ranking.edges,
-                gold,
-                genes=names,
-                regulators=regulators,
-                directed=ranking.directed,
-                network=read_table(inputs.network)[["source", "target"]],
-            )
-        except ValueError as error:
-            raise InputError(f"{local}: {error}") from error
+        result = against_gold_standard(
+            config,
+            local,
+            read_table(inputs.items),
+            ranking.edges,
+            directed=ranking.directed,
+            network=read_table(inputs.network)[["source", "target"]],
+        )
         write_json(out, result)
         step.note(
             f"AUPR {result['aupr']:.3f} (random {result['random_aupr']:.3f}), of unordered pairs "
             f"{result['aupr_undirected']:.3f} ({result['random_aupr_undirected']:.3f}), "
             f"AUROC {result['auroc']:.3f}."
         )
+
+
+def against_gold_standard(
+    config: Analysis,
+    path: str,
+    items: pd.DataFrame,
+    edges: pd.DataFrame,
+    directed: bool = True,
+    network: pd.DataFrame | None = None,
+) -> dict[str, Any]:
+    """Edges with their score (source, target: item numbers; score) against the gold standard in a
+    file: what ``statistics.evaluation.evaluate`` gives. Raises InputError as ``evaluate``."""
+    kept = items[items["kept"]]
+    names = kept["name"].tolist()
+    ignored = (getattr(config, key, False) for key in ("ignore_case", "ignore_versions"))
+    gold = with_spelling_of(read_gold_standard(path), names, path, *ignored)
+    regulators = kept.loc[kept["is_regulator"], "name"].tolist() or None
+    try:
+        return evaluate_ranking(
+            edges, gold, genes=names, regulators=regulators, directed=directed, network=network
+        )
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from error
