@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -43,21 +43,20 @@ class StepRecord:
         """Seconds since the step began."""
         return time.perf_counter() - self.started
 
-    def note(self, text: str) -> None:
-        """A decision, as a sentence."""
-        self.notes.append(str(text))
-        self._declared(text)
-        log.info(text)
+    def note(self, *texts: str) -> None:
+        """Decisions, as sentences."""
+        self._say(self.notes, logging.INFO, texts)
 
-    def warn(self, text: str) -> None:
-        """Something the user should look at."""
-        self.warnings.append(str(text))
-        self._declared(text)
-        log.warning(text)
+    def warn(self, *texts: str) -> None:
+        """What the user should look at."""
+        self._say(self.warnings, logging.WARNING, texts)
 
-    def _declared(self, text: str) -> None:
-        if isinstance(text, Message):
-            self.messages.append(text.as_json())
+    def _say(self, said: list[str], level: int, texts: Sequence[str]) -> None:
+        for text in texts:
+            said.append(str(text))
+            if isinstance(text, Message):
+                self.messages.append(text.as_json())
+            log.log(level, text)
 
     def count(self, **numbers: int) -> None:
         """Numbers of things read, kept, dropped."""

@@ -145,8 +145,7 @@ def plan(
         step.details["parameters"] = decided
         for key in (key for key in decided if given[key] == "auto"):
             step.note(f"{key}: {_in_yaml(decided[key])} (auto).")
-        for note in method.decision_notes(config, state):
-            step.note(note)
+        step.note(*method.decision_notes(config, state))
         method.check_settings(config, state)
         space = method.space(state)
         edges = method.tile_edges(config, state)
@@ -270,7 +269,6 @@ def _at_once(backend: str, gpus: int) -> int:
 
 
 def _in_yaml(value: Any) -> str:
-    """A value as it would stand in the configuration."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key}: {_in_yaml(inner)}" for key, inner in value.items()) + "}"
     return str(value)

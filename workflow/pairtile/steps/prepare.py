@@ -57,12 +57,9 @@ def prepare(
         prepared = estimator_of(config.method).prepare(found, seed, scratch)
         items_kept = prepared.items.loc[prepared.items["kept"], "name"].tolist()
         first = next((given["path"] for given in described.result().values()), "")
-        warnings = [*prepared.warnings, *check_item_names(first, items_kept)]
         step.count(**prepared.counts)
-        for note in prepared.notes:
-            step.note(note)
-        for warning in warnings:
-            step.warn(warning)
+        step.note(*prepared.notes)
+        step.warn(*prepared.warnings, *check_item_names(first, items_kept))
         step.details["parameters"] = prepared.parameters
         step.details["inputs"] = described.result()
         with atomic_path(items) as temporary:
