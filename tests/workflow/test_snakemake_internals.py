@@ -27,7 +27,6 @@ from pairtile import snakemake_internals as internals
 FACTS = {
     "imported": internals.is_imported(workflow),
     "main": internals.is_main_process(workflow),
-    "configured": internals.has_configuration_files(workflow),
     "files": internals.configuration_files(workflow),
     "storage": internals.has_default_storage(workflow),
     "software": internals.deploys_software(workflow),
@@ -210,9 +209,7 @@ def test_is_main_process(of_run: dict[str, Any], folder: Path) -> None:
 
 
 def test_configuration_files(of_run: dict[str, Any], of_dry_run: dict[str, Any]) -> None:
-    assert of_run["configured"]
     assert [Path(path).name for path in of_run["files"]] == ["more.yaml"]
-    assert not of_dry_run["configured"]
     assert of_dry_run["files"] == []
 
 

@@ -36,13 +36,8 @@ def is_main_process(workflow: Workflow) -> bool:
     return bool(workflow.is_main_process)
 
 
-def has_configuration_files(workflow: Workflow) -> bool:
-    """Whether ``--configfile`` was given (Snakemake 9.27.1)."""
-    return bool(workflow.overwrite_configfiles)
-
-
 def configuration_files(workflow: Workflow) -> list[str]:
-    """Those of ``--configfile`` and of ``configfile:`` (Snakemake 9.27.1)."""
+    """Those of ``--configfile``, and of ``configfile:`` so far (Snakemake 9.27.1)."""
     return [str(path) for path in workflow.configfiles]
 
 
