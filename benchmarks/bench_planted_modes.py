@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from pairtile.gpu.device import Device, choose
 from pairtile.methods.multimodal_correlation.mixtures import PairMixtures
-from pairtile.simulate.modes import ModesSimulation, adjusted_rand_index, simulate_modes
+from pairtile.methods.trajectory_correlation.stability import adjusted_rand
+from pairtile.simulate.modes import ModesSimulation, simulate_modes
 
 from benchmarks.bench_pair_mixtures import mixture_config
 from benchmarks.machine import write
@@ -71,8 +72,10 @@ def recovery(simulation: ModesSimulation, device: Device, **how: Any) -> Recover
         for number, mask in enumerate(masks):
             labels[mask] = number
         here = labels >= 0
-        index = adjusted_rand_index(simulation.labels[pair][here], labels[here])
-        indices.append(index if here.sum() > 1 else 0.0)
+        several = here.sum() > 1
+        indices.append(
+            adjusted_rand(simulation.labels[pair][here], labels[here]) if several else 0.0
+        )
     return Recovery(right, n_pairs, round(float(np.mean(indices)), 4))
 
 

@@ -176,8 +176,14 @@ ANALYSES: dict[str, dict[str, Any]] = {
         "communities": ["leiden", "girvan_newman"],
         "paths": [["A:MET1", "A:TRP6"]],
         "g_correlation_text": True,
-        "compare": "motion_gaussian",
+        "compare": "motion_ksg_later",
         "export": ["tsv", "html"],
+    },
+    "motion_ksg_later": MOLECULE
+    | {
+        "estimator": {"kind": "ksg", "neighbours": 4, "surrogates": 2},
+        "frames": {"start": 5},
+        "keep": {"p_value": 0.3},
     },
     "motion_gaussian": MOLECULE
     | {
@@ -458,6 +464,8 @@ def record(folder: Path) -> dict[str, dict[str, Parts]]:
     for path in sorted(path for path in results.rglob("*") if path.is_file()):
         name = str(path.relative_to(results))
         if path.suffix == ".png" or "logs" in path.parts or path.name.startswith("."):
+            continue
+        if path.parent == results:  # index.html, over all analyses
             continue
         summary = json.loads((results / name.split("/")[0] / "summary.json").read_text())
         for is_text, part, value in Normalised(folder, summary["pairtile_version"]).parts(path):

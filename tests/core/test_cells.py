@@ -12,7 +12,9 @@ import pairtile
 import pandas as pd
 import pytest
 from pairtile.config.preprocess import Preprocess
+from pairtile.config.root import models
 from pairtile.declare.messages import Message
+from pairtile.engine.estimator import estimator_of
 from pairtile.errors import ConfigError, InputError
 from pairtile.io.anndata_file import read_obs
 from pairtile.io.cells import normalisation_of
@@ -210,8 +212,8 @@ def test_methods_take_counts_by_default_and_warn_of_what_replaces_them(
 
     def prepared(**settings: Any) -> Any:
         section = {"method": method, "expression": str(tmp_path / "t.h5ad"), **METHODS[method]}
-        config = known.config_model.model_validate(section | settings)
-        return known.estimator_class.prepare(config, 1)
+        config = models()[known.name].model_validate(section | settings)
+        return estimator_of(known.name).prepare(config, 1)
 
     assert "counts_taken" in codes(prepared().notes)
     assert "normalised_cells" in codes(prepared(layer=None).warnings)
@@ -234,10 +236,10 @@ def test_cells_without_counts_leave_columns_of_obs_with_the_others(tmp_path: Pat
     cells(np.log1p(to_total(counts, 1e4)), counts=counts).write_h5ad(tmp_path / "t.h5ad")
     known = get_method("mutual_information")
     section = {"method": "mutual_information", "expression": str(tmp_path / "t.h5ad")}
-    config = known.config_model.model_validate(
+    config = models()[known.name].model_validate(
         section | {"samples": {"batch": "cluster"}, "obs": {"cluster": [0, 1, 2, 3]}}
     )
-    prepared = known.estimator_class.prepare(config, 1)
+    prepared = estimator_of(known.name).prepare(config, 1)
     kept = np.setdiff1d(np.arange(N_CELLS), [3, 50])
     expected = pd.factorize(kept % 4)[0]
     np.testing.assert_array_equal(prepared.state["sample_batch"], expected)
@@ -318,7 +320,7 @@ def test_unknown_columns_and_values_are_refused(
 
 def test_other_formats_have_neither_layers_nor_obs(tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text("g\ta\tb\tc\nx\t1\t2\t3\ny\t2\t3\t4\n")
-    model = get_method("mutual_information").config_model
+    model = models()["mutual_information"]
     section = {"method": "mutual_information", "expression": "t.tsv"}
     for key, value in (("layer", "raw"), ("obs", {"cell_type": "T cell"})):
         with pytest.raises(ConfigError, match=key):
@@ -333,6 +335,6 @@ def test_other_formats_have_neither_layers_nor_obs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("obs", ["T cell", {"cell_type": None}, {"cell_type": []}, {"a": {"b": 1}}])
 def test_obs_is_a_mapping_of_columns_to_values(obs: Any) -> None:
-    model = get_method("mutual_information").config_model
+    model = models()["mutual_information"]
     with pytest.raises(ValueError, match="a mapping of columns"):
         model.model_validate({"method": "mutual_information", "expression": "t.h5ad", "obs": obs})

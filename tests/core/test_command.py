@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,13 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pairtile.command import main
-from pairtile.command.run import tell
+from pairtile.command.run import relay
 from pairtile.config import load_config
 from pairtile.config.root import models
 from pairtile.errors import ConfigError
 from pairtile.method import methods
 from pairtile.runtime.files import write_json
+from pairtile.runtime.progress import MARK
 from pairtile.statistics.comparison import compare_networks
 from scipy import stats
 from small_trajectories import adenylate_kinase_files
@@ -407,87 +407,55 @@ def test_the_command_runs_as_a_module() -> None:
     assert done.stdout.startswith("pairtile ")
 
 
-LOG = """Building DAG of jobs...
+OUTPUT = f"""Building DAG of jobs...
 Job 1: net: read and clean the input
-Reason: Missing output files: results/net/state
+{MARK}  0 %  net: read and clean the input
 13:55:55 INFO genes read: 300
 13:55:55 WARNING Samples are few.
-[Mon Nov 23 13:55:55 2026]
-Finished jobid: 1 (Rule: prepare)
 1 of 4 steps (25%) done
-Job 2: net: score all pairs
 13:55:58 INFO Compiling for this CPU, once: later runs find it done.
+[Mon Nov 23 13:55:55{MARK} 25 %  net: score all pairs
+ 2026]
 13:56:05 INFO 12.5% of 4e+03 pairs done, 3 a second, 90 s left
-2 of 4 steps (50%) done
 """
-DONE = """pairtile: done
+DONE = f"""pairtile: done
   net: 5 edges
-    open results/net/report.html
+{MARK}pairtile: done
+{MARK}  net: 5 edges
 Complete log(s): x
-Elapsed time: 0:00:27
 """
 
 
-def told(text: str) -> tuple[list[str], bool]:
+def relayed(text: str, everything: bool = False) -> tuple[list[str], bool]:
     said: list[str] = []
-    times = iter(range(0, 1000, 10))
-    ended = tell(text.splitlines(keepends=True), said.append, lambda: float(next(times)))
+    ended = relay(text.splitlines(keepends=True), said.append, everything)
     return said, ended
 
 
-def test_a_run_says_each_job_its_warnings_and_how_it_ended() -> None:
-    said, ended = told(LOG + DONE)
+def test_of_a_run_progress_warnings_and_its_end_are_said() -> None:
+    said, ended = relayed(OUTPUT + DONE)
     assert ended
     assert said == [
         "  0 %  net: read and clean the input",
         "       WARNING Samples are few.",
-        " 25 %  net: score all pairs",
         "       INFO Compiling for this CPU, once: later runs find it done.",
+        " 25 %  net: score all pairs",
         "       INFO 12.5% of 4e+03 pairs done, 3 a second, 90 s left",
         "pairtile: done",
         "  net: 5 edges",
-        "    open results/net/report.html",
     ]
 
 
-PLANNED_LOG = """Job 1: a: read and clean the input
-Finished jobid: 1 (Rule: prepare)
-Job 2: b: read and clean the input
-Finished jobid: 2 (Rule: prepare)
-Job 3: a: plan tiles and chunks
-Finished jobid: 3 (Rule: plan)
-Job 4: b: plan tiles and chunks
-Finished jobid: 4 (Rule: plan)
-Job 5: a: chunks tiles-000000-000001
-Finished jobid: 5 (Rule: chunk)
-Job 6: a: chunks tiles-000002-000003
-Finished jobid: 6 (Rule: chunk)
-Job 7: b: write the tables
-Finished jobid: 7 (Rule: tables_mirna_targets)
-Job 8: b: summary and report
-"""
-
-
-def test_time_left_is_what_the_plans_say_corrected_by_the_jobs_so_far() -> None:
-    """Each job takes 10 s here. Nothing is said before all analyses are planned."""
-    plans = {"a": {"chunk": (2, 20.0)}, "b": {"tables": (1, 10.0), "report": (1, 30.0)}}
-    said: list[str] = []
-    now = 0.0
-
-    def lines() -> Iterator[str]:
-        nonlocal now
-        for line in PLANNED_LOG.splitlines(keepends=True):
-            now += 10.0 if line.startswith("Finished") else 0.0
-            yield line
-
-    tell(lines(), said.append, lambda: now, plans.__getitem__)
-    left = [line.partition("about ")[2].partition(" left")[0] for line in said[:8]]
-    # 80 s as planned; 10 s went instead of 20, so of the other 60: 60 x (10 + 10) / (20 + 10).
-    assert left == ["", "", "", "", "80 s", "40 s", "24 s", "20 s"]
+def test_beside_a_logger_of_the_user_every_line_is_said() -> None:
+    said, ended = relayed("rich: job 1\n" + OUTPUT + DONE, everything=True)
+    assert ended
+    assert said[0] == "rich: job 1"
+    assert said[-1] == "Complete log(s): x"
+    assert said.count("  0 %  net: read and clean the input") == 1
 
 
 def test_a_run_that_ends_without_a_word_gives_all_that_was_said() -> None:
-    said, ended = told("Building DAG of jobs...\nMissingInputException in rule prepare\n")
+    said, ended = relayed("Building DAG of jobs...\nMissingInputException in rule prepare\n")
     assert not ended
     assert said[-1] == "MissingInputException in rule prepare"
 

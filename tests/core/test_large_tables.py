@@ -13,7 +13,9 @@ import anndata
 import numpy as np
 import pandas as pd
 import pytest
+from pairtile.config.root import models
 from pairtile.engine import large_table
+from pairtile.engine.estimator import estimator_of
 from pairtile.engine.large_table import GrowingTable, in_row_order, take_columns, take_rows
 from pairtile.engine.state import open_state, scratch_beside, write_state
 from pairtile.io import anndata_file, binary_table, text_table
@@ -105,8 +107,8 @@ def test_states_are_the_same_bytes_from_files_as_from_memory(
             monkeypatch.setattr(statistics, "_BLOCK_VALUES", 300)
             monkeypatch.setattr(spline_input, "_BLOCK_VALUES", 500)
         with scratch_beside(state) as scratch:
-            prepared = known.estimator_class.prepare(
-                known.config_model.model_validate(section), 1, scratch
+            prepared = estimator_of(known.name).prepare(
+                models()[known.name].model_validate(section), 1, scratch
             )
             large = prepared.state["z" if method == "mutual_information" else "values"]
             assert isinstance(large, np.memmap) == bool(found)

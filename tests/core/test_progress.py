@@ -1,4 +1,4 @@
-"""What is reported while chunks are computed."""
+"""What is reported while a run goes on and while chunks are computed."""
 
 from __future__ import annotations
 
@@ -11,9 +11,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pairtile.engine.chunk_progress import ChunkProgress
 from pairtile.engine.estimator import Merged
 from pairtile.engine.tiles import Chunk
-from pairtile.runtime.record import ChunkProgress, about
+from pairtile.runtime.progress import FailedJobs, RunProgress
+from pairtile.runtime.record import about
+from pairtile.snakemake_internals import (
+    JobFailed,
+    JobFinished,
+    JobStarted,
+    Message,
+    StepsDone,
+)
 
 CHUNKS = [Chunk(4 * k, 4 * k + 3, 100.0) for k in range(10)]
 
@@ -138,3 +147,53 @@ def test_going_through_the_merged_table_says_how_far_it_is(
         "40.0% of 10 merged rows",
         "80.0% of 10 merged rows",
     ]
+
+
+def test_a_run_says_each_job_and_how_it_ended() -> None:
+    said: list[str] = []
+    progress = RunProgress(said.append, lambda: 0.0, lambda analysis: {})
+    for event in (
+        Message("Building DAG of jobs...", logging.WARNING),
+        JobStarted(0, "default", ""),
+        JobStarted(1, "prepare", "net: read and clean the input"),
+        JobFinished(1),
+        StepsDone(1, 3),
+        JobStarted(2, "download", "download https://a.b/c"),
+        Message("pairtile: done\n  net: 5 edges", logging.INFO),
+        Message("Complete log(s): x", logging.INFO),
+        Message("At least one job failed.", logging.ERROR),
+    ):
+        progress.hear(event)
+    assert said == [
+        "  0 %  net: read and clean the input",
+        " 33 %  download https://a.b/c",
+        "pairtile: done",
+        "  net: 5 edges",
+        "At least one job failed.",
+    ]
+
+
+def test_time_left_is_what_the_plans_say_corrected_by_the_jobs_so_far() -> None:
+    """Each job takes 10 s here. Nothing is said before all analyses are planned."""
+    plans = {"a": {"chunk": (2, 20.0)}, "b": {"tables": (1, 10.0), "report": (1, 30.0)}}
+    said: list[str] = []
+    now = 0.0
+    progress = RunProgress(said.append, lambda: now, plans.__getitem__)
+    jobs = ["a prepare", "b prepare", "a plan", "b plan", "a chunk", "a chunk"]
+    for number, job in enumerate([*jobs, "b tables_mirna_targets", "b report"]):
+        analysis, rule = job.split()
+        progress.hear(JobStarted(number, rule, f"{analysis}: {rule}"))
+        now += 10.0
+        progress.hear(JobFinished(number))
+    left = [line.partition("about ")[2].partition(" left")[0] for line in said]
+    # 80 s as planned; 10 s went instead of 20, so of the other 60: 60 x (10 + 10) / (20 + 10).
+    assert left == ["", "", "", "", "80 s", "40 s", "24 s", "20 s"]
+
+
+def test_a_job_that_ended_well_when_tried_again_has_not_failed() -> None:
+    failed = FailedJobs()
+    for number, log in enumerate(["a/1.log", "a/2.log", "b/3.log", "a/4.log"]):
+        failed.hear(JobFailed(number, "chunk", (log,)))
+    failed.hear(JobFailed(4, "all", ()))
+    failed.hear(JobFinished(3))
+    assert failed.logs() == [("chunk", "a/2.log"), ("chunk", "b/3.log")]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from pairtile.simulate.modes import adjusted_rand_index, simulate_modes
+from pairtile.simulate.modes import simulate_modes
 
 
 def test_modes_have_the_samples_means_and_covariances_that_are_told() -> None:
@@ -65,24 +65,6 @@ def test_missing_values_are_as_many_as_asked() -> None:
 def test_arguments_out_of_range_are_named(change: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         simulate_modes(**change)
-
-
-def test_adjusted_rand_index_of_known_tables() -> None:
-    assert adjusted_rand_index(np.array([0, 0, 1, 1]), np.array(["b", "b", "a", "a"])) == 1.0
-    # One pair is together in both; 2 and 1 in each; 2 * 1 / 6 by chance.
-    assert adjusted_rand_index(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 2])) == pytest.approx(
-        (1.0 - 2.0 * 1.0 / 6.0) / (1.5 - 2.0 * 1.0 / 6.0)
-    )
-    assert adjusted_rand_index(np.zeros(5), np.zeros(5)) == 1.0
-    assert np.isnan(adjusted_rand_index(np.zeros(1), np.zeros(1)))
-    random = np.random.default_rng(1)
-    indices = [
-        adjusted_rand_index(random.integers(0, 3, 50), random.integers(0, 3, 50))
-        for _ in range(300)
-    ]
-    assert abs(np.mean(indices)) < 0.01
-    with pytest.raises(ValueError, match="4 and 3 labels"):
-        adjusted_rand_index(np.zeros(4), np.zeros(3))
 
 
 def test_written_files_hold_the_simulation(tmp_path):

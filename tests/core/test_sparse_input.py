@@ -13,7 +13,8 @@ import pairtile
 import pandas as pd
 import pytest
 from pairtile.config.preprocess import Preprocess
-from pairtile.engine.estimator import PreparedInput
+from pairtile.config.root import models
+from pairtile.engine.estimator import PreparedInput, estimator_of
 from pairtile.engine.state import scratch_beside, write_state
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression, read_expression, read_sparsely
@@ -75,8 +76,8 @@ def test_states_are_those_of_a_dense_table_byte_by_byte(
         section = {"method": method, "expression": path, "samples": samples} | METHODS[method]
         state = tmp_path / "states" / form
         with scratch_beside(state) as scratch:
-            prepared = known.estimator_class.prepare(
-                known.config_model.model_validate(section), 1, scratch
+            prepared = estimator_of(known.name).prepare(
+                models()[known.name].model_validate(section), 1, scratch
             )
             digest = write_state(state, prepared.state, scratch)
         found[form] = (digest, prepared)
@@ -225,7 +226,7 @@ from pairtile.runtime.host_memory import peak_host_bytes
 known = get_method("mutual_information")
 section = {"method": "mutual_information", "expression": sys.argv[1]}
 section |= {"preprocess": {"normalize": "cp10k"}}
-estimator, config = known.estimator_class, known.config_model.model_validate(section)
+estimator, config = estimator_of(known.name), models()[known.name].model_validate(section)
 import anndata, numba
 state = Path(sys.argv[1]).with_name("state")
 before = peak_host_bytes()

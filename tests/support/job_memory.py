@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pairtile.engine.estimator import estimator_of
 from pairtile.method import methods
 from workflow_runs import Analysis
 
@@ -52,6 +53,6 @@ def measure(folder: Path, name: str, section: dict[str, Any]) -> dict[str, Any]:
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
     for known in methods().values():
-        known.estimator_class  # noqa: B018 (imports it)
+        estimator_of(known.name)
     for name, section in json.loads((folder / "cases.json").read_text()).items():
         print("MEASURED " + json.dumps(measure(folder, name, section)), flush=True)

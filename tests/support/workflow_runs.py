@@ -17,7 +17,7 @@ import yaml
 from pairtile.config import load_config
 from pairtile.config.network import exported_formats
 from pairtile.config.root import model_of
-from pairtile.method import get_method
+from pairtile.engine.estimator import estimator_of
 from pairtile.report import write_report
 from pairtile.runtime.files import read_json
 from pairtile.simulate import Simulation, simulate_kinetic
@@ -214,7 +214,7 @@ class Analysis:
 
     @property
     def null_file(self) -> Path | None:
-        has_null = get_method(self.section["method"]).estimator_class.has_null
+        has_null = estimator_of(self.section["method"]).has_null
         return self.out / "null.npz" if has_null else None
 
     @property

@@ -29,13 +29,13 @@ given = SimpleNamespace(
 )
 with job(given):
     from pairtile.engine import tiles
-    from pairtile.method import get_method
+    from pairtile.engine.estimator import estimator_of
     from small_analyses import ANALYSES, cut_small
     from workflow_runs import Analysis
     cut_small()
     tiles.TILE_EDGE = {edge}
     analysis = Analysis(here, ANALYSES[{name!r}][1])
-    get_method(analysis.model.method).estimator_class  # imported before its memory is counted
+    estimator_of(analysis.model.method)  # imported before its memory is counted
     if {compute_first}:  # nothing is left to import or to compile
         analysis.compute("chunks", [{chunk!r}])
         target.unlink()

@@ -33,8 +33,7 @@ def test_the_cpu_does_what_takes_less_than_starting_a_gpu(
         return 100.0
 
     estimator = SimpleNamespace(work_per_second=rate)
-    method = SimpleNamespace(estimator_class=estimator)
-    monkeypatch.setattr(plan, "get_method", lambda name: method)
+    monkeypatch.setattr(plan, "estimator_of", lambda name: estimator)
     monkeypatch.setattr(plan, "planned_device", lambda backend: GPU)
     config: Any = SimpleNamespace(method="some", n_bootstraps=bootstraps)
     chosen = plan._device(config, {}, backend, work)

@@ -14,18 +14,22 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pairtile.api.settings import analysis_config
+from pairtile.config.root import models
+from pairtile.engine.estimator import estimator_of
 from pairtile.method import get_method
 from pairtile.runtime import host_memory
 from pairtile.runtime.files import read_json, write_json
 from pairtile.runtime.host_memory import free_host_bytes
 from pairtile.runtime.requests import (
     aws_memory_mb,
+    bootstrap_seconds,
     data_bytes,
     file_bytes,
     mask_bytes,
     memory_mb,
     minutes,
     read_requests,
+    tiles_seconds,
 )
 from workflow_runs import ROOT, Analysis, environment, run, write_config, write_data
 
@@ -117,9 +121,9 @@ def test_the_plan_says_what_chunks_ask_for(planned: Analysis) -> None:
     assert requests is not None
     assert not requests.uses_gpu
     for chunk in planned.plan.chunks:
-        assert requests.chunk_seconds(chunk.name) == chunk.seconds
-    assert requests.longest_chunk_seconds == max(chunk.seconds for chunk in planned.plan.chunks)
-    assert requests.bootstrap_seconds(0, 9) == pytest.approx(10 * (requests.seconds + 0.5))
+        assert tiles_seconds(requests, chunk.name) == chunk.seconds
+    assert tiles_seconds(requests) == max(chunk.seconds for chunk in planned.plan.chunks)
+    assert bootstrap_seconds(requests, 0, 9) == pytest.approx(10 * (requests.seconds + 0.5))
     assert requests.band_share == 1.0  # two bands
 
 
@@ -146,14 +150,14 @@ def test_memory_grows_with_the_state_the_tile_and_the_threads() -> None:
 
     def asked(genes: int, samples: int, backend: str = "cpu", threads: int = 1, **more: Any) -> int:
         config = analysis_config(
-            method.config_model,
+            models()[method.name],
             estimator={"bins": more.get("bins", 10), "order": 3},
             null={"permutations": more.get("permutations", "auto")},
             keep={"p_value": 1e-5},
         )
         z = np.broadcast_to(np.zeros(1), (genes, samples))
         state = {"z": z, "entropy_bits": np.ones(genes), "regulators": np.zeros(0, np.int32)}
-        return method.estimator_class.memory_bytes(config, state, backend, threads)
+        return estimator_of(method.name).memory_bytes(config, state, backend, threads)
 
     assert asked(100, 100) < 2 * GIB
     assert asked(20_000, 1000) > asked(10_000, 1000) + 3 * 8 * 10_000 * 1000

@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from pairtile.engine.estimator import Estimator
-from pairtile.method import get_method, methods
+from pairtile.engine.estimator import Estimator, estimator_of
+from pairtile.method import methods
 from pairtile.runtime.files import read_json, write_json
 from small_analyses import ANALYSES
 from workflow_runs import run, write_config
@@ -18,8 +18,8 @@ WITH, WITHOUT = "mutual_information", "predictor_pairs"
 
 @pytest.mark.parametrize("method", methods())
 def test_a_method_says_that_it_has_a_null_where_it_computes_one(method: str) -> None:
-    computes = get_method(method).estimator_class.null is not Estimator.null
-    assert get_method(method).estimator_class.has_null == computes == (method == WITH)
+    computes = estimator_of(method).null is not Estimator.null
+    assert estimator_of(method).has_null == computes == (method == WITH)
 
 
 @pytest.fixture(scope="module")

@@ -19,14 +19,9 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from pkgutil import resolve_name
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pairtile.errors import ConfigError
-
-if TYPE_CHECKING:
-    from pairtile.config.models import Analysis
-    from pairtile.engine.estimator import Estimator
-    from pairtile.report.method_report import MethodReport
 
 GROUP = "pairtile.methods"
 """Entry points of other packages; the modules of pairtile's own methods."""
@@ -68,21 +63,6 @@ class Method:
     trial: str = ""
 
     @property
-    def config_model(self) -> type[Analysis]:
-        """The model of an analysis by this method."""
-        return self._part(self.config)
-
-    @property
-    def estimator_class(self) -> type[Estimator[Any]]:
-        """The class that computes."""
-        return self._part(self.estimator)
-
-    @property
-    def method_report(self) -> MethodReport | None:
-        """What the report says and shows of this method; None where it has no report of its own."""
-        return self._part(self.report) if self.report else None
-
-    @property
     def figure_module(self) -> ModuleType | None:
         """The module of figure functions."""
         return import_module(f"{self.package}.{self.figures}") if self.figures else None
@@ -90,7 +70,7 @@ class Method:
     def write_trial(self, folder: Path) -> dict[str, Any] | None:
         """Small input in a folder, and the section of an analysis of it; None where there is
         none."""
-        return self._part(self.trial)(folder) if self.trial else None
+        return self.part(self.trial)(folder) if self.trial else None
 
     @property
     def folder(self) -> Path:
@@ -103,7 +83,9 @@ class Method:
         parts = self.config, self.estimator, self.report
         return tuple(f"{self.package}.{part.partition(':')[0]}" for part in parts if part)
 
-    def _part(self, name: str) -> Any:
+    def part(self, name: str) -> Any:
+        """A part, imported. Each room gives those of its own types: ``config.root.models``,
+        ``engine.estimator.estimator_of``, ``report.method_report``."""
         return resolve_name(f"{self.package}.{name}")
 
 

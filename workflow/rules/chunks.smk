@@ -15,7 +15,7 @@ checkpoint plan:
         **asks(data_memory(1), data_seconds(20e6)),
     params:
         analysis=analysis_for("plan"),
-        cores=lambda wildcards: Deferred(workflow.resource_settings.cores),
+        cores=lambda wildcards: Deferred(internals.cores_given(workflow)),
         gpus=gpus_at_once,
         settings=settings_for("plan"),
         version=VERSION,

@@ -2,33 +2,12 @@
 import os
 import shlex
 import sys
-from functools import cache
+import time
+from functools import partial
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
-
-# The package is importable in this process and in every job it starts, installed or not.
-WORKFLOW_FOLDER = os.path.dirname(
-    os.path.abspath(workflow.current_basedir.get_path_or_uri(secret_free=True))
-)
-if not IMPORTED:
-    # A file in the user's folder must not take the place of a module, here or in a job. (An importing
-    # workflow may have modules of its own beside it.)
-    os.environ.update(PYTHONSAFEPATH="1")
-    sys.path[:] = [
-        path for path in sys.path if os.path.realpath(path) != os.path.realpath(".")
-    ]
-sys.path.insert(0, WORKFLOW_FOLDER)
-os.environ.update(
-    PYTHONPATH=os.pathsep.join(
-        [
-            WORKFLOW_FOLDER,
-            # An empty part would be the working folder.
-            *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)),
-        ]
-    )
-)
 
 from pairtile import __version__ as VERSION
 from pairtile.config.addresses import scheme
@@ -39,6 +18,13 @@ from pairtile.runtime.end_together import ENDS_WITH, end_with_run
 from pairtile.runtime.files import file_format, read_json_once
 from pairtile.runtime.fork_server import VARIABLE, listen, start_fork_server_for
 from pairtile.runtime.job import Deferred
+from pairtile.runtime.progress import (
+    PROGRESS,
+    FailedJobs,
+    RunProgress,
+    planned_jobs,
+    print_marked,
+)
 from pairtile.runtime.record import COMMAND
 from pairtile.runtime.requests import is_little, read_requests
 from pairtile.runtime.user_cache import do_without_a_home
@@ -46,24 +32,33 @@ from pairtile.runtime.user_cache import do_without_a_home
 do_without_a_home()
 
 # With a default storage provider, relative paths lie there; Snakemake itself looks for them.
-DEFAULT_STORAGE = workflow.storage_settings.default_storage_provider is not None
+DEFAULT_STORAGE = internals.has_default_storage(workflow)
+MAIN_PROCESS = internals.is_main_process(workflow)
 
 try:
-    if workflow.is_main_process and not IMPORTED:
-        for path in filter(os.path.exists, workflow.configfiles):
+    if MAIN_PROCESS and not IMPORTED:
+        for path in filter(os.path.exists, internals.configuration_files(workflow)):
             # Of a key that stands twice, Snakemake itself takes the last.
             read_mapping_file(path)
     CONFIG = load_config(config)
     # Rules of a workflow that imports this one may make its inputs.
-    if workflow.is_main_process and not (DEFAULT_STORAGE or IMPORTED):
+    if MAIN_PROCESS and not (DEFAULT_STORAGE or IMPORTED):
         check_inputs_exist(CONFIG)
 except ConfigError as error:
     raise WorkflowError(str(error))
 
-if workflow.is_main_process:
+if MAIN_PROCESS:
     end_with_run()  # pairtile run
     os.environ.pop(ENDS_WITH, None)
     os.environ.setdefault(COMMAND, shlex.join(["snakemake", *sys.argv[1:]]))
+
+FAILED_JOBS = FailedJobs()
+if MAIN_PROCESS and not IMPORTED:
+    internals.hear_events(logger, FAILED_JOBS.hear)
+    if os.environ.pop(PROGRESS, None):  # pairtile run
+        planned = partial(planned_jobs, Path(CONFIG.results))
+        PROGRESS_LINES = RunProgress(print_marked, time.monotonic, planned)
+        internals.hear_events(logger, PROGRESS_LINES.hear)
 
 ANALYSIS = f"{CONFIG.results}/{{analysis}}"
 LOGS = f"{ANALYSIS}/logs"
@@ -79,54 +74,42 @@ wildcard_constraints:
 
 def jobs_run_in_this_environment():
     """Whether jobs have this machine and this Python: no cluster, no container, no conda."""
-    return (
-        submits_through("local") and not workflow.deployment_settings.deployment_method
-    )
+    return submits_through("local") and not internals.deploys_software(workflow)
 
 
 def start_jobs_faster():
     """Import once what jobs import: many of them compute for less time than that takes."""
     # The server needs sockets of Linux; pairtile run may have started it already.
     if sys.platform == "linux" and VARIABLE not in os.environ:
-        start_fork_server_for(
-            CONFIG, listen(), workflow.cores, "gpu" in workflow.global_resources
-        )
-    # A limit for clusters. Snakemake keeps it with a timer for each round of its scheduler, which
-    # makes a round of its own each second and holds up the end by one.
-    workflow.scheduling_settings.max_jobs_per_timespan = None
+        gpu = internals.resource_given(workflow, "gpu") is not None
+        start_fork_server_for(CONFIG, listen(), workflow.cores, gpu)
+    internals.start_jobs_without_limit(workflow)
 
 
 def hold_results_for_this_run():
     """Refuse a run while another works on the same results, and release what a killed one held."""
     from pairtile.runtime.results_lock import hold_results, mark_run
 
-    snakemake_folder = workflow.persistence.path
+    snakemake_folder = internals.notes_folder(workflow)
     results = snakemake_folder if DEFAULT_STORAGE else CONFIG.results
     hold_results(results)
     if mark_run(snakemake_folder, results):
-        workflow.persistence.unlock()
-        # It takes away the folder of the lock files, in which this run is to have its own.
-        os.makedirs(os.path.join(snakemake_folder, "locks"), exist_ok=True)
+        internals.release_locks(workflow)
         logger.info("the run before was killed: its locks are released")
 
 
-@cache
-def clean_up_interrupted_run():
-    """Before the first job: let go of what a killed run held, and drop its damaged files.
-
-    Called while the graph of jobs is built, when Snakemake knows whether it will run any: a dry
-    run, --report, --summary, --lint ... must change nothing.
-    """
-    if not workflow.is_main_process or workflow.executor_plugin is None:
+def start_run():
+    """Let go of what a killed run held, and drop its damaged files. A dry run, --report, --summary,
+    --lint ... change nothing."""
+    if internals.executor_name(workflow) is None:
         return
-    starts_jobs = not (workflow.dryrun or workflow.touch)
+    starts_jobs = internals.starts_jobs(workflow)
     if starts_jobs:
         try:
             if not DEFAULT_STORAGE:
                 check_results_writable(CONFIG)
             hold_results_for_this_run()
         except PairtileError as error:
-            # Snakemake would put a dozen lines about an input function around it.
             logger.error(f"pairtile: {error}")
             sys.exit(1)
         if jobs_run_in_this_environment():
@@ -142,27 +125,12 @@ def clean_up_interrupted_run():
 
             for path, message in remove_damaged(folder, not starts_jobs).items():
                 logger.warning(f"made again if needed: {message}")
-                take_for_missing(str(path))
+                if not starts_jobs:
+                    internals.take_for_missing(workflow, str(path))
 
 
-def take_for_missing(path):
-    """Let Snakemake take a file for missing, whether it has looked already or, as in a dry run, the
-    file stays."""
-    there, folder = workflow.iocache.exists_local, os.path.dirname(path)
-    if folder not in there.has_inventory:
-        there.update(
-            {entry.path: True for entry in os.scandir(folder)} | {folder: True}
-        )
-        there.has_inventory.add(folder)
-    there[path] = False
-
-
-@cache
-def drop_outdated_copy(file):
-    """Remove the local copy of a file in storage that another machine has written since."""
-    if file.is_storage and os.path.exists(file):
-        if os.path.getmtime(file) < file.storage_object.mtime():
-            os.remove(file)
+if MAIN_PROCESS:
+    internals.before_graph(workflow, (CONFIG.results, *CONFIG.analyses), start_run)
 
 
 def compared_by_content(path):
@@ -234,10 +202,7 @@ def number_of_gpus():
     jobs of a cluster, which take long to start, work is not cut by them."""
     if not submits_through("local"):
         return 1
-    if "gpu" not in workflow.global_resources:
-        return 0
-    given = workflow.global_resources["gpu"]
-    return int(getattr(given, "value", given))  # older Snakemake: a number
+    return internals.resource_given(workflow, "gpu") or 0
 
 
 def gpus_at_once(wildcards):

@@ -1,4 +1,6 @@
 # What the rules ask for, by wildcards: pairtile.steps.result_files knows the files of an analysis.
+from functools import cache
+
 from pairtile.runtime.input_changes import input_changed
 from pairtile.steps.result_files import EXPORT_FORMAT, ResultFiles, table_rules
 
@@ -20,7 +22,7 @@ def the(kind):
 
 def content_of(file):
     """What a checkpoint wrote, as JSON."""
-    drop_outdated_copy(file)
+    internals.drop_outdated_copy(file)
     with file.open():  # where it is not here, Snakemake fetches it and calls again
         try:
             return read_json_once(file)
@@ -47,10 +49,10 @@ def analyses_to_check():
     """The analyses that must be found sound before any is scored: all, but where files of some are
     asked for, only these. (A workflow that imports this one knows itself what it asks for.)
     """
-    if IMPORTED or not workflow.is_main_process:
+    if IMPORTED or not MAIN_PROCESS:
         return []
     folders = {name: f"{CONFIG.results}/{name}/" for name in CONFIG.analyses}
-    targets = workflow.dag_settings.targets
+    targets = internals.targets_given(workflow)
     if (
         all(target.startswith(tuple(folders.values())) for target in targets)
         and targets
@@ -96,12 +98,12 @@ def input_path(analysis, key, step, outputs=()):
     ``outputs`` are made again, not its time and path; of what lies elsewhere or is made by another
     workflow, Snakemake decides."""
     path = CONFIG.analyses[analysis].input_files()[key]
-    if not compared_by_content(path) or not workflow.is_main_process:
+    if not compared_by_content(path) or not MAIN_PROCESS:
         return located(path)
     record = Path(CONFIG.results) / analysis / "steps" / f"{step}.json"
     changed = input_changed(record, key, path)
     if changed:
-        workflow.dag.forcefiles.update(outputs)
+        internals.make_again(workflow, outputs)
     return ancient(path) if changed is False else path
 
 
@@ -110,7 +112,6 @@ def input_files(wildcards):
 
     Without those that only a later step reads: another gold standard must not score again.
     """
-    clean_up_interrupted_run()
     name = wildcards.analysis
     analysis = CONFIG.analyses[name]
     later = analysis.later_inputs()

@@ -33,7 +33,7 @@ def located(path):
     return path
 
 
-if workflow.is_main_process:
+if MAIN_PROCESS:
     for address, key in ADDRESSES.items():
         try:
             located(address)

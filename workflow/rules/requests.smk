@@ -57,8 +57,7 @@ def asks(memory, seconds, least=15, gpu=None):
 
 def submits_through(executor):
     """Whether this run hands its jobs to an executor of that name."""
-    plugin = workflow.executor_plugin
-    return plugin is not None and plugin.name == executor
+    return internals.executor_name(workflow) == executor
 
 
 def tiles_memory(wildcards, input):

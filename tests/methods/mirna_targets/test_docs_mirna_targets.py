@@ -73,7 +73,8 @@ def test_files_and_columns_of_the_network_and_the_tables_behind_it_are_named(out
         assert f"`{column}`" in page, column
     for name in np.load(out / "scores.npz").files:
         assert f"`{name}`" in page, name
-    for figure in get_method("mirna_targets").method_report.figures:
+    method = get_method("mirna_targets")
+    for figure in method.part(method.report).figures:
         assert f"`{figure}`" in page, figure
 
 

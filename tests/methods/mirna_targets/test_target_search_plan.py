@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from pairtile.methods.mirna_targets import screen_cuda as plan
-from pairtile.methods.mirna_targets.scoring import AlignmentScoring, CodedSequences
+from pairtile.methods.mirna_targets.scoring import SEED_ROWS, AlignmentScoring, CodedSequences
 
 
 def random_mirnas(seed: int, lengths: list[int]) -> CodedSequences:
@@ -38,6 +39,16 @@ def test_scores_beyond_half_precision_go_to_the_plain_kernel():
     assert plan.groups(lengths, np.array([0]), free_gaps)[1].tolist() == [0]
 
 
+def row_pair_scores(scoring: AlignmentScoring, codes: NDArray[np.uint8]) -> NDArray[np.int32]:
+    """Scores of one miRNA's rows (codes 5'->3'): row i - 1 for row i, by reference code."""
+    n = len(codes)
+    scores = np.zeros((n, 5), dtype=np.int32)
+    rows = np.arange(3, n)
+    is_seed = (rows >= n - SEED_ROWS).astype(np.int64)
+    scores[rows - 1] = scoring.pair[is_seed, codes[n - rows]]
+    return scores
+
+
 def test_profiles_hold_the_scores_of_each_row():
     sequences = random_mirnas(8, [4, 9, 12, 17, 21, 22, 22, 22, 23, 24, 30, 44, 52])
     scoring = AlignmentScoring.of(60, 3, -9, -4)
@@ -49,7 +60,7 @@ def test_profiles_hold_the_scores_of_each_row():
         assert len(found) % 2 == 0
         for place, k in enumerate(group.mirnas):
             codes = sequences.codes[sequences.offsets[k] : sequences.offsets[k + 1]]
-            scores = scoring.row_pair_scores(codes)[:-1][-group.rows :]
+            scores = row_pair_scores(scoring, codes)[:-1][-group.rows :]
             missing = group.rows - len(scores)
             assert not found[place, :, :missing].any()
             np.testing.assert_array_equal(

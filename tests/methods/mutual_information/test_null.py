@@ -12,8 +12,8 @@ from pairtile.gpu.device import choose
 from pairtile.methods.mutual_information.api import open_analysis
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.kernels import permuted_rows_cuda
+from pairtile.methods.mutual_information.kernels.exchange import Exchange
 from pairtile.methods.mutual_information.kernels.permuted_rows import (
-    Exchange,
     Resampling,
     permuted_rows,
 )

@@ -15,7 +15,8 @@ from pairtile.engine.network import Network
 from pairtile.gpu.device import choose
 from pairtile.methods.mutual_information.api import open_analysis
 from pairtile.methods.mutual_information.config import MutualInformationConfig
-from pairtile.methods.mutual_information.kernels.permuted_rows import Exchange, permuted_rows
+from pairtile.methods.mutual_information.kernels.exchange import Exchange
+from pairtile.methods.mutual_information.kernels.permuted_rows import permuted_rows
 from pairtile.methods.mutual_information.null import Null
 from pairtile.methods.mutual_information.null_design import (
     entropy_classes,

@@ -21,7 +21,7 @@ from pairtile.method import methods
 
 def models() -> dict[str, type[Analysis]]:
     """The model of each method by the method's name."""
-    return {name: method.config_model for name, method in methods().items()}
+    return {name: method.part(method.config) for name, method in methods().items()}
 
 
 METHOD_ERROR = "method"

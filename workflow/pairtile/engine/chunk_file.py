@@ -58,7 +58,7 @@ def _unpack(packed: Mapping[str, Any]) -> NDArray[np.int64]:
     return np.frombuffer(data, dtype="<i8").reshape(packed["shape"]).astype(np.int64)
 
 
-def _column(values: Any, kind: pa.DataType) -> pa.Array:
+def column(values: Any, kind: pa.DataType) -> pa.Array:
     """Rows of bytes (uint8, shape (rows, width)) become values of a fixed width."""
     if not pa.types.is_fixed_size_binary(kind):
         return pa.array(values, type=kind)
@@ -86,7 +86,7 @@ def write_chunk(
         pq.ParquetWriter(temporary, schema, compression="zstd", **options) as writer,
     ):
         for number, rows in tiles:
-            arrays = [_column(rows[f.name], f.type) for f in schema]
+            arrays = [column(rows[f.name], f.type) for f in schema]
             table = pa.Table.from_arrays(arrays, schema=schema)
             written.append((number, table.num_rows))
             if table.num_rows:

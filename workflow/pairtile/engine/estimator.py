@@ -30,6 +30,7 @@ from pairtile.engine.chunk_file import Rows, Summaries
 from pairtile.engine.selection import Selection
 from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.gpu.device import Device
+from pairtile.method import get_method
 from pairtile.runtime import requests
 from pairtile.runtime.record import Progress
 
@@ -349,3 +350,16 @@ class Estimator(ABC, Generic[A]):
         ``cut`` is the lowest ranking score that can still be among the best ``selection.top``;
         where ``selection.top`` is set, rows carry ``passed`` and ``rank_score`` too.
         """
+
+
+def estimator_of(method: str) -> type[Estimator[Any]]:
+    """The class that computes by a method.
+
+    Raises
+    ------
+    KeyError
+        For a method that does not exist (the configuration refuses it earlier).
+    """
+    known = get_method(method)
+    found: type[Estimator[Any]] = known.part(known.estimator)
+    return found

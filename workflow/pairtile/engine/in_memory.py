@@ -8,18 +8,17 @@ same result.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from itertools import groupby
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from pairtile.engine.chunk_file import RANK_SCORE, Summaries, add_summaries
+from pairtile.engine.chunk_file import Rows, Summaries, add_summaries, column
 from pairtile.engine.estimator import Estimator, Merged
 from pairtile.engine.merging import row_order
 from pairtile.engine.network import Network
-from pairtile.engine.selection import RunningTopK, Selection
+from pairtile.engine.scoring import score_tiles
 from pairtile.engine.tiles import Tile
 
 
@@ -57,45 +56,26 @@ def merged_in_memory(opened: Estimator, tiles: Sequence[Tile], seed: int) -> Mer
         scan = {}
         for tile in tiles:
             add_summaries(scan, opened.scan_tile(tile))
-    pairs, sums = _scored_pairs(opened, tiles, opened.selection(null), scan)
+    sums: Summaries = {}
+    scored = score_tiles(opened, tiles, opened.selection(null), scan, sums)
+    names = opened.schema().names
+    tables = [
+        opened.reduce_band(_joined([rows for _, rows in band], names))
+        for _, band in groupby(scored, lambda part: part[0].row_begin)
+    ]
+    tables = tables or [opened.schema().empty_table()]
+    table = pa.concat_tables(tables, promote_options="default")  # texts of no row have no type
+    columns = {name: table[name].to_numpy() for name in names}
+    order = row_order([columns[name] for name in opened.sort_by])
+    pairs = pd.DataFrame({name: columns[name][order] for name in names})
     return Merged(pairs, sums, null, scan)
 
 
-def _scored_pairs(
-    opened: Estimator, tiles: Sequence[Tile], selection: Selection, scan: Summaries | None
-) -> tuple[pd.DataFrame, Summaries]:
-    """The rows that chunks and merge would give, in the merged table's order; their summaries."""
-    totals: Summaries = {}
-    rows: list[dict[str, NDArray[Any]]] = []
-    best = RunningTopK(selection.top)
-    for tile in tiles:
-        found, summary = opened.compute_tile(tile, selection, scan, best.threshold)
-        add_summaries(totals, summary)
-        rows.append(dict(found))
-        if selection.top:
-            best.add(found[RANK_SCORE])
-    if selection.top:
-        rows = [best.prune(part) for part in rows]
-    names = opened.schema().names
-    bands: dict[int, list[dict[str, NDArray[Any]]]] = {}
-    for tile, part in zip(tiles, rows, strict=True):
-        bands.setdefault(tile.row_begin, []).append(part)
-    parts = [opened.reduce_band(_joined(band, names)) for band in bands.values()]
-    parts = parts or [opened.schema().empty_table()]
-    table = pa.concat_tables(parts, promote_options="default")  # texts of no row have no type
-    columns = {name: table[name].to_numpy() for name in names}
-    order = row_order([columns[name] for name in opened.sort_by])
-    return pd.DataFrame({name: columns[name][order] for name in names}), totals
-
-
-def _joined(parts: Sequence[dict[str, NDArray[Any]]], names: Sequence[str]) -> pa.Table:
+def _joined(parts: Sequence[Rows], names: Sequence[str]) -> pa.Table:
     whole = {name: np.concatenate([part[name] for part in parts]) for name in names}
-    return pa.table({name: _column(values) for name, values in whole.items()})
-
-
-def _column(values: NDArray[Any]) -> Any:
-    """Rows of bytes, shape (rows, width), as values of one width; all else as it is."""
-    if values.ndim == 1:
-        return values
-    kind, data = pa.binary(values.shape[1]), np.ascontiguousarray(values, dtype=np.uint8)
-    return pa.FixedSizeBinaryArray.from_buffers(kind, len(data), [None, pa.py_buffer(data)])
+    return pa.table(
+        {
+            name: values if values.ndim == 1 else column(values, pa.binary(values.shape[1]))
+            for name, values in whole.items()
+        }
+    )

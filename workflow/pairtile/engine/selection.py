@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.engine.chunk_file import PASSED, RANK_SCORE
+from pairtile.engine.chunk_file import PASSED, RANK_SCORE, Rows
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class RunningTopK:
         if best.size == self.top:
             self.threshold = float(best.min())
 
-    def prune(self, rows: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    def prune(self, rows: Rows) -> Rows:
         """The rows that passed or are still among the best."""
         keep = rows[PASSED] | (rows[RANK_SCORE] >= self.threshold)
         return rows if keep.all() else {name: values[keep] for name, values in rows.items()}

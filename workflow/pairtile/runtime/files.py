@@ -278,7 +278,6 @@ def file_format(path: str | os.PathLike[str]) -> str:
 
 
 def _as_json(value: Any) -> Any:
-    """A configuration model as JSON holds it."""
     return value.model_dump(mode="json")
 
 

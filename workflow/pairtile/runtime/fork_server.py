@@ -62,9 +62,11 @@ def start_fork_server_for(
 
     Its import starts no CUDA, which forks could not share. ``group``: of ``start_fork_server``.
     """
-    from pairtile.method import get_method  # no script needs it to hand itself over
+    # No script needs these to hand itself over.
+    from pairtile.method import get_method
+    from pairtile.snakemake_internals import JOB_MODULES
 
-    steps = ["snakemake.logging", "snakemake.iocontainers", "pairtile.cpu.compiler"]
+    steps = [*JOB_MODULES, "pairtile.cpu.compiler"]
     steps += [f"pairtile.steps.{step}" for step in ("prepare", "plan", "null", "chunk")]
     steps += ["pairtile.steps.merge", "pairtile.steps.network"]
     used = {analysis.method for analysis in config.analyses.values()}

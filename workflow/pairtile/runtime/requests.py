@@ -152,23 +152,10 @@ class PlannedRequests:
         bands = math.ceil(plan["space"]["rows"] / plan["tile_edges"][0]) or 1
         self.band_share = min(1.0, 2 / bands)
         """Part of all rows in the largest band of tiles; the merge holds one band at a time."""
-        self._chunks = {
+        self.chunk_seconds = {
             f"tiles-{chunk['first_tile']:06d}-{chunk['last_tile']:06d}": float(chunk["seconds"])
             for chunk in plan["chunks"]
         }
-
-    def chunk_seconds(self, name: str) -> float:
-        """Of one chunk; of all where the plan no longer knows it."""
-        return self._chunks.get(name, self.seconds)
-
-    @property
-    def longest_chunk_seconds(self) -> float:
-        """Of the longest chunk."""
-        return max(self._chunks.values(), default=0.0)
-
-    def bootstrap_seconds(self, first: int, last: int) -> float:
-        """Of one job of bootstraps: each scores all pairs and prunes them."""
-        return (last - first + 1) * (self.seconds + 0.5)
 
 
 def read_requests(path: str | os.PathLike[str]) -> PlannedRequests | None:
@@ -208,15 +195,18 @@ def tiles_bytes(plan: PlannedRequests | None) -> float:
 
 
 def tiles_seconds(plan: PlannedRequests | None, chunk: str | None = None) -> float:
-    """Of one chunk; without its name, of the longest: the null takes as long at most."""
+    """Of one chunk, or of all where the plan no longer knows it; without its name, of the longest:
+    the null takes as long at most."""
     if plan is None:
         return 0
-    return plan.chunk_seconds(chunk) if chunk else plan.longest_chunk_seconds
+    if chunk:
+        return plan.chunk_seconds.get(chunk, plan.seconds)
+    return max(plan.chunk_seconds.values(), default=0.0)
 
 
 def bootstrap_seconds(plan: PlannedRequests | None, first: int, last: int) -> float:
-    """Of one job of bootstraps."""
-    return plan.bootstrap_seconds(first, last) if plan else 0
+    """Of one job of bootstraps: each scores all pairs and prunes them."""
+    return (last - first + 1) * (plan.seconds + 0.5) if plan else 0
 
 
 def merge_bytes(plan: PlannedRequests | None, chunks: Paths) -> float:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pairtile.runtime.pages import read_page, write_index
 
-_FAILED = re.compile(r"Error in rule (\S+?)[,:]")
-_LOG_FILE = re.compile(r"^\s+log: (.+?)(?: \(check log file\(s\) for error details\))?$")
 _LOG_LINE = re.compile(r"^\d\d:\d\d:\d\d ([A-Z]+) (.*)$")
 DEFECT = "a defect of pairtile"
 
@@ -43,13 +41,13 @@ def success(results: str, analyses: Iterable[str]) -> str:
     return "\n".join(lines)
 
 
-def failure(snakemake_logs: Iterable[str]) -> str:
+def failure(failed: Sequence[tuple[str, str]], snakemake_logs: Iterable[str]) -> str:
     """Which jobs failed, what each said, which log has more, and what to do.
 
-    ``snakemake_logs``: the paths of Snakemake's own logs of the run.
+    failed : rule and log of each failed job.
+
+    snakemake_logs : the paths of Snakemake's own logs of the run.
     """
-    snakemake_logs = list(snakemake_logs)
-    failed = _failed_jobs("\n".join(_text(Path(path)) for path in snakemake_logs))
     lines = ["pairtile: stopped before the end"]
     defect = False
     for rule, log in failed:
@@ -69,21 +67,6 @@ def failure(snakemake_logs: Iterable[str]) -> str:
     if defect:
         lines.append("  Please report the defect, with the log.")
     return "\n".join(lines)
-
-
-def _failed_jobs(text: str) -> list[tuple[str, str]]:
-    """Rules in which jobs failed, in Snakemake's log, each with the log of the job: of the last of
-    those whose logs lie in one folder, such as the chunks of an analysis."""
-    found: dict[tuple[str, Path], str] = {}
-    rule = ""
-    for line in text.splitlines():
-        if start := _FAILED.search(line):
-            rule = start[1]
-        elif rule and (log := _LOG_FILE.match(line)):
-            path = log[1].split(", ")[0]
-            found[rule, Path(path).parent] = path
-            rule = ""
-    return [(rule, path) for (rule, _), path in found.items()]
 
 
 def _last_words(log: Path) -> str:

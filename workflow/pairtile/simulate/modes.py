@@ -177,29 +177,3 @@ def _least_distance(means: NDArray[np.float64], covariances: NDArray[np.float64]
             pooled = (covariances[first] + covariances[second]) / 2.0
             least = min(least, float(np.sqrt(apart @ np.linalg.solve(pooled, apart))))
     return least
-
-
-def adjusted_rand_index(first: NDArray[Any], second: NDArray[Any]) -> float:
-    """How alike two divisions of the same samples are (Hubert & Arabie 1985).
-
-    1 for the same division, 0 on average for unrelated ones. first, second: labels, (samples,).
-    NaN for fewer than two samples.
-    """
-    if len(first) != len(second):
-        raise ValueError(f"there are {len(first)} and {len(second)} labels; expected as many")
-    if len(first) < 2:
-        return float("nan")
-    _, rows = np.unique(first, return_inverse=True)
-    _, columns = np.unique(second, return_inverse=True)
-    table = np.zeros((rows.max() + 1, columns.max() + 1))
-    np.add.at(table, (rows, columns), 1.0)
-
-    def pairs(counts: NDArray[np.float64]) -> float:
-        return float((counts * (counts - 1.0)).sum() / 2.0)
-
-    of_rows, of_columns = pairs(table.sum(axis=1)), pairs(table.sum(axis=0))
-    by_chance = of_rows * of_columns / pairs(np.array([float(len(first))]))
-    largest = (of_rows + of_columns) / 2.0
-    if largest == by_chance:
-        return 1.0
-    return (pairs(table) - by_chance) / (largest - by_chance)

@@ -19,11 +19,13 @@ from pairtile.engine.chunk_file import (
     add_summaries,
     write_chunk,
 )
+from pairtile.engine.chunk_progress import ChunkProgress
 from pairtile.engine.estimator import State
-from pairtile.engine.selection import RunningTopK
+from pairtile.engine.scoring import score_tiles
+from pairtile.engine.tiles import Tile
 from pairtile.runtime.files import read_arrays
 from pairtile.runtime.host_memory import peak_host_bytes
-from pairtile.runtime.record import ChunkProgress, StepRecord, recorded
+from pairtile.runtime.record import StepRecord, recorded
 from pairtile.runtime.threads import one_ahead
 from pairtile.steps.null import read_null
 from pairtile.steps.plan import read_plan
@@ -66,15 +68,20 @@ def chunk(
             *(label, out.parent, plan_file, plan.chunks),
             *(todo, list(work.values()), opened.work_unit),
         )
+
+        def counted() -> Iterator[Tile]:
+            for tile in tiles:
+                yield tile
+                progress.advance(work[tile])
+
         summaries: Summaries = {}
         header = ChunkHeader(plan.stage_fingerprint(stage), [], summaries)
 
         if stage == "scan":
 
             def scanned() -> Iterator[tuple[int, Rows]]:
-                for tile in tiles:
+                for tile in counted():
                     add_summaries(summaries, opened.scan_tile(tile))
-                    progress.advance(work[tile])
                     yield tile.number, {"i": np.empty(0, dtype=np.int32)}
                 progress.say()
                 _finish(step, opened.device, header)
@@ -88,21 +95,10 @@ def chunk(
         if selection.top:
             schema = schema.append(pa.field(PASSED, pa.bool_()))
             schema = schema.append(pa.field(RANK_SCORE, pa.float64()))
-        best = RunningTopK(selection.top)
 
         def computed() -> Iterator[tuple[int, Rows]]:
-            waiting: dict[int, dict[str, Any]] = {}
-            for tile in tiles:
-                rows, sums_of_tile = opened.compute_tile(tile, selection, sums, best.threshold)
-                add_summaries(summaries, sums_of_tile)
-                progress.advance(work[tile])
-                if not selection.top:
-                    yield tile.number, rows
-                    continue
-                best.add(rows[RANK_SCORE])
-                waiting[tile.number] = best.prune(dict(rows))
-            for number, held in waiting.items():
-                yield number, best.prune(held)
+            for tile, rows in score_tiles(opened, counted(), selection, sums, summaries):
+                yield tile.number, rows
             progress.say()
             _finish(step, opened.device, header)
 

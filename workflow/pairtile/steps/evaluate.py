@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import pandas as pd
 
 from pairtile.config.models import Analysis
-from pairtile.engine.estimator import Merged
+from pairtile.engine.estimator import Merged, estimator_of
 from pairtile.engine.state import open_state
 from pairtile.errors import InputError
 from pairtile.gpu.device import choose
 from pairtile.io.gold_standard import read_gold_standard, with_spelling_of
 from pairtile.io.input_files import local_inputs
-from pairtile.method import get_method
 from pairtile.runtime.files import read_arrays, read_table, verified, write_json
 from pairtile.runtime.record import recorded
 from pairtile.statistics.evaluation import evaluate as evaluate_ranking
@@ -54,7 +55,7 @@ def evaluate(
         local = str(inputs.gold_standard or config.gold_standard)
         config, step.details["inputs"] = local_inputs(config, {"gold_standard": local}, checksums)
         # Nothing is computed here but scores of stored pairs: any machine will do.
-        opened = get_method(config.method).estimator_class(
+        opened = estimator_of(config.method)(
             config, open_state(inputs.state), choose("cpu"), "float64"
         )
         merged = Merged(
@@ -65,27 +66,40 @@ def evaluate(
             scores=read_arrays(inputs.scores),
         )
         ranking = opened.ranking(merged)
-        table = read_table(inputs.items)
-        table = table[table["kept"]]
-        names = table["name"].tolist()
-        regulators = table.loc[table["is_regulator"], "name"].tolist() or None
-        gold = read_gold_standard(local)
-        ignored = (getattr(config, key, False) for key in ("ignore_case", "ignore_versions"))
-        gold = with_spelling_of(gold, names, local, *ignored)
-        try:
-            result = evaluate_ranking(
-                ranking.edges,
-                gold,
-                genes=names,
-                regulators=regulators,
-                directed=ranking.directed,
-                network=read_table(inputs.network)[["source", "target"]],
-            )
-        except ValueError as error:
-            raise InputError(f"{local}: {error}") from error
+        result = against_gold_standard(
+            config,
+            local,
+            read_table(inputs.items),
+            ranking.edges,
+            directed=ranking.directed,
+            network=read_table(inputs.network)[["source", "target"]],
+        )
         write_json(out, result)
         step.note(
             f"AUPR {result['aupr']:.3f} (random {result['random_aupr']:.3f}), of unordered pairs "
             f"{result['aupr_undirected']:.3f} ({result['random_aupr_undirected']:.3f}), "
             f"AUROC {result['auroc']:.3f}."
         )
+
+
+def against_gold_standard(
+    config: Analysis,
+    path: str,
+    items: pd.DataFrame,
+    edges: pd.DataFrame,
+    directed: bool = True,
+    network: pd.DataFrame | None = None,
+) -> dict[str, Any]:
+    """Edges with their score (source, target: item numbers; score) against the gold standard in a
+    file: what ``statistics.evaluation.evaluate`` gives. Raises InputError as ``evaluate``."""
+    kept = items[items["kept"]]
+    names = kept["name"].tolist()
+    ignored = (getattr(config, key, False) for key in ("ignore_case", "ignore_versions"))
+    gold = with_spelling_of(read_gold_standard(path), names, path, *ignored)
+    regulators = kept.loc[kept["is_regulator"], "name"].tolist() or None
+    try:
+        return evaluate_ranking(
+            edges, gold, genes=names, regulators=regulators, directed=directed, network=network
+        )
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from error

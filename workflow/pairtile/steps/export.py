@@ -8,9 +8,9 @@ from pathlib import Path
 import pandas as pd
 
 from pairtile import __version__
+from pairtile.config.root import models
 from pairtile.io.networks import export_network
 from pairtile.io.symbols import with_symbols
-from pairtile.method import get_method
 from pairtile.runtime.files import read_json, read_table
 from pairtile.runtime.record import recorded
 from pairtile.steps.tables import verified_table
@@ -35,7 +35,7 @@ def export(
     with recorded(f"export {format}"):
         made = read_json(network_record)["details"]
         described, _ = with_symbols(read_table(items), names)
-        columns = get_method(method).config_model.node_tables
+        columns = models()[method].node_tables
         for table in node_tables:
             described = with_columns(described, verified_table(table), *columns[table.name])
         score = made["threshold"].get("score")  # the column, or in some methods a limit

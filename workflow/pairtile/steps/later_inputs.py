@@ -9,13 +9,11 @@ from pathlib import Path
 import pandas as pd
 
 from pairtile.config.models import Analysis
+from pairtile.engine.estimator import estimator_of
 from pairtile.engine.state import open_state
-from pairtile.errors import InputError
-from pairtile.io.gold_standard import read_gold_standard, with_spelling_of
 from pairtile.io.symbols import with_symbols
-from pairtile.method import get_method
 from pairtile.runtime.files import read_table
-from pairtile.statistics.evaluation import evaluate
+from pairtile.steps.evaluate import against_gold_standard
 
 log = logging.getLogger(__name__)
 
@@ -45,19 +43,7 @@ def check_later_inputs(config: Analysis, state: Path, items: Path) -> None:
     with_symbols(table, getattr(config, "names", None))
     gold_standard = getattr(config, "gold_standard", None)
     if gold_standard is not None:
-        _check_gold_standard(gold_standard, table, config)
-    estimator = get_method(config.method).estimator_class
+        unranked = pd.DataFrame({"source": [], "target": [], "score": []})
+        against_gold_standard(config, gold_standard, table, unranked)
+    estimator = estimator_of(config.method)
     estimator.check_later_inputs(config, open_state(state), table)
-
-
-def _check_gold_standard(path: str, items: pd.DataFrame, config: Analysis) -> None:
-    gold = read_gold_standard(path)
-    kept = items[items["kept"]]
-    ignored = (getattr(config, key, False) for key in ("ignore_case", "ignore_versions"))
-    gold = with_spelling_of(gold, kept["name"].tolist(), path, *ignored)
-    regulators = kept.loc[kept["is_regulator"], "name"].tolist() or None
-    unranked = pd.DataFrame({"source": [], "target": [], "score": []})
-    try:
-        evaluate(unranked, gold, genes=kept["name"].tolist(), regulators=regulators)
-    except ValueError as error:
-        raise InputError(f"{path}: {error}") from error

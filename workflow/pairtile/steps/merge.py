@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from pairtile.config.models import Analysis
 from pairtile.engine.chunk_file import ChunkFile
+from pairtile.engine.estimator import estimator_of
 from pairtile.engine.merging import MergeRules
 from pairtile.engine.merging import merge as merge_chunks
 from pairtile.engine.state import open_state
 from pairtile.errors import StoreError
 from pairtile.gpu.device import choose
-from pairtile.method import get_method
 from pairtile.runtime.files import write_arrays
 from pairtile.runtime.record import recorded
 from pairtile.steps.null import read_null
@@ -55,7 +55,7 @@ def merge(
     """
     with recorded("merge" if stage == "chunks" else "merge_scan", outputs.record) as step:
         plan = read_plan(inputs.plan)
-        method = get_method(plan.method).estimator_class
+        method = estimator_of(plan.method)
         rules = MergeRules(plan.band_of_tile, method.sort_by)
         if stage == "chunks":
             # The rules only; nothing is computed, so any machine will do.

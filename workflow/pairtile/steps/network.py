@@ -99,16 +99,13 @@ def network(
         step.device = opened.device.name
         step.peak_gpu_memory_bytes = opened.device.peak_bytes()
         step.count(**result.counts)
-        for note in result.notes:
-            step.note(note)
-        for warning in result.warnings:
-            step.warn(warning)
+        step.note(*result.notes)
+        step.warn(*result.warnings)
         step.details["threshold"] = result.threshold
         step.details["directed"] = result.directed
         step.details["edges"] = len(result.edges)
         items, notes = with_symbols(read_table(merged_files.items), getattr(config, "names", None))
-        for note in notes:
-            step.note(note)
+        step.note(*notes)
         write_network(result, items, out.network)
         write_arrays(out.scores, opened.score_histogram(merged, result))
 
@@ -127,7 +124,6 @@ def write_network(result: Network, items: pd.DataFrame, out: Path) -> None:
 
 
 def _with_names(edges: pd.DataFrame, names: NDArray[Any], items: pd.DataFrame) -> pa.Table:
-    """Edges as they are written."""
     table = edges.copy()
     for column in ("source", "target"):
         table[column] = names[table[column].to_numpy()].astype(object)

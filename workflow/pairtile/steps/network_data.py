@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pairtile.config.models import Analysis
+from pairtile.engine.estimator import estimator_of
 from pairtile.io.input_files import local_inputs
-from pairtile.method import get_method
 from pairtile.runtime.files import read_table, write_arrays
 from pairtile.runtime.record import recorded
 
@@ -45,7 +45,7 @@ def network_data(
     """
     with recorded("network_data", record) as step:
         found, _ = local_inputs(config, inputs, checksums)
-        estimator = get_method(config.method).estimator_class
+        estimator = estimator_of(config.method)
         arrays, counts = estimator.network_data(found, read_table(items))
         step.count(**counts)
         write_arrays(out, arrays)

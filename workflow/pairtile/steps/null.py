@@ -22,10 +22,8 @@ def null(config: Analysis, plan_file: Path, state: Path, out: Path, record: Path
         arrays = opened.null(plan.seed)
         write_arrays(out, arrays)
         notes, warnings = opened.null_account(plan.seed)
-        for note in notes:
-            step.note(note)
-        for warning in warnings:
-            step.warn(warning)
+        step.note(*notes)
+        step.warn(*warnings)
         step.device = opened.device.name
         step.peak_gpu_memory_bytes = opened.device.peak_bytes()
         if "lengths" in arrays:

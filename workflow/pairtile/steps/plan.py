@@ -15,7 +15,7 @@ from typing import Any
 from pairtile import __version__
 from pairtile.config.models import Analysis
 from pairtile.engine.chunk_file import FORMAT_VERSION
-from pairtile.engine.estimator import Estimator, State
+from pairtile.engine.estimator import Estimator, State, estimator_of
 from pairtile.engine.state import open_state, state_digest
 from pairtile.engine.tiles import Chunk, PairSpace, Tile, number_of_jobs, plan_chunks
 from pairtile.engine.time_estimate import (
@@ -27,7 +27,6 @@ from pairtile.engine.time_estimate import (
 )
 from pairtile.errors import StoreError
 from pairtile.gpu.device import Device, choose, planned_device, threads, visible_gpus
-from pairtile.method import get_method
 from pairtile.runtime.files import json_digest, read_arrays, read_json, write_json
 from pairtile.runtime.record import recorded
 
@@ -94,7 +93,7 @@ class Plan:
         state = open_state(state_folder)
         if network_data is not None:
             state |= read_arrays(network_data)
-        opened = get_method(self.method).estimator_class(config, state, device, self.precision)
+        opened = estimator_of(self.method)(config, state, device, self.precision)
         opened.seed = self.seed
         return opened
 
@@ -138,7 +137,7 @@ def plan(
     ``gpus``: how many GPUs the run may use at once; 0: all of this host.
     """
     with recorded("plan", record) as step:
-        method = get_method(config.method).estimator_class
+        method = estimator_of(config.method)
         state = open_state(state_folder)
         given = config.resolved()
         config = method.decided(config, state)
@@ -146,8 +145,7 @@ def plan(
         step.details["parameters"] = decided
         for key in (key for key in decided if given[key] == "auto"):
             step.note(f"{key}: {_in_yaml(decided[key])} (auto).")
-        for note in method.decision_notes(config, state):
-            step.note(note)
+        step.note(*method.decision_notes(config, state))
         method.check_settings(config, state)
         space = method.space(state)
         edges = method.tile_edges(config, state)
@@ -255,7 +253,7 @@ def plan(
 def _device(config: Analysis, state: State, backend: str, work: float) -> Device:
     """The device to plan for. Where ``auto`` may choose, a GPU that takes longer to start than the
     CPU to do all the work is not started."""
-    method = get_method(config.method).estimator_class
+    method = estimator_of(config.method)
     if backend != "auto" or config.n_bootstraps:
         return planned_device(backend)
     if work >= GPU_START_SECONDS * method.work_per_second(config, state, "cpu", threads()):
@@ -271,7 +269,6 @@ def _at_once(backend: str, gpus: int) -> int:
 
 
 def _in_yaml(value: Any) -> str:
-    """A value as it would stand in the configuration."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key}: {_in_yaml(inner)}" for key, inner in value.items()) + "}"
     return str(value)

@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from pairtile.config.models import Analysis
+from pairtile.engine.estimator import estimator_of
 from pairtile.engine.state import scratch_beside, write_state
 from pairtile.io.input_files import describe_inputs
-from pairtile.method import get_method
 from pairtile.preprocess.items import check_item_names
 from pairtile.runtime.files import atomic_path
 from pairtile.runtime.record import recorded
@@ -54,15 +54,12 @@ def prepare(
         if checksums:
             described.result()  # nothing is used of a file that is not the one that is meant
         found = config.with_inputs(inputs)
-        prepared = get_method(config.method).estimator_class.prepare(found, seed, scratch)
+        prepared = estimator_of(config.method).prepare(found, seed, scratch)
         items_kept = prepared.items.loc[prepared.items["kept"], "name"].tolist()
         first = next((given["path"] for given in described.result().values()), "")
-        warnings = [*prepared.warnings, *check_item_names(first, items_kept)]
         step.count(**prepared.counts)
-        for note in prepared.notes:
-            step.note(note)
-        for warning in warnings:
-            step.warn(warning)
+        step.note(*prepared.notes)
+        step.warn(*prepared.warnings, *check_item_names(first, items_kept))
         step.details["parameters"] = prepared.parameters
         step.details["inputs"] = described.result()
         with atomic_path(items) as temporary:

@@ -40,8 +40,7 @@ def tables(
         items, _ = with_symbols(read_table(merged_files.items), getattr(config, "names", None))
         written = opened.write_tables(merged, items, folder)
         step.count(**written.counts)
-        for warning in written.warnings:
-            step.warn(warning)
+        step.warn(*written.warnings)
         step.details["checksums"] = {
             name: file_checksum(folder / name) for name in config.result_tables()
         }

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,9 +17,9 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from pairtile.declare.messages import Message, messages_of
-from pairtile.engine.estimator import Merged, Written
-from pairtile.methods.mirna_targets.config import ExtraColumnsConfig
-from pairtile.methods.mirna_targets.conservation import conservation_rates
+from pairtile.engine.estimator import Estimator, Merged, Written
+from pairtile.methods.mirna_targets.config import ExtraColumnsConfig, MirnaTargetsConfig
+from pairtile.methods.mirna_targets.conservation import Conservation, conservation_rates
 from pairtile.methods.mirna_targets.conservation_tables import (
     conservation_columns,
     conservation_table,
@@ -63,19 +63,26 @@ from pairtile.runtime.files import atomic_path
 
 message = messages_of(__package__)
 
-if TYPE_CHECKING:
-    from pairtile.methods.mirna_targets.score import MirnaTargets
-
 
 # --- all files ------------------------------------------------------------------------------------
 
 
 def write_target_tables(
-    opened: MirnaTargets, merged: Merged, items: pd.DataFrame, folder: Path
+    opened: Estimator[MirnaTargetsConfig],
+    merged: Merged,
+    items: pd.DataFrame,
+    folder: Path,
+    tests: pd.DataFrame | None,
+    counts: Mapping[str, NDArray[np.int64]] | None,
+    conservation: Conservation | None,
 ) -> Written:
-    """Write all files of hits into ``folder``; what they hold is said by their writers."""
+    """Write all files of hits into ``folder``; what they hold is said by their writers.
+
+    tests, counts, conservation : ``pair_tests``, ``all_null_counts`` and ``conservation`` of the
+    estimator; None without a null or orthologs.
+    """
     config, state = opened.config, opened.state
-    counts = None if config.null is False else opened.all_null_counts(merged)
+    n_mirnas = len(state["mirna_offsets"]) - 1
     restrict = np.asarray(state["restrict"]) if "restrict" in state else None
     if restrict is not None:
         restrict = np.unique(restrict, axis=0)
@@ -83,7 +90,7 @@ def write_target_tables(
     def write_text() -> None:
         with atomic_path(folder / "miranda.txt") as temporary, temporary.open("wb") as out:
             write_miranda_text(
-                _merged_hits(merged, opened.n_mirnas),
+                _merged_hits(merged, n_mirnas),
                 _sequences(state, items, "mirna"),
                 _sequences(state, items, "transcript"),
                 config.estimator,
@@ -104,18 +111,18 @@ def write_target_tables(
             energies=config.estimator.energies,
             annotation=config.annotation,
             extras=config.extras,
-            tests=opened.pair_tests(merged),
+            tests=tests,
             null_counts=counts,
         )
         text.result()
     if counts is not None:
-        names = items["name"].to_numpy()[: opened.n_mirnas]
+        names = items["name"].to_numpy()[:n_mirnas]
         tables = {
             "signal.tsv": signal_table(counts, names, config.estimator.score),
             "signal_curve.tsv": signal_curve(counts, names),
         }
-        if opened.conservation is not None:
-            tables["conservation.tsv"] = conservation_table(counts, names, opened.conservation)
+        if conservation is not None:
+            tables["conservation.tsv"] = conservation_table(counts, names, conservation)
         if config.mirna_expression is not None:
             tables["expression.tsv"] = expression_table(counts, names)
         for name, table in tables.items():

@@ -417,7 +417,9 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
     def write_tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
         from pairtile.methods.mirna_targets.export import write_target_tables
 
-        return write_target_tables(self, merged, items, folder)
+        counts = None if self.config.null is False else self.all_null_counts(merged)
+        tests = self.pair_tests(merged)
+        return write_target_tables(self, merged, items, folder, tests, counts, self.conservation)
 
 
 def _hit_rate(config: MirnaTargetsConfig) -> float:

@@ -128,18 +128,6 @@ class AlignmentScoring:
         """Open and extend outside the seed, then in it: int64 (4,)."""
         return np.stack([self.open, self.extend], axis=1).reshape(-1).astype(np.int64)
 
-    def row_pair_scores(self, codes: NDArray[np.uint8]) -> NDArray[np.int32]:
-        """Scores of one miRNA's rows: int32 (n, 5), row i - 1 for row i, by reference code.
-
-        codes   uint8 (n,): the miRNA 5'->3'
-        """
-        n = len(codes)
-        scores = np.zeros((n, 5), dtype=np.int32)
-        rows = np.arange(3, n)
-        is_seed = (rows >= n - SEED_ROWS).astype(np.int64)
-        scores[rows - 1] = self.pair[is_seed, codes[n - rows]]
-        return scores
-
     def all_row_pair_scores(self, mirnas: CodedSequences) -> NDArray[np.int32]:
         """Of all miRNAs, one after the other: int32 (letters, 5)."""
         offsets = mirnas.offsets

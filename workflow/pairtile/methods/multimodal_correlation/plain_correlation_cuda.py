@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +14,10 @@ from pairtile.methods.multimodal_correlation.kernels.plain_correlation import (
     COUNTS,
     KEPT,
     R_BINS,
-    WORD,
     Kept,
     Limits,
 )
-
-if TYPE_CHECKING:
-    from pairtile.methods.multimodal_correlation.plain_correlation import Genes
-
-KERNELS = Path(__file__).parent / "kernels"
+from pairtile.methods.multimodal_correlation.plain_correlation_genes import Genes, cuda_module
 
 WARPS, COLUMNS, THREADS = 8, 8, 256
 """As in the kernels: rows and columns of a block of pairs, threads of a block on one row."""
@@ -41,27 +35,6 @@ SHARED_BYTES = 48 << 10
 """Shared memory of a block of threads that every GPU has."""
 
 
-def _macros(samples: int, spearman: bool) -> dict[str, str | int]:
-    words = -(-samples // WORD)
-    fits = words * (2 * samples + 2) ** 2 < 1 << 32
-    return {
-        "INDEX": "unsigned short" if WORD * words <= 1 << 16 else "unsigned int",
-        "SUM": "unsigned int" if fits else "unsigned long long",
-        "SPEARMAN": int(spearman),
-    }
-
-
-def _module(samples: int, spearman: bool) -> Any:
-    from pairtile.gpu import compiling
-
-    return compiling.load(KERNELS / "plain_correlation.cu", _macros(samples, spearman))
-
-
-def tie_groups_kernel(samples: int) -> Any:
-    """The kernel that finds the places of ties, for tables of so many samples."""
-    return _module(samples, True).get_function("tie_groups")
-
-
 class CudaBlocks:
     """The CUDA kernels on blocks of pairs."""
 
@@ -72,7 +45,7 @@ class CudaBlocks:
         self.genes = genes
         self.limits = limits
         spearman = genes.estimator.correlation == "spearman"
-        module = _module(genes.n_samples, spearman)
+        module = cuda_module(genes.n_samples, spearman)
         self._kernels = {
             name: module.get_function(name)
             for name in (

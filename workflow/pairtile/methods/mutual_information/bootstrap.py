@@ -26,7 +26,8 @@ from pairtile.methods.mutual_information.config import (
     KeepTopEdges,
     MutualInformationConfig,
 )
-from pairtile.methods.mutual_information.kernels.permuted_rows import Exchange, permuted_rows
+from pairtile.methods.mutual_information.kernels.exchange import Exchange
+from pairtile.methods.mutual_information.kernels.permuted_rows import permuted_rows
 from pairtile.preprocess.null_design import NullDesign
 from pairtile.statistics.correction import benjamini_hochberg, bonferroni
 

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from pairtile.engine.tiles import TILE_EDGE
 from pairtile.methods.mutual_information.config import KeepRule
+from pairtile.methods.mutual_information.kernels.exchange import Exchange
 from pairtile.methods.mutual_information.kernels.permuted_rows import (
-    Exchange,
     Resampling,
     permuted_rows,
 )

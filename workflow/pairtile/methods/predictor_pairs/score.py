@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from pairtile.engine.chunk_file import Rows, Summaries
 from pairtile.engine.estimator import (
-    Estimator,
     Merged,
     PreparedInput,
     Ranking,
@@ -53,8 +52,9 @@ from pairtile.methods.predictor_pairs.network import (
     threshold_summary,
     threshold_warnings,
 )
+from pairtile.methods.predictor_pairs.predictor_levels import PredictorLevels
 from pairtile.methods.predictor_pairs.prepare import prepare_predictors
-from pairtile.methods.predictor_pairs.search import PredictorSearch, SearchSettings
+from pairtile.methods.predictor_pairs.search import PredictorSearch
 from pairtile.methods.predictor_pairs.state import search_input
 from pairtile.methods.predictor_pairs.tables import stored_sets, tested_sets, write_predictor_tables
 
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 HISTOGRAM_BINS = 200
 
 
-class PredictorPairs(Estimator[PredictorPairsConfig]):
+class PredictorPairs(PredictorLevels):
     """Exhaustive search for the predictor sets of every target, with a searched null."""
 
     sort_by: ClassVar[tuple[str, ...]] = ("target_row", "rank")
@@ -75,10 +75,6 @@ class PredictorPairs(Estimator[PredictorPairsConfig]):
     ) -> None:
         super().__init__(config, state, device, precision)
         self.keep_by_auto = getattr(config, "keep", None) == "auto"
-        self.cardinality = int(state["cardinality"][0])
-        self.n_targets = int(state["targets"].size)
-        self.sffs = config.estimator.cardinality > self.cardinality
-        self.top = config.estimator.top
         # Of a shuffled target only the best counts; those that SFFS grows from need as many seeds.
         self.null_top = self.top if self.sffs else 1
         self._searches: dict[int, PredictorSearch] = {}
@@ -148,45 +144,6 @@ class PredictorPairs(Estimator[PredictorPairsConfig]):
         return rows_schema(self.cardinality)
 
     # --- tiles ----------------------------------------------------------------------------------
-
-    def search_settings(self, top: int, cardinality: int | None = None) -> SearchSettings:
-        """How sets are scored, for the section at hand."""
-        decided = {
-            "levels": int(self.state["n_levels"][0]),
-            "cardinality": self.cardinality if cardinality is None else cardinality,
-            "top": top,
-            "min_samples": self.config.preprocess.min_samples,
-        }
-        return SearchSettings(**(self.config.estimator.model_dump() | decided))
-
-    def predictor_levels(self) -> NDArray[np.int8]:
-        """Levels of the candidates, int8 (predictors, transitions)."""
-        return self._levels(self.state["predictors"], "source_samples")
-
-    def target_levels(self, rows: slice) -> NDArray[np.int8]:
-        """Levels of rows of the space: targets, then shuffled targets."""
-        real = self._levels(self.state["targets"][rows], "target_samples")
-        drawn = slice(max(rows.start - self.n_targets, 0), max(rows.stop - self.n_targets, 0))
-        return np.concatenate([real, np.asarray(self.state["null_levels"][drawn], dtype=np.int8)])
-
-    def places(self) -> NDArray[np.int32]:
-        """Of each item, its number among the candidates; -1 where it is none."""
-        place = np.full(len(self.state["levels"]), -1, dtype=np.int32)
-        place[self.state["predictors"]] = np.arange(self.state["predictors"].size)
-        return place
-
-    def excluded(self, rows: slice) -> NDArray[np.int32]:
-        """For rows of the space, the candidate that must not predict it; -1 where any may."""
-        place = self.places()
-        targets = np.asarray(self.state["targets"])
-        drawn = np.asarray(self.state["null_exclude"])
-        itself = np.where(drawn < 0, -1, place[targets[np.maximum(drawn, 0)]])
-        everyone = np.concatenate([place[targets], itself])[rows].astype(np.int32)
-        return np.full_like(everyone, -1) if self.config.estimator.self else everyone
-
-    def _levels(self, items: NDArray[Any], samples: str) -> NDArray[np.int8]:
-        rows = np.asarray(self.state["levels"])[np.asarray(items)]
-        return np.ascontiguousarray(rows[:, np.asarray(self.state[samples])], dtype=np.int8)
 
     def search(self, top: int) -> PredictorSearch:
         """The search over the candidates, for lists of ``top`` sets."""

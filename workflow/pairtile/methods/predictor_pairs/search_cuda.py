@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -34,9 +34,7 @@ from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import (
     POOR_OBS,
 )
 from pairtile.methods.predictor_pairs.kernels.screens import bound_coefficients
-
-if TYPE_CHECKING:
-    from pairtile.methods.predictor_pairs.search import PredictorSearch
+from pairtile.methods.predictor_pairs.predictor_table import PredictorTable
 
 Blocks = NDArray[np.int32]
 
@@ -159,7 +157,7 @@ class SetPrefixes:
 class CudaPredictors:
     """One table of candidate predictors on the GPU, with the kernels that search it."""
 
-    def __init__(self, search: PredictorSearch) -> None:
+    def __init__(self, search: PredictorTable) -> None:
         import cupy
 
         if search.n_predictors >= 1 << CODE_BITS:
@@ -264,11 +262,11 @@ TARGET_SHARE = 0.5
 MOST_TARGET_BYTES = 1 << 32
 """GPU memory for candidates: a share of what is free, and no more than this."""
 
-_PREDICTORS: WeakKeyDictionary[PredictorSearch, CudaPredictors] = WeakKeyDictionary()
+_PREDICTORS: WeakKeyDictionary[PredictorTable, CudaPredictors] = WeakKeyDictionary()
 
 
 def best_cuda(
-    search: PredictorSearch,
+    search: PredictorTable,
     targets: NDArray[np.int8],
     exclude: NDArray[np.int32],
     first_begin: int,

@@ -10,7 +10,8 @@ from pairtile.methods.predictor_pairs.best_sets import BestSets, best_of_lists, 
 from pairtile.methods.predictor_pairs.kernels import given_sets as kernels
 from pairtile.methods.predictor_pairs.kernels.given_sets import SetEntropies
 from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import n_log_n_table
-from pairtile.methods.predictor_pairs.search import PredictorSearch, check_levels, run_in_threads
+from pairtile.methods.predictor_pairs.predictor_table import check_levels
+from pairtile.methods.predictor_pairs.search import PredictorSearch, run_in_threads
 
 
 def set_entropies(

@@ -5,7 +5,7 @@ tables ``predictors.tsv`` and ``hyperedges.tsv``.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,19 +17,17 @@ from pairtile.methods.predictor_pairs.best_sets import SET_COLUMNS
 from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import NO_KEY
 from pairtile.methods.predictor_pairs.network import members, set_q_values
 from pairtile.methods.predictor_pairs.null import search_p_values
+from pairtile.methods.predictor_pairs.predictor_levels import PredictorLevels
 from pairtile.methods.predictor_pairs.search import PredictorSearch
 from pairtile.methods.predictor_pairs.sets import extend_sets, set_entropies
 from pairtile.runtime.files import atomic_path
 from pairtile.statistics.ranks import spearman
 
-if TYPE_CHECKING:
-    from pairtile.methods.predictor_pairs.score import PredictorPairs
-
 STORED = "set_"
 """What the columns of tested sets are called in ``scores.npz``: this, and the column's name."""
 
 
-def tested_sets(opened: PredictorPairs, merged: Merged) -> pd.DataFrame:
+def tested_sets(opened: PredictorLevels, merged: Merged) -> pd.DataFrame:
     """The reported sets of all targets, by item numbers, with all that is known of them.
 
     Columns as ``network.predictor_sets`` says, and ``target_row``, ``n_samples``. Taken from
@@ -47,7 +45,7 @@ def tested_sets(opened: PredictorPairs, merged: Merged) -> pd.DataFrame:
     return real
 
 
-def stored_sets(opened: PredictorPairs, sets: pd.DataFrame) -> dict[str, NDArray[Any]]:
+def stored_sets(opened: PredictorLevels, sets: pd.DataFrame) -> dict[str, NDArray[Any]]:
     """Tested sets as arrays of ``scores.npz``, for the steps after the network.
 
     Only where growing them took long; else they are tested again sooner than stored.
@@ -103,7 +101,7 @@ def named_sets(sets: pd.DataFrame, names: NDArray[Any]) -> pd.DataFrame:
     return table
 
 
-def _searched(opened: PredictorPairs, pairs: pd.DataFrame) -> pd.DataFrame:
+def _searched(opened: PredictorLevels, pairs: pd.DataFrame) -> pd.DataFrame:
     """The merged rows with columns ``predictor_1`` ..., grown to triples where SFFS is asked."""
     found = [c for c in SET_COLUMNS[: max(opened.cardinality, 2)] if c in pairs]
     names = {c: f"predictor_{n}" for n, c in enumerate(found, start=1)}
@@ -114,7 +112,7 @@ def _searched(opened: PredictorPairs, pairs: pd.DataFrame) -> pd.DataFrame:
     return _grown(opened, sets) if opened.sffs else sets
 
 
-def _grown(opened: PredictorPairs, sets: pd.DataFrame) -> pd.DataFrame:
+def _grown(opened: PredictorLevels, sets: pd.DataFrame) -> pd.DataFrame:
     """Triples grown from the best pairs of every row of the space."""
     predictors = np.asarray(opened.state["predictors"])
     rows = slice(0, opened.n_targets + len(opened.state["null_class"]))
@@ -143,7 +141,7 @@ def _grown(opened: PredictorPairs, sets: pd.DataFrame) -> pd.DataFrame:
     return grown
 
 
-def _entropies(opened: PredictorPairs, sets: pd.DataFrame) -> dict[str, NDArray[Any]]:
+def _entropies(opened: PredictorLevels, sets: pd.DataFrame) -> dict[str, NDArray[Any]]:
     """Unpenalised entropies of sets and what each of their predictors adds."""
     columns = [c for c in members(sets) if opened.cardinality > 1 or c == "predictor_1"]
     chosen = opened.places()[sets[columns].to_numpy()]
@@ -168,7 +166,7 @@ def _entropies(opened: PredictorPairs, sets: pd.DataFrame) -> dict[str, NDArray[
     return result
 
 
-def _signs(opened: PredictorPairs, sets: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
+def _signs(opened: PredictorLevels, sets: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
     """Spearman's rho of each predictor with the target, over transitions in which both have a
     value."""
     values = np.asarray(opened.state["values"])
@@ -185,7 +183,7 @@ def _signs(opened: PredictorPairs, sets: pd.DataFrame) -> dict[str, NDArray[np.f
 
 
 def _p_values(
-    opened: PredictorPairs, real: pd.DataFrame, drawn: pd.DataFrame
+    opened: PredictorLevels, real: pd.DataFrame, drawn: pd.DataFrame
 ) -> NDArray[np.float64]:
     of_class = np.asarray(opened.state["null_class"])
     null_keys = np.full(of_class.size, NO_KEY - 1, dtype=np.int64)

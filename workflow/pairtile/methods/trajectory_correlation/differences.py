@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,8 +18,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from pairtile.engine.estimator import Written
+from pairtile.engine.estimator import Estimator, Written
 from pairtile.errors import InputError
+from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.estimators import generalized_correlation
 from pairtile.methods.trajectory_correlation.matrices import (
     StreamedPairs,
@@ -43,9 +44,6 @@ from pairtile.methods.trajectory_correlation.two_states import (
     relabellings,
 )
 from pairtile.runtime.files import atomic_path, read_arrays, read_table, verified
-
-if TYPE_CHECKING:
-    from pairtile.methods.trajectory_correlation.score import TrajectoryCorrelation
 
 LEVEL = 0.05
 """q-value up to which a pair is in the difference network."""
@@ -188,7 +186,7 @@ DIFFERENCE_MATRICES = [f"{value}_difference" for value in VALUES]
 
 
 def write_difference(
-    opened: TrajectoryCorrelation,
+    opened: Estimator[TrajectoryCorrelationConfig],
     pairs: StreamedPairs,
     items: pd.DataFrame,
     n_edges: int,
@@ -414,7 +412,7 @@ def contact_differences(
 
 
 def _communities(
-    opened: TrajectoryCorrelation,
+    opened: Estimator[TrajectoryCorrelationConfig],
     table: pd.DataFrame,
     contacts: Mapping[str, NDArray[Any]] | None,
     items: pd.DataFrame,
@@ -501,7 +499,7 @@ def _agreement_rows(
 
 
 def _write_structure(
-    opened: TrajectoryCorrelation,
+    opened: Estimator[TrajectoryCorrelationConfig],
     table: pd.DataFrame,
     edges: pd.DataFrame,
     items: pd.DataFrame,

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pairtile.engine.estimator import Merged, Written
+from pairtile.engine.estimator import Estimator, Merged, Written
+from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.differences import write_difference
 from pairtile.methods.trajectory_correlation.matrices import (
     StreamedPairs,
@@ -31,7 +32,7 @@ from pairtile.methods.trajectory_correlation.network import (
     shortest_paths,
 )
 from pairtile.methods.trajectory_correlation.overall_motion import frames_table
-from pairtile.methods.trajectory_correlation.residues import pairs_in_contact
+from pairtile.methods.trajectory_correlation.residues import in_contact, pairs_in_contact
 from pairtile.methods.trajectory_correlation.stability import MOST_EDGES
 from pairtile.methods.trajectory_correlation.structures import (
     centred_structure,
@@ -46,16 +47,16 @@ from pairtile.methods.trajectory_correlation.structures import (
     write_vmd_script,
 )
 
-if TYPE_CHECKING:
-    from pairtile.methods.trajectory_correlation.score import TrajectoryCorrelation
-
 MOST_BETWEENNESS = 6e9
 BETWEENNESS_A_MINUTE = 1e9
 """Nodes times edges: above the one, betweenness is left out; the other takes about a minute."""
 
 
 def write_trajectory_tables(
-    opened: TrajectoryCorrelation, merged: Merged, items: pd.DataFrame, folder: Path
+    opened: Estimator[TrajectoryCorrelationConfig],
+    merged: Merged,
+    items: pd.DataFrame,
+    folder: Path,
 ) -> Written:
     """Write what the section asks for; says what was left out, and why."""
     config = opened.config
@@ -154,7 +155,7 @@ def mean_correlation(merged: Merged, n_items: int, score: str) -> NDArray[np.flo
 
 
 def _write_matrices(
-    opened: TrajectoryCorrelation,
+    opened: Estimator[TrajectoryCorrelationConfig],
     merged: Merged,
     pairs: StreamedPairs,
     items: pd.DataFrame,
@@ -166,7 +167,8 @@ def _write_matrices(
     def q_values() -> NDArray[np.floating[Any]]:
         columns = pa.concat_tables(merged.batches(["i", "j", "p_value"]))
         i, j = columns["i"].to_numpy(), columns["j"].to_numpy()
-        q = candidate_q_values(columns["p_value"].to_numpy(), opened.in_contact(i, j))
+        there = in_contact(i, j, opened.state, contacts.fraction) if contacts else None
+        q = candidate_q_values(columns["p_value"].to_numpy(), there)
         table = pa.table({"i": i, "j": j, "q_value": q})
         return correlation_matrix(table, items, "q_value")
 
@@ -177,11 +179,11 @@ def _write_matrices(
         matrix[i, j] = matrix[j, i] = True
         return matrix
 
-    if opened.n_surrogates:
+    if opened.config.estimator.surrogates:
         also["q_value"] = q_values
     if contacts:
         also["contact"] = contact
-    if opened.config.variables == "coordinates" and not opened.scores.signed:
+    if opened.config.variables == "coordinates" and opened.config.estimator.kind != "dcc":
         also |= {
             name: lambda name=name: coordinate_sums(correlation_matrix(pairs, items, "mi_nats"))[
                 name
@@ -225,7 +227,7 @@ def _centralities(
 
 
 def _write_structure(
-    opened: TrajectoryCorrelation,
+    opened: Estimator[TrajectoryCorrelationConfig],
     merged: Merged,
     items: pd.DataFrame,
     communities: NDArray[np.int32],

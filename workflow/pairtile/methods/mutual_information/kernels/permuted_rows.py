@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import prange
 from numpy.typing import NDArray
 
 from pairtile.cpu.njit import njit
+from pairtile.methods.mutual_information.kernels.exchange import Exchange
 from pairtile.methods.mutual_information.kernels.philox import permute
 from pairtile.splines.values import scale_rows
 
@@ -39,27 +40,6 @@ class Resampling:
         _resample(values, self.samples, self.order, out)
         scale_rows(out, False, self.top, out)
         return out
-
-
-class Exchange(NamedTuple):
-    """Which samples are exchanged: those of a group with each other.
-
-    by_group : int64 (samples,), samples sorted by group, in their order within each. start : int64
-    (groups + 1,), where each group begins in it. group : int32 (samples,), of each sample.
-    shifted : bool (groups,), whether a group is shifted along its order, else it is permuted.
-    """
-
-    by_group: NDArray[np.int64]
-    start: NDArray[np.int64]
-    group: NDArray[np.int32]
-    shifted: NDArray[np.bool_]
-
-    @classmethod
-    def within(cls, group: NDArray[np.int32], shifted: NDArray[np.bool_]) -> Exchange:
-        """From the group of each sample, numbered from 0."""
-        sizes = np.bincount(group, minlength=shifted.size)
-        start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        return cls(np.argsort(group, kind="stable"), start, group, shifted)
 
 
 def permuted_rows(

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.gpu.compiling import load
 from pairtile.gpu.device import Device
-
-if TYPE_CHECKING:
-    from pairtile.methods.mutual_information.kernels.permuted_rows import Exchange
+from pairtile.methods.mutual_information.kernels.exchange import Exchange
 
 SCRATCH_BYTES = 1 << 28
 """GPU memory for what the rows of one launch keep of their samples."""

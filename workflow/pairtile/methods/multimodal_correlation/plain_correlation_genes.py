@@ -1,0 +1,239 @@
+"""Genes made ready for plain correlations: order, ties, usable samples and centred rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairtile.gpu.device import Device
+from pairtile.methods.multimodal_correlation.config import MixtureEstimatorConfig
+from pairtile.methods.multimodal_correlation.kernels.plain_correlation import (
+    WORD,
+    GeneArrays,
+    tie_groups,
+)
+
+KERNELS = Path(__file__).parent / "kernels"
+
+BATCH_CELLS = 1 << 23
+BATCH_GENES = 1 << 15
+"""Values and genes prepared at a time: bounds the memory for what is between, and a CUDA grid."""
+
+OUTLIER_REACH = 1.5
+"""Interquartile ranges beyond the quartiles that are no outliers yet (Tukey)."""
+
+
+class Genes:
+    """Order, ties, usable samples and centred rows of genes; made when first asked for.
+
+    ``whole`` marks genes with every sample usable and no outlier; ``of_pair`` those whose outliers
+    depend on the other gene, because samples that it misses move the quartiles. A gene's outliers
+    depend on it alone where both genes of a pair are complete. Both flags, bool (genes,), are on
+    the host and true to the genes that have been prepared.
+
+    ``rows``, float64 (genes, samples), are centred values (Pearson) or centred twice-ranks
+    (Spearman: whole numbers, so that their products are exact), and 0 for genes that are not whole;
+    ``lengths`` are their sums of squares, 0 for constant genes.
+    """
+
+    def __init__(
+        self,
+        values: NDArray[np.float64],
+        estimator: MixtureEstimatorConfig,
+        kinc: bool,
+        device: Device,
+    ) -> None:
+        self.estimator = estimator
+        self.device = device
+        self.n_genes, self.n_samples = values.shape
+        self.words = -(-self.n_samples // WORD)
+        self.whole = np.zeros(self.n_genes, dtype=bool)
+        self.of_pair = np.zeros(self.n_genes, dtype=bool)
+        self._ready = np.zeros(self.n_genes, dtype=bool)
+        xp = device.xp
+        padded = WORD * self.words
+        place = np.uint16 if padded <= 1 << 16 else np.uint32
+        shape = (self.n_genes, padded)
+        ranked = estimator.correlation == "spearman"
+        of_values = xp.full(shape, np.nan)
+        of_values[:, : self.n_samples] = xp.asarray(values)
+        if kinc:
+            of_values = of_values.astype(np.float32).astype(np.float64)
+        on_gpu = device.backend == "cuda"
+        marks = ((self.n_genes, self.words), np.uint32) if on_gpu else (shape, np.uint8)
+        self.arrays = GeneArrays(
+            values=of_values,
+            order=xp.empty(shape, dtype=place),
+            start=xp.empty(shape if ranked else (1, 1), dtype=place),
+            end=xp.empty(shape if ranked else (1, 1), dtype=place),
+            tied=xp.zeros(self.n_genes, dtype=np.uint8),
+            usable=xp.empty(marks[0], dtype=marks[1]),
+            inside=xp.empty(marks[0], dtype=marks[1]),
+            of_pair=xp.zeros(self.n_genes, dtype=np.uint8),
+            inverse_scale=xp.ones(self.n_genes),
+        )
+        self.whole_on_device = xp.zeros(self.n_genes, dtype=np.uint8)
+        self._centre = xp.zeros(self.n_genes)
+        self.rows = xp.empty((self.n_genes, self.n_samples))
+        self.lengths = xp.empty(self.n_genes)
+        self._tie_kernel: Any = None
+
+    def prepare(self, genes: NDArray[np.int64]) -> None:
+        """Make ready those of the genes that are not yet."""
+        wanted = np.zeros(self.n_genes, dtype=bool)
+        wanted[genes] = True
+        missing = np.flatnonzero(wanted & ~self._ready)
+        step = min(BATCH_GENES, max(1, BATCH_CELLS // (WORD * self.words)))
+        for begin in range(0, len(missing), step):
+            self._prepare(missing[begin : begin + step])
+        self._ready[missing] = True
+
+    def masked_rows(self, genes: Any) -> tuple[Any, Any]:
+        """Centred, scaled values, 0 where not usable or outlier, and 1 where they count.
+
+        Both float64 (genes, samples); ``genes`` are numbers on the device.
+        """
+        xp, arrays = self.device.xp, self.arrays
+        counts = self._unpacked(arrays.inside[genes])[:, : self.n_samples].astype(bool)
+        values = arrays.values[genes, : self.n_samples] - self._centre[genes, None]
+        values *= arrays.inverse_scale[genes, None]
+        return xp.where(counts, values, 0.0), counts.astype(np.float64)
+
+    # --- one batch ------------------------------------------------------------------------------
+
+    def _prepare(self, genes: NDArray[np.int64]) -> None:
+        xp, arrays, estimator = self.device.xp, self.arrays, self.estimator
+        at = xp.asarray(genes)
+        values = arrays.values[at]
+        usable = xp.isfinite(values)
+        if estimator.min_expression is not None:
+            usable &= values >= estimator.min_expression
+        if estimator.max_expression is not None:
+            usable &= values <= estimator.max_expression
+        counts = usable.sum(axis=1)
+        complete = counts == self.n_samples
+        plain = estimator.correlation == "pearson" and not estimator.outliers_before
+        if plain and bool(complete.all()):
+            inside = usable
+            centre = values[:, : self.n_samples].mean(axis=1)
+        else:
+            inside, centre = self._in_order(at, values, usable, counts)
+        self._set_marks(at, usable, inside)
+        centre = xp.where(xp.isfinite(centre), centre, 0.0)
+        self._centre[at] = centre
+        moved = xp.where(inside, values - centre[:, None], 0.0)
+        largest = xp.abs(moved).max(axis=1)
+        # A gene that is constant at its centre has no scale, nor has one too small to divide by.
+        scale = 1.0 / xp.where(largest > np.finfo(float).tiny, largest, 1.0)
+        arrays.inverse_scale[at] = scale
+        whole = inside.sum(axis=1) == self.n_samples
+        self.whole_on_device[at] = whole
+        of_pair = ~complete if estimator.outliers_before else xp.zeros_like(complete)
+        arrays.of_pair[at] = of_pair
+        self.whole[genes] = self.device.to_host(whole)
+        self.of_pair[genes] = self.device.to_host(of_pair)
+        self._set_rows(at, moved[:, : self.n_samples] * scale[:, None], values, whole)
+
+    def _in_order(self, at: Any, values: Any, usable: Any, counts: Any) -> tuple[Any, Any]:
+        """Sort; returns the samples left when a gene's own outliers are out, and its median.
+
+        Of no account for a gene that is not complete: its outliers are the pair's to find.
+        """
+        xp, arrays = self.device.xp, self.arrays
+        order = xp.argsort(xp.where(usable, values, np.nan), axis=1)
+        arrays.order[at] = order
+        if self.estimator.correlation == "spearman":
+            self._set_ties(at, values, order, counts)
+
+        def ranked(place: Any) -> Any:
+            found = xp.take_along_axis(order, xp.minimum(place, order.shape[1] - 1)[:, None], 1)
+            return xp.take_along_axis(values, found, axis=1)[:, 0]
+
+        inside = usable
+        if self.estimator.outliers_before:
+            quartile_1, quartile_3 = ranked(counts // 4), ranked(3 * counts // 4)
+            reach = OUTLIER_REACH * (quartile_3 - quartile_1)
+            low, high = quartile_1 - reach, quartile_3 + reach
+            within = (values >= low[:, None]) & (values <= high[:, None])
+            inside = usable & within
+        return inside, ranked(counts // 2)
+
+    def _set_ties(self, at: Any, values: Any, order: Any, counts: Any) -> None:
+        xp, arrays = self.device.xp, self.arrays
+        place = arrays.order.dtype
+        start, end = xp.empty(order.shape, dtype=place), xp.empty(order.shape, dtype=place)
+        tied = xp.zeros(len(order), dtype=np.uint8)
+        counts = counts.astype(np.int32)
+        if self.device.backend == "cpu":
+            tie_groups(values, order.astype(place), counts, start, end, tied)
+        else:
+            if self._tie_kernel is None:
+                self._tie_kernel = cuda_module(self.n_samples, True).get_function("tie_groups")
+            self._tie_kernel(
+                (-(-order.shape[1] // 256), len(order)),
+                (256,),
+                (
+                    values,
+                    order.astype(place),
+                    counts,
+                    np.int32(len(order)),
+                    np.int32(self.words),
+                    start,
+                    end,
+                    tied,
+                ),
+            )
+        arrays.start[at], arrays.end[at], arrays.tied[at] = start, end, tied
+
+    def _set_rows(self, at: Any, scaled: Any, values: Any, whole: Any) -> None:
+        xp, arrays = self.device.xp, self.arrays
+        if self.estimator.correlation == "spearman":
+            twice_ranks = arrays.start[at].astype(np.int64) + arrays.end[at]
+            rows = (twice_ranks[:, : self.n_samples] - self.n_samples).astype(np.float64)
+            moves = xp.ones(len(rows), dtype=bool)  # equal ranks are 0 without rounding
+        else:
+            rows = scaled - scaled.mean(axis=1, keepdims=True)
+            given = values[:, : self.n_samples]
+            moves = (given != given[:, :1]).any(axis=1)
+        # xp.where, not a product: what is not whole may hold anything.
+        rows = xp.where((whole & moves)[:, None], rows, 0.0)
+        self.rows[at] = rows
+        self.lengths[at] = (rows * rows).sum(axis=1)
+
+    def _set_marks(self, at: Any, usable: Any, inside: Any) -> None:
+        self.arrays.usable[at] = self._packed(usable)
+        self.arrays.inside[at] = self._packed(inside)
+
+    def _packed(self, marks: Any) -> Any:
+        """Bit k of word w is sample 32 w + k, on the GPU; on the CPU one byte for each sample."""
+        if self.device.backend == "cpu":
+            return marks
+        xp = self.device.xp
+        return xp.packbits(marks.ravel(), bitorder="little").view(np.uint32).reshape(len(marks), -1)
+
+    def _unpacked(self, marks: Any) -> Any:
+        if self.device.backend == "cpu":
+            return marks
+        xp = self.device.xp
+        octets = xp.ascontiguousarray(marks).view(np.uint8).ravel()
+        return xp.unpackbits(octets, bitorder="little").reshape(len(marks), -1)
+
+
+def _macros(samples: int, spearman: bool) -> dict[str, str | int]:
+    words = -(-samples // WORD)
+    fits = words * (2 * samples + 2) ** 2 < 1 << 32
+    return {
+        "INDEX": "unsigned short" if WORD * words <= 1 << 16 else "unsigned int",
+        "SUM": "unsigned int" if fits else "unsigned long long",
+        "SPEARMAN": int(spearman),
+    }
+
+
+def cuda_module(samples: int, spearman: bool) -> Any:
+    """The CUDA kernels, for tables of so many samples."""
+    from pairtile.gpu import compiling
+
+    return compiling.load(KERNELS / "plain_correlation.cu", _macros(samples, spearman))
