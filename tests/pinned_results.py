@@ -176,9 +176,11 @@ ANALYSES: dict[str, dict[str, Any]] = {
         "communities": ["leiden", "girvan_newman"],
         "paths": [["A:MET1", "A:TRP6"]],
         "g_correlation_text": True,
-        "compare": "motion_gaussian",
+        "compare": "motion_half",
         "export": ["tsv", "html"],
     },
+    "motion_half": MOLECULE
+    | {"estimator": {"kind": "ksg", "surrogates": 4}, "frames": {"step": 2}, "keep": {"fdr": 0.5}},
     "motion_gaussian": MOLECULE
     | {
         "estimator": {"kind": "gaussian", "corrected": True, "surrogates": 8},
