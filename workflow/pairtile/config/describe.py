@@ -1,7 +1,8 @@
-"""Write the configuration's JSON schema and its documentation from the models.
+"""Write the configuration's JSON schema and its documentation from the models, and the tables of
+columns in the documentation from ``columns.toml``.
 
-``python -m pairtile.config.describe`` in a checkout writes ``workflow/schemas/config.schema.json``
-and ``config/README.md``; a test fails where they differ from the models.
+``python -m pairtile.config.describe`` in a checkout writes ``workflow/schemas/config.schema.json``,
+``config/README.md`` and the marked tables of ``docs/``; a test fails where they differ.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from pydantic_core import CoreSchema
 
 from pairtile.config.models import ConfigModel, models_in
 from pairtile.config.root import Config, models
+from pairtile.declare.columns import with_tables
+from pairtile.method import methods
 
 _INTRODUCTION = """\
 <!-- Made by `python -m pairtile.config.describe` from workflow/pairtile/config. Edit there. -->
@@ -160,15 +163,27 @@ def schema_text() -> str:
     return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
+def packages_with_columns() -> dict[str, str]:
+    """What the documentation calls rooms with a ``columns.toml``, and their packages."""
+    of_methods = {name: method.package for name, method in methods().items()}
+    return {"preprocess": "pairtile.preprocess", **of_methods}
+
+
+def pages_with_tables(checkout: Path) -> dict[Path, str]:
+    """Pages of the documentation with tables of columns, and their text with these filled in."""
+    pages = [checkout / "docs" / "results.md", *sorted(checkout.glob("docs/methods/*.md"))]
+    texts = {page: page.read_text(encoding="utf-8") for page in pages if page.exists()}
+    return {page: with_tables(text, packages_with_columns()) for page, text in texts.items()}
+
+
 def write(checkout: Path) -> list[Path]:
-    """Write both files below ``checkout``; returns their paths."""
-    written = []
-    for name, text in ((SCHEMA_FILE, schema_text()), (README_FILE, readme_text())):
-        path = checkout / name
+    """Write all of these below ``checkout``; returns their paths."""
+    texts = {checkout / SCHEMA_FILE: schema_text(), checkout / README_FILE: readme_text()}
+    texts |= pages_with_tables(checkout)
+    for path, text in texts.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-        written.append(path)
-    return written
+    return list(texts)
 
 
 class _Untitled(GenerateJsonSchema):
@@ -186,7 +201,7 @@ class _Untitled(GenerateJsonSchema):
 
 
 def main() -> None:
-    """Write both files of the checkout that this package lies in."""
+    """Write the files of the checkout that this package lies in."""
     checkout = Path(__file__).parents[3]
     if not (checkout / "workflow" / "pairtile").is_dir():
         sys.exit(f"{checkout}: found no checkout of pairtile; expected to run from one")
