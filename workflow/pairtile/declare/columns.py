@@ -78,6 +78,12 @@ class Columns:
         """When they are there, and the meaning, in Markdown."""
         return f"only {self.when}: {self.meaning}" if self.when else self.meaning
 
+    @property
+    def hint(self) -> str:
+        """The meaning with its unit, where it does not name it, as plain text."""
+        unsaid = self.unit and self.unit not in self.description
+        return f"{self.description} ({self.unit})" if unsaid else self.description
+
 
 @cache
 def _pattern(name: str) -> re.Pattern[str]:
@@ -126,6 +132,14 @@ def find(package: str, file: str, column: str) -> Columns | None:
     declared = declared_columns(package, file)
     named = (columns for columns in declared if column in columns.names)
     return next(named, None) or next((c for c in declared if c.name_of(column)), None)
+
+
+def explained(package: str, file: str, column: str) -> Columns | None:
+    """The declaration of a column that the page shows: that of ``file``, else of any other file,
+    one with a heading first."""
+    others = (other for other in _declared(package) if other != "files")
+    found = [known for name in (file, *others) if (known := find(package, name, column))]
+    return next((known for known in found if known.heading_of(column)), next(iter(found), None))
 
 
 def with_metadata(schema: Any, package: str, file: str) -> Any:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pairtile.declare.columns import explained
 from pairtile.report.formats import spaced
 
 if TYPE_CHECKING:
@@ -69,12 +70,13 @@ class MethodText:
     set against) and ``remarks`` (sentences on hubs and on what was left out) stand in for those
     that are made from items and edges.
 
-    ``files`` names result files of the method's own and says what they hold; ``file_columns``
-    explains columns of some of them. ``adapted`` gives the text for one analysis, where they
-    depend on what is paired in it.
+    ``package`` declares result files and their columns (``pairtile.declare.columns``): what files
+    hold, headings and hints. ``adapted`` gives the text for one analysis, where they depend on what
+    is paired in it.
     """
 
     title: str
+    package: str = "pairtile.preprocess"
     item: str = "gene"
     items: str = "genes"
     regulator: str = "regulator"
@@ -90,7 +92,6 @@ class MethodText:
     signed: bool = False
     ties: tuple[str, ...] = ()
     directed_columns: tuple[str, ...] = ()
-    columns: Mapping[str, str] = field(default_factory=dict)
     counts: Mapping[str, str] = field(default_factory=dict)
     headline: Callable[[Results], str] | None = None
     key_numbers: Callable[[Results], list[tuple[str, str, str]]] | None = None
@@ -102,15 +103,19 @@ class MethodText:
         "more samples may help; the score distribution below shows how far pairs fell short."
     )
     edge_table: Callable[[Results, pd.DataFrame], pd.DataFrame] = lambda results, table: table
-    files: Mapping[str, str] = field(default_factory=dict)
-    file_columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     rules: Callable[[Results], list[str]] = lambda results: []
     methods: Callable[[Results], tuple[str, list[Reference]]] | None = None
     adapted: Callable[[Results], MethodText] | None = None
 
-    def column(self, name: str) -> str:
-        """Heading of a column of the network table."""
-        return self.columns.get(name) or spaced(name)
+    def column(self, name: str, file: str = "network.parquet") -> str:
+        """Heading of a column of a result file."""
+        known = explained(self.package, file, name)
+        return (known and known.heading_of(name)) or spaced(name)
+
+    def headings(self, names: Iterable[str], file: str) -> list[tuple[str, str]]:
+        """Headings of columns of a result file, each with its hint (empty: none)."""
+        known = {name: explained(self.package, file, name) for name in names}
+        return [(self.column(name, file), c.hint if c else "") for name, c in known.items()]
 
     def count(self, key: str) -> str:
         """A key of the summary's counts in words."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from pairtile.methods.mirna_targets import report_hits
-from pairtile.methods.mirna_targets.report_columns import FILE_COLUMNS, FILES
 from pairtile.methods.mirna_targets.report_figures import FIGURES
 from pairtile.methods.mirna_targets.report_hits import (
     GENES,
@@ -335,6 +334,7 @@ def _left_out(results: Results) -> list[str]:
 
 TEXT = MethodText(
     title="miRNA targets by the rules of miRanda 3.3a",
+    package=__package__,
     item="miRNA or transcript",
     items="miRNAs and transcripts",
     regulator="miRNA",
@@ -347,22 +347,6 @@ TEXT = MethodText(
     ranking="all pairs with a hit, by total score (with a null, by p),",
     strength=("neg_log10_p", "score"),
     ties=("energy_kcal_mol",),
-    columns={
-        "score": "best score",
-        "energy_kcal_mol": "lowest energy (kcal/mol)",
-        "n_hits": "hits",
-        "total_score": "total score",
-        "total_energy_kcal_mol": "total energy (kcal/mol)",
-        "pair_score": "pair score",
-        "p_value": "p",
-        "q_value": "q",
-        "neg_log10_p": "−log10 p",
-        "n_canonical_sites": "canonical sites",
-        "best_seed_class": "best seed class",
-        "max_local_au": "greatest local AU",
-        "transcript_length": "transcript length",
-        "positions": "hits begin at",
-    },
     counts={
         "mirnas_read": "miRNAs read",
         "mirnas_kept": "miRNAs searched with",
@@ -405,8 +389,6 @@ TEXT = MethodText(
         "are not exchanged, and that transcripts are the strand that is transcribed, 5' to 3'."
     ),
     edge_table=edge_table,
-    files=FILES,
-    file_columns=FILE_COLUMNS,
     methods=methods_paragraph,
 )
 

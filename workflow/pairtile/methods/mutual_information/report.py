@@ -246,22 +246,12 @@ def _bootstraps(results: Results) -> Part:
 
 TEXT = MethodText(
     title="B-spline mutual information",
+    package=__package__,
     score="mutual information",
     score_axis="mutual information (bits)",
     score_unit="bits",
     strength=("target_z", "clr", "mi_bits"),
     directed_columns=("target_z",),
-    columns={
-        "mi_bits": "MI (bits)",
-        "p_value": "p-value",
-        "q_value": "q-value",
-        "spearman": "rho",
-        "mode": "mode",
-        "clr": "CLR",
-        "target_z": "target z",
-        "support": "support",
-        "p_method": "p-value is",
-    },
     counts={
         "genes_read": "genes read",
         "genes_kept": "genes kept",

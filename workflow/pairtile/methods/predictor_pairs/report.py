@@ -332,6 +332,7 @@ def findings(results: Results) -> list[str]:
 
 TEXT = MethodText(
     title="Predictor sets by mean conditional entropy",
+    package=__package__,
     score="mean conditional entropy",
     score_axis="mean conditional entropy (bits)",
     score_unit="bits",
@@ -340,9 +341,7 @@ TEXT = MethodText(
     strength=("gain_bits",),
     ties=("rank", "mce_bits"),
     directed_columns=("mce_bits",),
-    columns=WORDS["columns"],
     counts=WORDS["counts"],
-    files=WORDS["files"],
     headline=headline,
     key_numbers=key_numbers,
     findings=findings,

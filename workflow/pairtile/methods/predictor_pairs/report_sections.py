@@ -126,7 +126,7 @@ def sets_section(results: Results, pictures: list[CaptionedFigure]) -> PageSecti
         title=f"Best {found.word}s of each target",
         template="section_predictors.html.j2",
         values={
-            "headings": [WORDS["headings"].get(column, column) for column in columns],
+            "headings": results.text.headings(columns, "predictors.tsv"),
             "rows": list(zip(*(_cells(table[column]) for column in columns), strict=True)),
             "ranks": int(table["rank"].max()),
             "shown": table["target"].nunique(),
@@ -134,8 +134,6 @@ def sets_section(results: Results, pictures: list[CaptionedFigure]) -> PageSecti
             "reported": len(found.sets),
             "tied": int(found.tied.sum()),
             "word": found.word,
-            "joint": len(found.members) > 1,
-            "tested": found.tested,
         },
         scripts=("datatables.min.js", "searchable_table.js", "predictors_table.js"),
     )

@@ -312,21 +312,12 @@ FIGURES: Mapping[str, FigureMaker] = {
 
 MAX_COMMUNITIES, MAX_GROUPS, MAX_PATHS, MAX_RESIDUES = 30, 20, 200, 3000
 
-COLUMNS = {
-    "domain": "domain",
-    "secondary_structure": "fold",
-    "community_leiden": "community",
-    "community_girvan_newman": "community (GN)",
-    "degree": "edges",
-    "betweenness": "betweenness",
-    "closeness": "closeness",
-    "eigenvector": "eigenvector",
-    "mean_correlation": "mean correlation",
-    "sd": "fluctuation",
-    "correlation_time": "correlation time",
-    "n_effective": "effective frames",
-}
-"""Columns of residues.tsv that the page shows, and their headings."""
+COLUMNS = (
+    *("domain", "secondary_structure", "community_leiden", "community_girvan_newman", "degree"),
+    *("betweenness", "closeness", "eigenvector", "mean_correlation", "sd", "correlation_time"),
+    "n_effective",
+)
+"""Columns of residues.tsv that the page shows."""
 
 # What is shown, and the number to sort by (None: what is shown).
 Cell = tuple[str, str | None]
@@ -353,7 +344,10 @@ def motion_section(results: Results, pictures: list[CaptionedFigure]) -> PageSec
             "groups": _group_tables(results, found),
             "paths": _path_rows(found),
             "paths_total": len(found.paths),
-            "headings": [results.text.item, *(COLUMNS[column] for column in columns)],
+            "headings": [
+                (results.text.item, ""),
+                *results.text.headings(columns, "residues.tsv"),
+            ],
             "rows": [
                 (str(name), list(cells))
                 for name, *cells in zip(
@@ -554,10 +548,11 @@ def _remarks(results: Results) -> list[str]:
 _WORDS = tomllib.loads(
     (Path(__file__).parent / "templates" / "words.toml").read_text(encoding="utf-8")
 )
-"""What files, columns and counts are."""
+"""What counts are."""
 
 TEXT = MethodText(
     title="Correlated motion in trajectories",
+    package=__package__,
     item="residue",
     items="residues",
     edge="pair",
@@ -566,7 +561,6 @@ TEXT = MethodText(
     score_axis="generalized correlation",
     strength=("correlation",),
     ties=("p_value",),
-    columns=_WORDS["headings"],
     counts=_WORDS["counts"],
     headline=headline,
     key_numbers=key_numbers,
@@ -578,8 +572,6 @@ TEXT = MethodText(
         "{top_edges: 500} shows the strongest pairs, significant or not. All values are in "
         "matrices.npz."
     ),
-    files=_WORDS["files"],
-    file_columns=_WORDS["columns"],
     methods=methods_paragraph,
     adapted=adapted,
 )
