@@ -53,6 +53,10 @@ def assert_columns(path: Path, package: str) -> None:
         assert known, f"{path.name}: {column} is not declared"
         assert possible & {*known.type.split(" or ")}, f"{path.name}: {column} is {possible}"
         found.add((known, known.name_of(column)))
+        if path.suffix == ".parquet":
+            about = pq.read_schema(path).field(column).metadata or {}
+            assert about.get(b"description", b"").decode() == known.description, column
+            assert about.get(b"unit", b"").decode() == known.unit, column
         if column in known.names:
             places.append((declared.index(known), known.names.index(column)))
     assert places == sorted(places), f"{path.name}: columns in another order, {list(types)}"
