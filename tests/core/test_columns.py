@@ -87,6 +87,11 @@ def test_columns_of_another_room_are_shared(package: str) -> None:
     assert shared == [False, True, True, True]
 
 
+def test_a_text_has_the_columns_of_its_parquet_file(package: str) -> None:
+    assert declared_columns(package, "a.tsv") == declared_columns(package, "a.parquet")
+    assert declared_columns(package, "b.tsv")[0].names == ("other_z",)
+
+
 def test_an_unknown_field_is_refused(package: str) -> None:
     with pytest.raises(ValueError, match=r"d\.tsv"):
         declared_columns(package, "d.tsv")

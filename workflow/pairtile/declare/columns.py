@@ -7,9 +7,10 @@ A table for each file, a line for each column or for several of one meaning::
     "p_value, q_value" = {type = "double", meaning = "against the null", when = "with `null`"}
 
 ``same_as = "FILE"`` or ``"PACKAGE FILE"`` (or a list of these) stands for the columns of another
-file. A part of a name in capitals is a placeholder for what the user's data name: ``LABEL_z``.
-``[files]`` says what each file holds. Metadata of Parquet files, the tables of the documentation,
-headings and hints of the page and the check of what a run wrote are all made from this.
+file; ``hits.tsv`` needs no table of its own beside ``hits.parquet``. A part of a name in capitals is
+a placeholder for what the user's data name: ``LABEL_z``. ``[files]`` says what each file holds.
+Metadata of Parquet files, the tables of the documentation, headings and hints of the page and the
+check of what a run wrote are all made from this.
 """
 
 from __future__ import annotations
@@ -115,7 +116,9 @@ def declared_columns(package: str, file: str) -> tuple[Columns, ...]:
 
 
 def _columns(package: str, file: str) -> Iterator[Columns]:
-    for names, fields in _declared(package).get(file, {}).items():
+    declared = _declared(package)
+    of_file = declared.get(file) or declared.get(f"{file.removesuffix('.tsv')}.parquet", {})
+    for names, fields in of_file.items():
         if names == "same_as":
             for other in [fields] if isinstance(fields, str) else fields:
                 room, _, other_file = other.rpartition(" ")
