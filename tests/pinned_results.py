@@ -378,7 +378,8 @@ class Normalised:
             yield path.suffix == ".svg", "", self.text(path.read_text())
 
     def parquet(self, table: pa.Table, metadata: dict[bytes, bytes]) -> Iterator[Any]:
-        yield False, "columns", self.text(str(table.schema.remove_metadata()))
+        yield False, "columns", self.text(str({f.name: str(f.type) for f in table.schema}))
+        yield True, "descriptions", self.text(str({f.name: f.metadata for f in table.schema}))
         for name in table.column_names:
             column = table.select([name]).replace_schema_metadata(None).combine_chunks()
             sink = pa.BufferOutputStream()
@@ -463,9 +464,8 @@ def record(folder: Path) -> dict[str, dict[str, Parts]]:
     results = folder / "results"
     for path in sorted(path for path in results.rglob("*") if path.is_file()):
         name = str(path.relative_to(results))
-        if path.suffix == ".png" or "logs" in path.parts or path.name.startswith("."):
-            continue
-        if path.parent == results:  # index.html, over all analyses
+        of_all = path.parent == results
+        if of_all or path.suffix == ".png" or "logs" in path.parts or path.name.startswith("."):
             continue
         summary = json.loads((results / name.split("/")[0] / "summary.json").read_text())
         for is_text, part, value in Normalised(folder, summary["pairtile_version"]).parts(path):

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 import workflow_runs
 import yaml
+from declared_columns import assert_declared
 from documents import (
     LINK,
     NAMES,
@@ -211,19 +211,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return workflow_runs.Analysis(top, changes).all().out
 
 
-@pytest.mark.parametrize("table", ["items", "pairs"])
-def test_columns_described_are_those_of_the_table(run, table):
-    described = first_column(section_of_page(f"### `{table}.parquet`"))
-    assert described == list(pd.read_parquet(run / f"{table}.parquet").columns)
-
-
-OF_OTHER_SETTINGS = ("source_symbol", "target_symbol", "clr", "support", "local_fdr")
-
-
-def test_columns_of_the_network_are_described(run):
-    described = first_column(section_of_page("### `network.parquet`"))
-    columns = list(pd.read_parquet(run / "network.parquet").columns)
-    assert [name for name in described if name not in OF_OTHER_SETTINGS] == columns
+def test_columns_are_those_declared(run):
+    assert_declared(run, "mutual_information")
 
 
 def test_keys_described_are_those_of_the_evaluation(run):

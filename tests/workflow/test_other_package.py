@@ -16,6 +16,7 @@ import lxml.html
 import networkx
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from paths import ROOT, TESTS
 from scipy.stats import kendalltau
@@ -149,6 +150,8 @@ def test_it_runs_in_chunks_is_killed_goes_on_and_is_reported(
     np.testing.assert_allclose([found[pair] for pair in expected], list(expected.values()))
     assert networkx.read_graphml(out / "network.graphml").number_of_edges() == len(expected)
 
+    about = pq.read_schema(out / "network.parquet").field("tau").metadata
+    assert about == {b"description": b"Kendall's tau"}
     summary = json.loads((out / "summary.json").read_text())
     assert summary["counts"]["pairs_scored"] == GENES * (GENES - 1) // 2
     assert (out / "figures" / "tau_of_edges.svg").is_file()

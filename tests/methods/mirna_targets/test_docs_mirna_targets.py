@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from documents import first_column, section_of_page, text_of
+from declared_columns import assert_declared, declared_tables
+from documents import section_of_page, text_of
 from mirna_sequences import of_workflow, random_sequences
 from pairtile import mirna_targets
 from pairtile.method import get_method
@@ -40,37 +41,13 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return of_workflow(folder, extras=EXTRAS, **more)
 
 
-def test_columns_of_hits_are_described(out: Path) -> None:
-    described = first_column(section_of_page("### Hits: `hits.tsv`, `hits.parquet`"))
-    assert described == list(pd.read_parquet(out / "hits.parquet").columns)
-    assert described == list(pd.read_csv(out / "hits.tsv", sep="\t").columns)
+def test_columns_are_those_declared(out: Path) -> None:
+    assert_declared(out, "mirna_targets")
+    assert all((out / name).exists() for name in declared_tables("mirna_targets"))
 
 
-def test_columns_of_pairs_are_described(out: Path) -> None:
-    described = first_column(section_of_page("### Pairs: `targets.tsv`"))
-    assert described == list(pd.read_csv(out / "targets.tsv", sep="\t").columns)
-
-
-def test_columns_of_signal_and_chance_are_described(out: Path) -> None:
-    page = section_of_page("### Signal and chance: `signal.tsv`, `signal_curve.tsv`")
-    columns = list(pd.read_csv(out / "signal.tsv", sep="\t").columns)
-    assert first_column(page) == columns
-    for column in pd.read_csv(out / "signal_curve.tsv", sep="\t").columns:
-        assert f"`{column}`" in page, column
-
-
-@pytest.mark.parametrize("name", ["conservation", "expression"])
-def test_columns_of_what_is_beside_the_sequences_are_described(out: Path, name: str) -> None:
-    page = section_of_page(f"### {name.capitalize()}: `{name}.tsv`")
-    for column in pd.read_csv(out / f"{name}.tsv", sep="\t").columns:
-        assert f"`{column}`" in page, column
-
-
-def test_files_and_columns_of_the_network_and_the_tables_behind_it_are_named(out: Path) -> None:
+def test_arrays_and_figures_are_named(out: Path) -> None:
     page = section_of_page("## miRNA targets")
-    tables = [pd.read_parquet(out / f"{name}.parquet") for name in ("network", "items")]
-    for column in [*tables[0].columns, *tables[1].columns]:
-        assert f"`{column}`" in page, column
     for name in np.load(out / "scores.npz").files:
         assert f"`{name}`" in page, name
     method = get_method("mirna_targets")

@@ -7,11 +7,10 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from declared_columns import assert_declared, declared_tables
 from documents import section_of_page
-from mixture_modes import mixture_config
 from pairtile.config.models import ConfigModel
 from pairtile.config.preprocess import ExpressionAnalysis
-from pairtile.gpu.device import choose
 from pairtile.methods.multimodal_correlation import mixtures
 from pairtile.methods.multimodal_correlation.config import (
     ConditionConfig,
@@ -22,13 +21,7 @@ from pairtile.methods.multimodal_correlation.config import (
     PowerConfig,
     ThresholdConfig,
 )
-from pairtile.methods.multimodal_correlation.kinc_text import (
-    MINIMAL_COLUMNS,
-    TEXT_COLUMNS,
-    TIDY_COLUMNS,
-)
 from pairtile.methods.multimodal_correlation.report_figures import FIGURES
-from pairtile.methods.multimodal_correlation.score import MultimodalCorrelation
 from pairtile.methods.multimodal_correlation.thresholds import correlation_power
 from pairtile.runtime.files import read_json
 from paths import ROOT
@@ -95,28 +88,6 @@ def test_table_of_power_is_that_of_the_filter() -> None:
     assert (short < 0.8).all()
 
 
-def test_every_table_is_described_and_no_other() -> None:
-    rows = re.findall(r"^\| `([\w.]+)` \|", PAGE[PAGE.index("\n### Tables\n") :], re.MULTILINE)
-    assert tuple(rows) == MultimodalCorrelationConfig.tables
-
-
-def test_columns_of_the_kinc_texts_are_named() -> None:
-    text = part("### Tables")
-    for column in {*TEXT_COLUMNS, *MINIMAL_COLUMNS, *TIDY_COLUMNS}:
-        assert f"`{column}`" in text, column
-
-
-def test_columns_of_the_modes_are_those_that_are_stored() -> None:
-    state = {"values": np.zeros((2, 9))}
-    opened = MultimodalCorrelation(mixture_config(), state, choose("cpu"), "float32")
-    stored = opened.schema().names
-    table = PAGE[
-        PAGE.index("\n### Modes: `pairs.parquet`\n") : PAGE.index("\n### Network of modes")
-    ]
-    cells = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
-    assert [name for cell in cells for name in re.findall(r"`(\w+)`", cell)] == stored
-
-
 CONDITIONS = {"Treatment": ["heat", "none"], "Hours": None}
 ANY_NAME = {
     "Treatment_heat": "CONDITION_LABEL",
@@ -150,18 +121,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
     return Analysis(folder, section).pairs().network().tables()
 
 
-def test_columns_that_are_written_are_described(run: Analysis) -> None:
-    network = part("### Network of modes") + part("### Modes: `pairs.parquet`")
+def test_columns_are_those_declared(run: Analysis) -> None:
     columns = pd.read_parquet(run.out / "network.parquet").columns
     assert "Treatment_heat_q_value" in columns
     assert "Hours_r_squared" in columns
-    for column in columns:
-        assert f"`{as_described(column)}`" in network, column
-    tables = part("### Tables")
-    for file in ("threshold.tsv", "condition_tests.tsv", "condition_networks.tsv", "modules.tsv"):
-        [row] = re.findall(rf"\| `{file}` \|(.*?) \| `\w+\.", tables + " | `end.")
-        for column in pd.read_csv(run.out / file, sep="\t", nrows=0).columns:
-            assert f"`{column}`" in row, (file, column)
+    assert_declared(run.out, "multimodal_correlation")
+    tables = declared_tables("multimodal_correlation") - {"network.tsv"}
+    assert all((run.out / name).exists() for name in tables)
+    assert tables >= {*MultimodalCorrelationConfig.tables}
 
 
 def test_arrays_counts_and_figures_are_described(run: Analysis) -> None:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from declared_columns import assert_declared, declared_tables
+from documents import section_of_page
 from pairtile.methods.predictor_pairs.config import LEVELS_OF_RULE
 from pairtile.methods.predictor_pairs.state import SLOW, kept_levels
 from pairtile.simulate import simulate_boolean
 from paths import ROOT
 from workflow_runs import Analysis
 
-RESULTS_PAGE = ROOT / "docs" / "results.md"
 METHOD_PAGE = ROOT / "docs" / "methods" / "predictor_pairs.md"
 
 
@@ -44,43 +44,9 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Analysis(folder, section).all().out
 
 
-def section_of_page(heading: str) -> str:
-    text = RESULTS_PAGE.read_text(encoding="utf-8")
-    begin = text.index(f"\n{heading}\n") + len(heading)
-    rank = heading.split(" ")[0]
-    end = re.search(rf"^#{{2,{len(rank)}}} ", text[begin + 2 :], re.MULTILINE)
-    return text[begin : begin + 2 + end.start()] if end else text[begin:]
-
-
-def first_column(text: str) -> list[str]:
-    rows = re.findall(r"^\| (`.*?) \|", text, re.MULTILINE)
-    return [name for row in rows for name in re.findall(r"`([^`]+)`", row)]
-
-
-def columns_of(path: Path) -> list[str]:
-    return list(pd.read_csv(path, sep="\t", nrows=0).columns)
-
-
-def test_columns_of_the_tables_are_described(out: Path) -> None:
-    described = first_column(section_of_page("### Sets: `predictors.tsv`"))
-    columns = columns_of(out / "predictors.tsv")
-    assert described == columns
-    assert columns_of(out / "hyperedges.tsv") == ["hyperedge", *columns]
-
-
-def test_columns_of_the_network_are_described(out: Path) -> None:
-    described = first_column(section_of_page("### Network of predictors"))
-    assert set(described) == set(columns_of(out / "network.tsv"))
-
-
-def test_columns_beyond_those_of_other_methods_are_described(out: Path) -> None:
-    page = section_of_page("### Other tables of predictor pairs")
-    common = first_column(section_of_page("### `items.parquet`"))
-    items = list(pd.read_parquet(out / "items.parquet").columns)
-    for column in set(items) - set(common):
-        assert f"`{column}`" in page, column
-    for column in pd.read_parquet(out / "pairs.parquet").columns:
-        assert f"`{column}`" in page, column
+def test_columns_are_those_declared(out: Path) -> None:
+    assert_declared(out, "predictor_pairs")
+    assert all((out / name).exists() for name in declared_tables("predictor_pairs"))
 
 
 def test_counts_and_threshold_of_the_summary_are_described(out: Path) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
-from documents import first_column, section_of_page, text_of
+from declared_columns import assert_declared, declared_tables
+from documents import section_of_page, text_of
 from motion_blocks import estimator
 from pairtile import trajectory_correlation
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
@@ -37,33 +37,13 @@ def _quiet() -> Iterator[None]:
 # --- files and columns --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("heading", "file"),
-    [
-        ("### Residues: `residues.tsv`", "residues.tsv"),
-        ("### Communities: `communities.tsv`", "communities.tsv"),
-        ("### Paths: `paths.tsv`", "paths.tsv"),
-    ],
-)
-def test_columns_of_tables_are_described(demo: Path, heading: str, file: str) -> None:
-    described = first_column(section_of_page(heading))
-    assert described == list(pd.read_csv(demo / file, sep="\t", nrows=0).columns)
+def test_columns_and_matrices_are_those_declared(demo: Path) -> None:
+    assert_declared(demo, "trajectory_correlation")
+    assert all((demo / name).exists() for name in declared_tables("trajectory_correlation"))
 
 
-def test_matrices_are_described(demo: Path) -> None:
-    described = first_column(section_of_page("### Matrices: `matrices.npz`"))
-    sums = {"mi_block_sum", "mi_axis_sum", "mi_residue_sum", "mi_centred_residue_sum"}
-    assert set(described) - sums - {"block_labels"} == set(np.load(demo / "matrices.npz").files)
-
-
-def test_columns_and_arrays_of_the_other_files_are_named(demo: Path) -> None:
+def test_arrays_of_the_other_files_are_named(demo: Path) -> None:
     page = section_of_page("## Trajectory correlation")
-    for name in ("network", "items", "pairs"):
-        for column in pd.read_parquet(demo / f"{name}.parquet").columns:
-            assert f"`{column}`" in page, (name, column)
-    for column in pd.read_parquet(demo / "difference.parquet").columns:
-        plain = column.removesuffix("_other").removesuffix("_difference")
-        assert f"`{plain}`" in page, column
     for name in np.load(demo / "scores.npz").files:
         assert f"`{name}`" in page, name
     for path in (demo / "state").glob("*.npy"):

@@ -157,7 +157,7 @@ def test_exported_edges_weigh_what_the_network_was_made_by(tmp_path: Path, score
     made = motion_network(pairs, rule_of({"top_edges": 3}), score=score)
     items = pd.DataFrame({"name": [f"A:ALA{k}" for k in range(12)], "kept": True})
     files = [tmp_path / name for name in ("network.parquet", "items.parquet", "record.json")]
-    write_network(made, items, files[0])
+    write_network(made, items, files[0], "pairtile.methods.trajectory_correlation")
     with atomic_path(files[1]) as temporary:
         items.to_parquet(temporary)
     details = {"directed": False, "threshold": made.threshold}

@@ -1,8 +1,9 @@
-"""Write the configuration's JSON schema and its documentation from the models.
+"""Write the configuration's JSON schema and its documentation from the models, and the tables of
+columns in the documentation from ``columns.toml``.
 
 ``python -m pairtile.config.describe`` in a checkout writes ``workflow/schemas/config.schema.json``,
-``config/README.md`` and, for type checkers, the keywords of library functions that are settings
-(``keyword_types.pyi``); a test fails where they differ from the models.
+``config/README.md``, the marked tables of ``docs/`` and, for type checkers, the keywords of library
+functions that are settings (``keyword_types.pyi``); a test fails where they differ.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from pydantic_core import CoreSchema
 
 from pairtile.config.models import ConfigModel, models_in
 from pairtile.config.root import Config, models
+from pairtile.declare.columns import with_tables
+from pairtile.method import methods
 
 _INTRODUCTION = """\
 <!-- Made by `python -m pairtile.config.describe` from workflow/pairtile/config. Edit there. -->
@@ -189,16 +192,28 @@ def _stub(classes: str) -> str:
     return "\n".join([*lines, "", classes])
 
 
+def packages_with_columns() -> dict[str, str]:
+    """What the documentation calls rooms with a ``columns.toml``, and their packages."""
+    of_methods = {name: method.package for name, method in methods().items()}
+    return {"preprocess": "pairtile.preprocess", **of_methods}
+
+
+def pages_with_tables(checkout: Path) -> dict[Path, str]:
+    """Pages of the documentation with tables of columns, and their text with these filled in."""
+    pages = [checkout / "docs" / "results.md", *sorted(checkout.glob("docs/methods/*.md"))]
+    texts = {page: page.read_text(encoding="utf-8") for page in pages if page.exists()}
+    return {page: with_tables(text, packages_with_columns()) for page, text in texts.items()}
+
+
 def write(checkout: Path) -> list[Path]:
-    """Write all files below ``checkout``; returns their paths."""
-    written = []
-    texts = {SCHEMA_FILE: schema_text(), README_FILE: readme_text(), **keyword_types()}
-    for name, text in texts.items():
-        path = checkout / name
+    """Write all of these below ``checkout``; returns their paths."""
+    texts = {checkout / SCHEMA_FILE: schema_text(), checkout / README_FILE: readme_text()}
+    texts |= {checkout / name: text for name, text in keyword_types().items()}
+    texts |= pages_with_tables(checkout)
+    for path, text in texts.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-        written.append(path)
-    return written
+    return list(texts)
 
 
 class _Untitled(GenerateJsonSchema):
@@ -216,7 +231,7 @@ class _Untitled(GenerateJsonSchema):
 
 
 def main() -> None:
-    """Write all files of the checkout that this package lies in."""
+    """Write the files of the checkout that this package lies in."""
     checkout = Path(__file__).parents[3]
     if not (checkout / "workflow" / "pairtile").is_dir():
         sys.exit(f"{checkout}: found no checkout of pairtile; expected to run from one")

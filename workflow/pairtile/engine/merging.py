@@ -36,7 +36,7 @@ class MergeRules:
     reduce: Callable[[pa.Table], pa.Table] | None = None
     """Makes the rows of one band, from all its tiles, those of the result."""
     schema: pa.Schema | None = None
-    """Columns of the merged table where there is no chunk, because there was nothing to score."""
+    """Columns of the merged table; None: those of the chunks."""
 
 
 @dataclass(frozen=True)
@@ -136,11 +136,11 @@ def row_order(keys: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
 
 def _write_merged(files: Sequence[ChunkFile], out: Path, rules: MergeRules) -> int:
     schema = rules.schema
-    if files:
+    if schema is None:
+        if not files:
+            raise ValueError("found no chunk file and no schema; expected one of both")
         steering = {RANK_SCORE, PASSED} if rules.top else set()
         schema = pa.schema([f for f in files[0].schema if f.name not in steering])
-    elif schema is None:
-        raise ValueError("found no chunk file and no schema; expected one of both")
     rows = 0
     with (
         atomic_path(out) as temporary,

@@ -61,18 +61,7 @@ def items_table(
 ) -> pd.DataFrame:
     """One row per input gene: the kept ones in input order, then the dropped ones.
 
-    | column | meaning |
-    |---|---|
-    | item | row number, int32; ``i`` and ``j`` of a pairs table are these |
-    | name | as in the input |
-    | symbol | what people call it, or its name; only where ``symbols`` (by name) are given |
-    | kept, reason | whether it is scored; if not, why, such as ``too few samples`` |
-    | n_observed | samples with a value after preparation, int32 |
-    | n_missing_input | missing values in the input, int32 |
-    | n_zeros_to_missing | zeros that became missing under log2, int32 |
-    | mean, sd | of the prepared values (population sd); of a dropped gene, when it was dropped |
-    | constant | all observed values equal |
-    | is_regulator | false here: the caller knows |
+    Columns are those of ``items.parquet`` in ``columns.toml``.
     """
     kept = account.reason == ""
     order = np.concatenate([np.flatnonzero(kept), np.flatnonzero(~kept)])

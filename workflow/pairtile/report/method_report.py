@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 import pandas as pd
 
+from pairtile.declare.columns import explained
 from pairtile.declare.messages import messages_of
 from pairtile.method import methods
 from pairtile.report.formats import spaced
@@ -92,12 +93,13 @@ class MethodText:
     gives what they show beside counts and parameters. ``warnings`` gives those beyond the summary's
     own, ``empty`` that of a network without edges.
 
-    ``files`` names result files of the method's own and says what they hold; ``file_columns``
-    explains columns of some of them. ``adapted`` gives the text for one analysis, where they
-    depend on what is paired in it.
+    ``package`` declares result files and their columns (``pairtile.declare.columns``): what files
+    hold, headings and hints. ``adapted`` gives the text for one analysis, where they depend on what
+    is paired in it.
     """
 
     title: str
+    package: str = "pairtile.preprocess"
     item: str = "gene"
     items: str = "genes"
     regulator: str = "regulator"
@@ -113,19 +115,22 @@ class MethodText:
     signed: bool = False
     ties: tuple[str, ...] = ()
     directed_columns: tuple[str, ...] = ()
-    columns: Mapping[str, str] = field(default_factory=dict)
     counts: Mapping[str, str] = field(default_factory=dict)
     warnings: Callable[[Results], list[str]] = lambda results: []
     empty: str = message("empty_network")
     numbers: Callable[[Results], Mapping[str, Any]] = lambda results: {}
     edge_table: Callable[[Results, pd.DataFrame], pd.DataFrame] = lambda results, table: table
-    files: Mapping[str, str] = field(default_factory=dict)
-    file_columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     adapted: Callable[[Results], MethodText] | None = None
 
-    def column(self, name: str) -> str:
-        """Heading of a column of the network table."""
-        return self.columns.get(name) or spaced(name)
+    def column(self, name: str, file: str = "network.parquet") -> str:
+        """Heading of a column of a result file."""
+        known = explained(self.package, file, name)
+        return (known and known.heading_of(name)) or spaced(name)
+
+    def headings(self, names: Iterable[str], file: str) -> list[tuple[str, str]]:
+        """Headings of columns of a result file, each with its hint (empty: none)."""
+        known = {name: explained(self.package, file, name) for name in names}
+        return [(self.column(name, file), c.hint if c else "") for name, c in known.items()]
 
     def count(self, key: str) -> str:
         """A key of the summary's counts in words."""

@@ -20,6 +20,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pairtile.declare.columns import with_metadata
 from pairtile.errors import StoreError
 
 if TYPE_CHECKING:
@@ -129,6 +130,17 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     import pandas as pd
 
     return pd.read_parquet(verified(path))
+
+
+def write_parquet(path: str | os.PathLike[str], table: pd.DataFrame, package: str) -> None:
+    """Write a table as Parquet, whole or not at all. ``package`` says what the columns are of the
+    file of this name."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    typed = pa.Table.from_pandas(table, preserve_index=False)
+    with atomic_path(path) as temporary:
+        pq.write_table(typed.cast(with_metadata(typed.schema, package, Path(path).name)), temporary)
 
 
 def read_json(path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pairtile.config.models import Analysis
+from pairtile.declare.columns import with_metadata
 from pairtile.engine.chunk_file import ChunkFile
 from pairtile.engine.estimator import estimator_of
 from pairtile.engine.merging import MergeRules
@@ -64,7 +65,9 @@ def merge(
                 rules,
                 top=opened.selection(read_null(inputs.null)).top,
                 reduce=opened.reduce_band,
-                schema=opened.schema(),
+                schema=with_metadata(
+                    opened.schema(), get_method(plan.method).package, "pairs.parquet"
+                ),
             )
         damaged = damaged_chunks(inputs.chunks, plan.stage_fingerprint(stage))
         if damaged:

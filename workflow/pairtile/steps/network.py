@@ -14,10 +14,12 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from pairtile.config.models import Analysis
+from pairtile.declare.columns import with_metadata
 from pairtile.engine.estimator import Estimator, Merged
 from pairtile.engine.network import Network
 from pairtile.io.input_files import later_inputs, local_inputs
 from pairtile.io.symbols import add_symbols, with_symbols
+from pairtile.method import get_method
 from pairtile.runtime.files import atomic_path, read_arrays, read_table, verified, write_arrays
 from pairtile.runtime.record import recorded
 from pairtile.steps.null import read_null
@@ -106,12 +108,15 @@ def network(
         step.details["edges"] = len(result.edges)
         items, notes = with_symbols(read_table(merged_files.items), getattr(config, "names", None))
         step.note(*notes)
-        write_network(result, items, out.network)
+        write_network(result, items, out.network, get_method(config.method).package)
         write_arrays(out.scores, opened.score_histogram(merged, result))
 
 
-def write_network(result: Network, items: pd.DataFrame, out: Path) -> None:
-    """Write the network with names in place of item numbers, and symbols where items have them."""
+def write_network(result: Network, items: pd.DataFrame, out: Path, package: str) -> None:
+    """Write the network with names in place of item numbers, and symbols where items have them.
+
+    ``package``: that of the method, which says what the columns are.
+    """
     names = items["name"].to_numpy()
     with ExitStack() as stack:
         temporary = stack.enter_context(atomic_path(out))
@@ -119,7 +124,8 @@ def write_network(result: Network, items: pd.DataFrame, out: Path) -> None:
         for begin in range(0, max(1, len(result.edges)), ROW_GROUP):
             part = _with_names(result.edges.iloc[begin : begin + ROW_GROUP], names, items)
             if writer is None:
-                writer = stack.enter_context(pq.ParquetWriter(temporary, part.schema))
+                schema = with_metadata(part.schema, package, "network.parquet")
+                writer = stack.enter_context(pq.ParquetWriter(temporary, schema))
             writer.write_table(part.cast(writer.schema))
 
 

@@ -11,7 +11,7 @@ from pairtile.engine.estimator import estimator_of
 from pairtile.engine.state import scratch_beside, write_state
 from pairtile.io.input_files import describe_inputs
 from pairtile.preprocess.items import check_item_names
-from pairtile.runtime.files import atomic_path
+from pairtile.runtime.files import write_parquet
 from pairtile.runtime.record import recorded
 
 
@@ -62,6 +62,5 @@ def prepare(
         step.warn(*prepared.warnings, *check_item_names(first, items_kept))
         step.details["parameters"] = prepared.parameters
         step.details["inputs"] = described.result()
-        with atomic_path(items) as temporary:
-            prepared.items.to_parquet(temporary, index=False)
+        write_parquet(items, prepared.items, get_method(config.method).package)
         write_state(state, prepared.state, scratch)

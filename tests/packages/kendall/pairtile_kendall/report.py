@@ -22,6 +22,7 @@ def tau_of_edges(results: Results) -> FigureWithText | None:
 REPORT = MethodReport(
     text=MethodText(
         title="Kendall's tau",
+        package=__package__,
         score="Kendall's tau",
         score_axis="tau",
         strength=("tau",),

@@ -64,17 +64,7 @@ def conservation_table(
 ) -> pa.Table:
     """How many sites other species keep, and how many chance keeps.
 
-    | column | meaning |
-    |---|---|
-    | mirna | a name, or ``all`` |
-    | seed_class | a seed class, or ``canonical``: 8mer, 7mer-m8, 7mer-A1, each expected by itself |
-    | min_species, min_branch_length | least number of species; with a tree least branch length |
-    | sites | sites on transcripts with an ortholog |
-    | kept | S, those that so many species keep |
-    | expected | B, ``sites`` times the share of the shuffles' sites that are kept so |
-    | conservation_rate | (S - B) / S |
-    | rate_low, rate_high | to the 97.5 and 2.5 % quantiles of the shuffles |
-    | p_value | share of shuffles of which as many or more are kept, (1 + n) / (1 + shuffles) |
+    Columns are those of ``conservation.tsv`` in ``columns.toml``.
 
     sums : ``null.count_shapes``. mirnas : their names; of single ones, canonical sites, without the
     last three columns.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from pairtile.declare.columns import with_metadata
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import Estimator, Merged, Written
 from pairtile.methods.mirna_targets.config import ExtraColumnsConfig, MirnaTargetsConfig
@@ -336,17 +338,7 @@ def with_more_columns(
 ) -> pa.Table:
     """The hits with conservation and the extras that are asked for, before the alignments.
 
-    | column | asked for by | meaning |
-    |---|---|---|
-    | species_with_ortholog, ... | orthologs | ``conservation_tables.conservation_columns`` |
-    | pairing_3p | context | score of pairs behind the seed (Grimson et al. 2007) |
-    | end_distance | context | letters from the seed match to the nearer end of the transcript |
-    | offset_6mers | context | matches to miRNA positions 3 to 8 in the transcript |
-    | seed_pairing_kcal_mol | context | free energy of the seed's pairs (Garcia et al. 2011) |
-    | target_site_abundance | context | canonical sites of the miRNA in all transcripts |
-    | context_score | context | ``context.context_columns``; these six of 6mers and better |
-    | duplex_energy_kcal_mol | duplex_energy | best duplex of the miRNA and its span (RNAduplex) |
-    | accessibility | accessibility | probability that all of the aligned site is free of pairs |
+    Columns are those of ``hits.parquet`` in ``columns.toml``.
 
     rates : ``conservation.conservation_rates``. accessibilities : of all hits; None: of these.
 
@@ -384,8 +376,12 @@ def with_expression(
 
 
 def _parquet(schema: pa.Schema, path: Path) -> pq.ParquetWriter:
-    # Without Arrow's own schema, values of a dictionary are plain text to every reader.
-    return pq.ParquetWriter(path, schema, compression="zstd", store_schema=False)
+    writer = pq.ParquetWriter(path, schema, compression="zstd", store_schema=False)
+    # As Arrow stores its own schema, but with plain text for values of a dictionary.
+    plain = [f.with_type(pa.string()) if pa.types.is_dictionary(f.type) else f for f in schema]
+    described = with_metadata(pa.schema(plain), __package__, "hits.parquet")
+    writer.add_key_value_metadata({"ARROW:schema": b64encode(described.serialize())})
+    return writer
 
 
 def _genome_warnings(to_genome: TranscriptToGenome, annotation: str) -> list[Message]:

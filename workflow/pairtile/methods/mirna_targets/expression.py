@@ -227,14 +227,7 @@ def expression_columns(
 def expression_table(sums: Mapping[str, NDArray[np.int64]], mirnas: NDArray[Any]) -> pa.Table:
     """Whether the targets of each miRNA, taken together, go against it more than chance gives.
 
-    | column | meaning |
-    |---|---|
-    | mirna | a name, or ``all`` |
-    | pairs | pairs with a canonical site whose two sides have expression |
-    | correlation | mean of their correlations, in steps of 0.01 |
-    | expected | the same of the shuffles, on average |
-    | p_value | share of shuffles with as low a mean, (1 + n) / (1 + shuffles) |
-    | q_value | Benjamini and Hochberg over the miRNAs with pairs |
+    Columns are those of ``expression.tsv`` in ``columns.toml``.
 
     Shuffles without a pair are left out.
     """

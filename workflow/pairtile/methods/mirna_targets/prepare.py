@@ -313,17 +313,7 @@ MIRNA, TRANSCRIPT, GENE = "mirna", "transcript", "gene"
 def items_table(mirnas: Fasta, transcripts: Fasta) -> tuple[pd.DataFrame, list[tuple[str, str]]]:
     """One row for each record: kept miRNAs, kept transcripts, then what was left out.
 
-    | column | meaning |
-    |---|---|
-    | item | row number, int32; ``i`` and ``j`` of a pairs table are these |
-    | name | ``Fasta.names``; where it is there already, with ``#2``, ``#3``... |
-    | kept, reason | whether it is searched; if not, line and fault |
-    | kind | ``mirna``, ``transcript`` or ``gene`` |
-    | length | letters in the file, before ``trim``, int32; 0 where left out |
-    | header | the header line after the name |
-    | record | number of the record in its file, from 1, int32 |
-    | is_regulator | true for miRNAs: edges point from them |
-    | symbol, gene | of transcripts, where headers say them (``headers``) |
+    Columns are those of ``items.parquet`` in ``columns.toml``.
 
     Names are unique over both kinds, since networks name their nodes by them. Characters that
     tables cannot hold stand as ``\\x..``. Also returns the names that were changed, (in the file,

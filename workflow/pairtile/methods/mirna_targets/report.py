@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from pairtile.methods.mirna_targets import report_hits
-from pairtile.methods.mirna_targets.report_columns import FILE_COLUMNS, FILES
 from pairtile.methods.mirna_targets.report_figures import FIGURES
 from pairtile.methods.mirna_targets.report_hits import GENES, targets_of_pairs
 from pairtile.methods.mirna_targets.report_numbers import message, numbers, warnings
@@ -67,6 +66,7 @@ def _first_positions(text: str) -> str:
 
 TEXT = MethodText(
     title="miRNA targets by the rules of miRanda 3.3a",
+    package=__package__,
     item="miRNA or transcript",
     items="miRNAs and transcripts",
     regulator="miRNA",
@@ -79,22 +79,6 @@ TEXT = MethodText(
     ranking="all pairs with a hit, by total score (with a null, by p),",
     strength=("neg_log10_p", "score"),
     ties=("energy_kcal_mol",),
-    columns={
-        "score": "best score",
-        "energy_kcal_mol": "lowest energy (kcal/mol)",
-        "n_hits": "hits",
-        "total_score": "total score",
-        "total_energy_kcal_mol": "total energy (kcal/mol)",
-        "pair_score": "pair score",
-        "p_value": "p",
-        "q_value": "q",
-        "neg_log10_p": "−log10 p",
-        "n_canonical_sites": "canonical sites",
-        "best_seed_class": "best seed class",
-        "max_local_au": "greatest local AU",
-        "transcript_length": "transcript length",
-        "positions": "hits begin at",
-    },
     counts={
         "mirnas_read": "miRNAs read",
         "mirnas_kept": "miRNAs searched with",
@@ -126,8 +110,6 @@ TEXT = MethodText(
     warnings=warnings,
     empty=message("no_hits"),
     edge_table=edge_table,
-    files=FILES,
-    file_columns=FILE_COLUMNS,
 )
 
 REPORT = MethodReport(

@@ -434,20 +434,12 @@ def _places_of(site: SharedSite) -> list[tuple[str, str]]:
 FIRST_ROWS = 25
 """Rows of one page; so many are in the page as text, for readers without JavaScript."""
 
-# What the table shows: column and heading.
-HEADINGS = {
-    "score": "score",
-    "energy_kcal_mol": "energy (kcal/mol)",
-    "duplex_energy_kcal_mol": "ViennaRNA energy (kcal/mol)",
-    "seed_class": "seed class",
-    "site_begin": "site",
-    "identity_percent": "identity (%)",
-    "local_au": "local AU",
-    "accessibility": "accessibility",
-    "species_kept": "species that keep it",
-    "conservation_rate": "conserved beyond chance",
-    "relative_position": "relative position",
-}
+SHOWN = (
+    *("score", "energy_kcal_mol", "duplex_energy_kcal_mol", "seed_class", "site_begin"),
+    *("identity_percent", "local_au", "accessibility", "species_kept", "conservation_rate"),
+    "relative_position",
+)
+"""Columns of hits.parquet that the table shows."""
 
 
 def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
@@ -456,7 +448,7 @@ def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | 
     if found is None or not found.n:
         return None
     hits = _with_species(found.strongest)
-    columns = [name for name in HEADINGS if name in hits and hits[name].notna().any()]
+    columns = [name for name in SHOWN if name in hits and hits[name].notna().any()]
     return PageSection(
         id="hits",
         title="Hits of the highest scores",
@@ -465,9 +457,13 @@ def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | 
             "shown": len(hits),
             "total": found.n,
             "sites": cards(found),
-            "headings": [HEADINGS[name] for name in columns],
+            "headings": results.text.headings(columns, "hits.parquet"),
             "rows": _first_rows(hits.head(FIRST_ROWS), columns),
-            "data": _data(hits, columns) | {"first_map": mapped_transcript(results)},
+            "data": _data(hits, columns)
+            | {
+                "first_map": mapped_transcript(results),
+                "headings": {name: results.text.column(name, "hits.parquet") for name in columns},
+            },
             "conserved": "conservation_rate" in columns,
             "accessible": "accessibility" in columns,
         },
@@ -493,7 +489,6 @@ def _data(hits: pd.DataFrame, columns: list[str]) -> dict[str, Any]:
         "seed_end": pack_column(seeds["end"]),
         "transcript_length": pack_column(hits["transcript_length"]),
         "columns": [_packed(hits, name) for name in columns],
-        "headings": {name: HEADINGS[name] for name in columns},
         "colours": COLOURS,
     }
 

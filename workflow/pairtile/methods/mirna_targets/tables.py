@@ -66,24 +66,7 @@ def hits_table(
 
     Positions count from 1 and include both ends; those of the transcript from its 5' end.
 
-    | column | meaning |
-    |---|---|
-    | mirna, transcript | names of the items table |
-    | rank | place among the hits of the pair, from 1, in miRanda's order |
-    | score | alignment score |
-    | energy_kcal_mol | free energy of the duplex, as miRanda has it; missing without energies |
-    | query_begin, query_end | aligned part of the miRNA (miRanda's end is one too large) |
-    | reference_begin, reference_end | span in the transcript, unaligned tails included |
-    | site_begin, site_end | the aligned part of that span |
-    | alignment_length | columns of the alignment, gaps included, without tails |
-    | identity_percent | share of columns with A-U or G-C |
-    | similarity_percent | share of columns with A-U, G-C or G-U |
-    | seed_class | 8mer, 7mer-m8, 7mer-A1, 6mer, offset 6mer or none |
-    | seed_begin, seed_end | the seed match in the transcript, with that A; missing for none |
-    | local_au | weighted share of A and U around the site, 0 to 1 |
-    | relative_position | middle of the site within the transcript, 0 (5' end) to 1 (3' end) |
-    | transcript_length | letters |
-    | query_alignment, match_line, reference_alignment | the alignment, miRNA 3' to 5' above |
+    Columns are those of ``hits.parquet`` in ``columns.toml``.
 
     Seed class (Bartel 2009, Cell 136:215; Friedman et al. 2009, Genome Res. 19:92; as TargetScan
     has them): A-U and G-C pairs without a gap, where the alignment puts the miRNA's 5' end, at
@@ -168,20 +151,7 @@ def whole_pairs(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
 def targets_table(hits: pa.Table) -> pa.Table:
     """Sum up the hits of each pair; sorted as they are. The alignments are not needed.
 
-    | column | meaning |
-    |---|---|
-    | mirna, transcript | names of the items table |
-    | n_hits | hits of the pair |
-    | n_canonical_sites | those of class 8mer, 7mer-m8 or 7mer-A1 |
-    | best_seed_class | the best class among them |
-    | total_score, max_score | sum and greatest of the scores |
-    | total_energy_kcal_mol, min_energy_kcal_mol | sum and lowest; missing without energies |
-    | max_local_au | greatest local AU content |
-    | transcript_length | letters |
-    | positions | ``reference_begin`` of each hit, in order of rank |
-    | total_context_score | sum over the sites that have one; only with ``extras.context`` |
-    | max_species_kept, max_branch_length_kept, max_conservation_rate | greatest of the sites; only
-    with orthologs |
+    Columns are those of ``targets.tsv`` in ``columns.toml``.
     """
     mirna = codes(hits["mirna"])
     transcript = codes(hits["transcript"])
@@ -259,16 +229,7 @@ def signal_table(
 ) -> pa.Table:
     """How many sites there are and how many chance gives, by seed class and alignment score.
 
-    | column | meaning |
-    |---|---|
-    | mirna | a name, or ``all`` |
-    | seed_class | a seed class, ``canonical`` (8mer, 7mer-m8, 7mer-A1) or ``all`` |
-    | min_score | least alignment score |
-    | sites | hits that count |
-    | expected | the same of the shuffles, on average |
-    | ratio | sites / expected |
-    | ratio_low, ratio_high | sites over the 97.5 and 2.5 % quantiles of the shuffles |
-    | p_value | share of shuffles with as many or more, (1 + n) / (1 + shuffles) |
+    Columns are those of ``signal.tsv`` in ``columns.toml``.
 
     sums : of the merge (``null.NullCounts``). mirnas : their names. The last three are missing in
     rows of single miRNAs but for canonical sites.
@@ -312,13 +273,7 @@ def signal_table(
 def signal_curve(sums: Mapping[str, NDArray[Any]], mirnas: NDArray[Any]) -> pa.Table:
     """How many pairs reach a pair score, and how many of the shuffles' pairs do.
 
-    | column | meaning |
-    |---|---|
-    | mirna | a name, or ``all`` |
-    | min_pair_score | in steps of half a unit |
-    | pairs | pairs with this pair score or more |
-    | expected | the same of the shuffles, on average |
-    | ratio | pairs / expected |
+    Columns are those of ``signal_curve.tsv`` in ``columns.toml``.
     """
     stride = round(CURVE_STEP / PAIR_STEP)
     steps = np.arange(stride, PAIR_BINS, stride)

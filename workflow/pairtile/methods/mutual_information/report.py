@@ -37,19 +37,12 @@ def warnings(results: Results) -> list[str]:
 
 TEXT = MethodText(
     title="B-spline mutual information",
+    package=__package__,
     score="mutual information",
     score_axis="mutual information (bits)",
     score_unit="bits",
     strength=("target_z", "clr", "mi_bits"),
     directed_columns=("target_z",),
-    columns={
-        "mi_bits": "MI (bits)",
-        "p_value": "p-value",
-        "q_value": "q-value",
-        "spearman": "rho",
-        "clr": "CLR",
-        "p_method": "p-value is",
-    },
     counts={
         "genes_constant": "constant genes kept (their mutual information is 0)",
         "pairs_too_few_samples": "pairs without a score: too few shared samples",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pairtile.declare.messages import messages_of
 from pairtile.methods.predictor_pairs.network import SET_NAMES
-from pairtile.methods.predictor_pairs.report_results import WORDS, predictor_results
+from pairtile.methods.predictor_pairs.report_results import predictor_results
 from pairtile.methods.predictor_pairs.report_sections import FIGURES, levels_section, sets_section
 from pairtile.report.make_figures import COMMON_FIGURES
 from pairtile.report.method_report import MethodReport, MethodText
@@ -126,6 +126,7 @@ def numbers(results: Results) -> dict[str, Any]:
 
 TEXT = MethodText(
     title="Predictor sets by mean conditional entropy",
+    package=__package__,
     score="mean conditional entropy",
     score_axis="mean conditional entropy (bits)",
     score_unit="bits",
@@ -134,7 +135,6 @@ TEXT = MethodText(
     strength=("gain_bits",),
     ties=("rank", "mce_bits"),
     directed_columns=("mce_bits",),
-    columns=WORDS["columns"],
     counts={
         "series": "time series",
         "transitions": "transitions (samples with their predictors' samples)",
@@ -154,7 +154,6 @@ TEXT = MethodText(
         "predictor_rows": "rows of predictors.tsv",
         "hyperedges": "rows of hyperedges.tsv (sets of the network)",
     },
-    files=WORDS["files"],
     numbers=numbers,
     warnings=warnings,
     empty=message("no_predictor_sets"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,11 +16,6 @@ from pairtile.engine.state import MANIFEST, open_state
 from pairtile.errors import StoreError
 from pairtile.methods.predictor_pairs.network import SET_NAMES, members
 from pairtile.report.results import Results
-
-WORDS: dict[str, Any] = tomllib.loads(
-    (Path(__file__).parent / "templates" / "words.toml").read_text(encoding="utf-8")
-)
-"""What columns and files are."""
 
 
 def level_counts(

@@ -14,7 +14,6 @@ from pairtile.methods.predictor_pairs import figures
 from pairtile.methods.predictor_pairs.figures import cell_colour
 from pairtile.methods.predictor_pairs.report_results import (
     GAINS,
-    WORDS,
     PredictorResults,
     predictor_results,
     rule_of_two,
@@ -123,7 +122,7 @@ def sets_section(results: Results, pictures: list[CaptionedFigure]) -> PageSecti
         title=f"Best {found.word}s of each target",
         template="section_predictors.html.j2",
         values={
-            "headings": [WORDS["headings"].get(column, column) for column in columns],
+            "headings": results.text.headings(columns, "predictors.tsv"),
             "rows": list(zip(*(_cells(table[column]) for column in columns), strict=True)),
             "ranks": int(table["rank"].max()),
             "shown": table["target"].nunique(),
@@ -131,8 +130,6 @@ def sets_section(results: Results, pictures: list[CaptionedFigure]) -> PageSecti
             "reported": len(found.sets),
             "tied": int(found.tied.sum()),
             "word": found.word,
-            "joint": len(found.members) > 1,
-            "tested": found.tested,
         },
         scripts=("datatables.min.js", "searchable_table.js", "predictors_table.js"),
     )

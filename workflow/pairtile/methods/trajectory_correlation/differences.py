@@ -43,7 +43,7 @@ from pairtile.methods.trajectory_correlation.two_states import (
     matched_communities,
     relabellings,
 )
-from pairtile.runtime.files import atomic_path, read_arrays, read_table, verified
+from pairtile.runtime.files import read_arrays, read_table, verified, write_parquet
 
 LEVEL = 0.05
 """q-value up to which a pair is in the difference network."""
@@ -314,11 +314,7 @@ def residue_differences(
 ) -> pd.DataFrame:
     """One row for each variable of both: how far it moves (RMSF of positions) in either state.
 
-    | column | meaning |
-    |---|---|
-    | name | of the variable |
-    | sd, sd_other, sd_difference | as in ``items.parquet`` |
-    | z, p_value, p_permutation, q_value | of the logarithms in the replicas |
+    Columns are those of ``difference_residues.tsv`` in ``columns.toml``.
     """
     mine, theirs = items.loc[matched.index], other.loc[matched.to_numpy()]
     table = pd.DataFrame(
@@ -370,11 +366,7 @@ def contact_differences(
 ) -> pd.DataFrame:
     """One row for each two variables whose residues touch in some frame of either state.
 
-    | column | meaning |
-    |---|---|
-    | source, target | names |
-    | contact, contact_other, contact_difference | share of the frames in contact |
-    | z, p_value, p_permutation, q_value | of the replicas' shares, as arcsin(sqrt(share)) |
+    Columns are those of ``difference_contacts.tsv`` in ``columns.toml``.
 
     ``state``, ``other``: ``contact_i``, ``contact_j``, ``contact_fraction`` and
     ``contact_fraction_replicas``, by items of the first. Variables of one residue are left out.
@@ -529,8 +521,7 @@ def _write_table(path: Path, table: pd.DataFrame, items: pd.DataFrame) -> None:
     first = ["i", "j", "source", "target"]
     named = named[[*first, *(column for column in named.columns if column not in first)]]
     typed = named.astype({"i": np.int32, "j": np.int32})
-    with atomic_path(path) as temporary:
-        pq.write_table(pa.Table.from_pandas(typed, preserve_index=False), temporary)
+    write_parquet(path, typed, __package__)
 
 
 def _item_means(table: pd.DataFrame, n_items: int, score: str) -> np.ndarray:

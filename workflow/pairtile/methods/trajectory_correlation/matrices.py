@@ -143,22 +143,7 @@ def write_matrices(
 ) -> None:
     """Write ``matrices.npz``, whole or not at all.
 
-    | array | content |
-    |---|---|
-    | mi_nats | mutual information in nats as estimated; bias may bring it below 0 |
-    | correlation | generalized correlation coefficient, 0 to 1 |
-    | null_mean, null_sd | of ``mi_nats`` of time-shifted surrogates |
-    | p_value, q_value | against these |
-    | mi_centred | ``mi_nats`` - ``null_mean`` |
-    | correlation_centred | generalized correlation of ``mi_centred``; 0 where that is below 0 |
-    | correlation_half_1, correlation_half_2 | the same of two halves of the data |
-    | dcc | dynamical cross-correlation, -1 to 1 |
-    | mi_sd, correlation_sd, dcc_sd | spread over replicas |
-    | mi_block_sum, mi_axis_sum | ``coordinate_sums``, with ``variables: coordinates`` |
-    | mi_residue_sum, mi_centred_residue_sum | ``residue_sums``, with ``variables: dihedrals`` |
-    | block_labels | names of the rows and columns of these sums |
-    | labels | names of rows and columns, as in ``items.parquet`` |
-    | chain, resid, icode, resname, atom, domain, secondary_structure | of each row |
+    Arrays are those of ``matrices.npz`` in ``columns.toml``.
 
     Matrices are as ``correlation_matrix`` gives them. Memory holds one of them at a time.
     ``names``: columns to take in place of these. ``also``: further matrices, made when their turn

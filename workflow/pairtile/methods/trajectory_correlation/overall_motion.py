@@ -26,13 +26,7 @@ def frames_table(state: Mapping[str, NDArray[Any]]) -> tuple[pd.DataFrame, Float
     """One row for each frame of each replica (``frames.tsv``), and the share of the variance that
     each component explains, float64 (2,).
 
-    | column | meaning |
-    |---|---|
-    | replica | from 1 |
-    | frame | of those used, from 0 |
-    | time_ps | from the first used frame; empty where not known |
-    | rmsd | root mean square distance of all positions from the first frame of all, Angstrom |
-    | pc1, pc2 | along the first two principal components, Angstrom; empty above 2,000 positions |
+    Columns are those of ``frames.tsv`` in ``columns.toml``.
 
     ``state``: ``series`` (positions, 3, frames of all replicas), ``replica_offsets``,
     ``frame_interval_ps``. Components are axes of the covariance of all frames about their common

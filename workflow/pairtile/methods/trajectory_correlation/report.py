@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -225,21 +223,12 @@ FIGURES: Mapping[str, FigureMaker] = {
 
 MAX_COMMUNITIES, MAX_GROUPS, MAX_PATHS, MAX_RESIDUES = 30, 20, 200, 3000
 
-COLUMNS = {
-    "domain": "domain",
-    "secondary_structure": "fold",
-    "community_leiden": "community",
-    "community_girvan_newman": "community (GN)",
-    "degree": "edges",
-    "betweenness": "betweenness",
-    "closeness": "closeness",
-    "eigenvector": "eigenvector",
-    "mean_correlation": "mean correlation",
-    "sd": "fluctuation",
-    "correlation_time": "correlation time",
-    "n_effective": "effective frames",
-}
-"""Columns of residues.tsv that the page shows, and their headings."""
+COLUMNS = (
+    *("domain", "secondary_structure", "community_leiden", "community_girvan_newman", "degree"),
+    *("betweenness", "closeness", "eigenvector", "mean_correlation", "sd", "correlation_time"),
+    "n_effective",
+)
+"""Columns of residues.tsv that the page shows."""
 
 # What is shown, and the number to sort by (None: what is shown).
 Cell = tuple[str, str | None]
@@ -264,7 +253,10 @@ def motion_section(results: Results, pictures: list[CaptionedFigure]) -> PageSec
             "groups": _group_tables(results, found),
             "paths": _path_rows(found),
             "paths_total": len(found.paths),
-            "headings": [results.text.item, *(COLUMNS[column] for column in columns)],
+            "headings": [
+                (results.text.item, ""),
+                *results.text.headings(columns, "residues.tsv"),
+            ],
             "rows": [
                 (str(name), list(cells))
                 for name, *cells in zip(
@@ -401,13 +393,9 @@ def adapted(results: Results) -> MethodText:
     return words
 
 
-_WORDS = tomllib.loads(
-    (Path(__file__).parent / "templates" / "words.toml").read_text(encoding="utf-8")
-)
-"""What files and columns are."""
-
 TEXT = MethodText(
     title="Correlated motion in trajectories",
+    package=__package__,
     item="residue",
     items="residues",
     edge="pair",
@@ -416,7 +404,6 @@ TEXT = MethodText(
     score_axis="generalized correlation",
     strength=("correlation",),
     ties=("p_value",),
-    columns=_WORDS["headings"],
     counts={
         "atoms": "atoms of the system",
         "residues": "residues selected",
@@ -440,8 +427,6 @@ TEXT = MethodText(
     numbers=numbers,
     warnings=warnings,
     empty=message("no_pairs_kept"),
-    files=_WORDS["files"],
-    file_columns=_WORDS["columns"],
     adapted=adapted,
 )
 

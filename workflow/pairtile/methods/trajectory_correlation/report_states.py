@@ -109,7 +109,7 @@ def _shown(text: MethodText, table: pd.DataFrame, file: str, what: str, z: str) 
     names = ["name"] if "name" in table else ["source", "target"]
     values = [c for c in map(str, table) if c.endswith("_difference")]
     columns = [*names, *values, *([z, q] if tested else [])]
-    headings = [f"difference of {text.column(c.removesuffix('_difference'))}" for c in values]
+    headings = [f"difference of {text.column(c.removesuffix('_difference'), file)}" for c in values]
     rows = chosen.head(MAX_ROWS)
     return {
         "what": what,
@@ -117,7 +117,7 @@ def _shown(text: MethodText, table: pd.DataFrame, file: str, what: str, z: str) 
         "tested": bool(tested),
         "total": len(chosen),
         "of": len(table),
-        "columns": [*map(text.column, names), *headings, "z", text.column("q_value")],
+        "columns": [*map(text.column, names), *headings, *(text.column(c, file) for c in (z, q))],
         "names": len(names),
         "rows": [
             [str(v) if k < len(names) else number(v) for k, v in enumerate(row)]

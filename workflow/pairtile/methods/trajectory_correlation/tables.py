@@ -308,17 +308,7 @@ def residue_table(
 ) -> pd.DataFrame:
     """One row for each variable that is paired, in the order of items (``residues.tsv``).
 
-    | column | meaning |
-    |---|---|
-    | item | number in ``items.parquet`` |
-    | name, chain, resid, icode, resname, atom, domain, secondary_structure | as there |
-    | community_METHOD | community, from 1 (the largest) on; 0 for none |
-    | betweenness | share of pairs of others whose shortest path runs through it |
-    | closeness, eigenvector | as ``ResidueNetwork`` has them |
-    | degree | edges of the network |
-    | strength | sum of the sizes of their correlations |
-    | mean_correlation | mean size of the correlation with all others, in the network or not |
-    | sd, correlation_time, n_effective | as in the items table |
+    Columns are those of ``residues.tsv`` in ``columns.toml``.
 
     ``communities``: by method, as ``ResidueNetwork.communities`` gives them. ``centralities``:
     where they are known already, or too much to ask for (NaN).
@@ -347,13 +337,7 @@ def group_table(
 ) -> pd.DataFrame:
     """One row for each two groups of variables, or a group with itself (``domains.tsv``).
 
-    | column | meaning |
-    |---|---|
-    | kind | domain, or community_METHOD |
-    | first, second | names of the groups |
-    | n_pairs | pairs of variables of the one and the other |
-    | mean_score | mean size of their ``score``, in the network or not |
-    | edges | of the network between them |
+    Columns are those of ``domains.tsv`` in ``columns.toml``.
 
     ``groups``: group of each variable by kind; empty text and 0 are none.
     """
@@ -395,16 +379,7 @@ def community_table(
 ) -> pd.DataFrame:
     """One row for each community of each method, the largest first (``communities.tsv``).
 
-    | column | meaning |
-    |---|---|
-    | method | leiden or girvan_newman |
-    | community | number, as in ``residues.tsv`` |
-    | n_members | variables in it |
-    | edges_within, edges_out | edges of the network within it, and to others |
-    | mean_correlation | of the edges within, by size |
-    | modularity | of the whole division |
-    | members | names, separated by blanks |
-    | agreement | adjusted Rand index of those of two halves of the data; empty if not tested |
+    Columns are those of ``communities.tsv`` in ``columns.toml``.
     """
     names = _kept(items, network)["name"].astype(str).to_numpy(dtype=object)
     rows = []
@@ -447,15 +422,7 @@ def path_table(
 ) -> pd.DataFrame:
     """One row for each path, those of the same ends together, shortest first (``paths.tsv``).
 
-    | column | meaning |
-    |---|---|
-    | source, target | names of the ends |
-    | rank | from 1; empty where no path joins the two |
-    | length | sum of -ln of the correlations along it |
-    | n_edges | edges |
-    | weakest_correlation | the least along it, by size |
-    | path | names from one end to the other, separated by blanks |
-    | items | their numbers in ``items.parquet``, separated by blanks |
+    Columns are those of ``paths.tsv`` in ``columns.toml``.
     """
     numbers = _kept(items, network).index.astype(str)
     names = _kept(items, network)["name"].astype(str).tolist()

@@ -6,20 +6,7 @@ frames.
 
 A prepared input has ``items``: one row per variable in the order of the series, then what is none:
 
-| column | meaning |
-|---|---|
-| item | row number, int32; ``i`` and ``j`` of a pairs table are these |
-| name | unique: ``A:LYS13``, ``A:LYS13:CB`` (several atoms of a residue), ``A:LYS13:phi`` |
-| atom | atom, ``center_of_mass``, dihedral or ``distance``; empty for tables |
-| residue | number of the residue, in the order of the topology, from 0; -1 for none |
-| chain, resid, icode, resname | of that residue; not for tables |
-| domain, secondary_structure | as marked; H, E, - or empty (first frame); not for tables |
-| kept, reason | whether it is paired; if not, why |
-| n_observed | frames, int32 |
-| mean | of scalars (angles: circular); NaN for positions |
-| sd | root mean square deviation from the mean of the replica (positions: RMSF) |
-| sd_replica_1, ... | the same of each replica, where there are several |
-| constant | never moves |
+Columns are those of ``items.parquet`` in ``columns.toml``.
 
 ``state``: arrays.
 

@@ -11,12 +11,8 @@ from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.results import Results
 
 MAX_ROWS = 500
-# Columns of items.parquet that say why: key and heading.
-COLUMNS = {
-    "n_observed": "samples with a value",
-    "n_missing_input": "missing in the input",
-    "n_zeros_to_missing": "zeros read as missing",
-}
+COLUMNS = ("n_observed", "n_missing_input", "n_zeros_to_missing")
+"""Columns of items.parquet that say why."""
 
 
 # Steps that have notes, in the order in which they run, and what they do.
@@ -46,7 +42,11 @@ def cleaning_section(results: Results, pictures: list[CaptionedFigure]) -> PageS
         template="section_cleaning.html.j2",
         values={
             "notes": notes,
-            "headings": [results.text.item, "left out because", *map(COLUMNS.get, columns)],
+            "headings": [
+                (results.text.item, ""),
+                ("left out because", ""),
+                *results.text.headings(columns, "items.parquet"),
+            ],
             "rows": _rows(dropped.head(MAX_ROWS), columns),
             "shown": min(len(dropped), MAX_ROWS),
             "total": len(dropped),

@@ -98,7 +98,8 @@ def edges_section(results: Results, pictures: list[CaptionedFigure]) -> PageSect
         title=f"Strongest {results.text.edges}",
         template="section_edges.html.j2",
         values={
-            "headings": [*_ends(results), *(results.text.column(column) for column in columns)],
+            "ends": _ends(results),
+            "headings": results.text.headings(columns, "network.parquet"),
             "rows": _rows(table.head(FIRST_ROWS), columns),
             "data": {
                 "rows_a_page": FIRST_ROWS,

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from pairtile.declare.columns import Columns, declared_columns, declared_files
 from pairtile.report.formats import count, duration, memory, spaced
 from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.results import Results
@@ -75,7 +76,7 @@ def _steps(steps: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str, str]]
     return rows
 
 
-# The files of results that only one method has: what they hold, and what their columns mean.
+# The files of results: what they hold, and what their columns mean.
 
 ALWAYS = frozenset({"items.parquet", "pairs.parquet", "network.parquet", "summary.json"})
 """Files of every analysis, also where the report is made without a copy of them at hand."""
@@ -85,14 +86,15 @@ def files_section(results: Results, pictures: list[CaptionedFigure]) -> PageSect
     """The files that are there, None for a method that describes none."""
     found = {
         name: holds
-        for name, holds in results.text.files.items()
+        for name, holds in declared_files(results.text.package).items()
         if name in ALWAYS or (results.folder / name).exists()
     }
     if not found:
         return None
-    columns = {
-        name: columns for name, columns in results.text.file_columns.items() if name in found
-    }
+    columns: dict[tuple[Columns, ...], list[str]] = {}
+    for name in found:
+        columns.setdefault(declared_columns(results.text.package, name), []).append(name)
+    columns.pop((), None)
     return PageSection(
         id="files",
         title="Files",
