@@ -74,11 +74,11 @@ def _differences(
 ) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {}
     for key in dict.fromkeys([*one, *two]):
-        values = [one.get(key), two.get(key)]
-        if isinstance(values[0], Mapping) and isinstance(values[1], Mapping):
-            found |= _differences(*values, f"{prefix}{key}.")
-        elif values[0] != values[1]:
-            found[prefix + key] = values
+        a, b = one.get(key), two.get(key)
+        if isinstance(a, Mapping) and isinstance(b, Mapping):
+            found |= _differences(a, b, f"{prefix}{key}.")
+        elif a != b:
+            found[prefix + key] = [a, b]
     return found
 
 

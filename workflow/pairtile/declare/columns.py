@@ -7,8 +7,8 @@ A table for each file, a line for each column or for several of one meaning::
     "p_value, q_value" = {type = "double", meaning = "against the null", when = "with `null`"}
 
 ``same_as = "FILE"`` or ``"PACKAGE FILE"`` (or a list of these) stands for the columns of another
-file; ``hits.tsv`` needs no table of its own beside ``hits.parquet``. A part of a name in capitals is
-a placeholder for what the user's data name: ``LABEL_z``. ``[files]`` says what each file holds.
+file; ``hits.tsv`` needs no table of its own beside ``hits.parquet``. A part of a name in capitals
+is a placeholder for what the user's data name: ``LABEL_z``. ``[files]`` says what each file holds.
 Metadata of Parquet files, the tables of the documentation, headings and hints of the page and the
 check of what a run wrote are all made from this.
 """

@@ -16,6 +16,7 @@ from pairtile.engine.merging import merge as merge_chunks
 from pairtile.engine.state import open_state
 from pairtile.errors import StoreError
 from pairtile.gpu.device import choose
+from pairtile.method import get_method
 from pairtile.runtime.files import write_arrays
 from pairtile.runtime.record import recorded
 from pairtile.steps.null import read_null

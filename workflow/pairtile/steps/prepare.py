@@ -10,6 +10,7 @@ from pairtile.config.models import Analysis
 from pairtile.engine.estimator import estimator_of
 from pairtile.engine.state import scratch_beside, write_state
 from pairtile.io.input_files import describe_inputs
+from pairtile.method import get_method
 from pairtile.preprocess.items import check_item_names
 from pairtile.runtime.files import write_parquet
 from pairtile.runtime.record import recorded
