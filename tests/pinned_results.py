@@ -344,7 +344,8 @@ def write_molecule(folder: Path, draw: np.random.Generator) -> None:
 Parts = dict[str, str]
 TEXT_KEYS = {"notes", "warnings", "messages", "notes_by_step", "reason", "message"}
 LEFT_OUT = {"versions", "pairtile_version", "fingerprint", "checksum", "device", "devices"}
-LEFT_OUT |= {"peak_memory_bytes", "peak_gpu_memory_bytes", "estimated_seconds", "seconds", "run"}
+LEFT_OUT |= {"peak_memory_bytes", "peak_gpu_memory_bytes", "estimated_seconds", "seconds"}
+LEFT_OUT |= {"run", "stamp"}
 TIMES = r"<h3>(Time and memory|Versions)</h3>.*?</table>|<li>Computed in [^<]*</li>"
 DATA = r'<script type="application/json" id="([^"]*)">(.*?)</script>'
 

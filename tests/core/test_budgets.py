@@ -22,13 +22,13 @@ ROOMS = {
     "gpu cpu": (600, 741),
     "statistics splines": (2600, 2990),
     "report": (2800, 4798),
-    "runtime steps command": (2600, 5153),
+    "runtime steps command": (2600, 5122),
     "api": (1024, 1178),
-    "simulate": (1020, 1173),
+    "simulate": (994, 1143),
     "methods/mutual_information": (4600, 6817),
     "methods/multimodal_correlation": (9300, 14796),
     "methods/predictor_pairs": (6000, 9109),
-    "methods/mirna_targets": (10500, 17388),
+    "methods/mirna_targets": (10500, 17374),
     "methods/trajectory_correlation": (9000, 14539),
 }
 
