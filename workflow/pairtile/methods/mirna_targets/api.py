@@ -159,7 +159,7 @@ def searched(
     restriction = None
     if restrict is not None:
         pairs = [(mirna, files[1].spelled(name)) for mirna, name in as_pairs(restrict)]
-        restriction = match_restrict(pairs, *(file.names for file in files), "restrict")
+        restriction = match_restrict(pairs, files[0].names, files[1].names, "restrict")
     seed = settings.get("seed", 1)
     laid = lay_out(config, files, others, restriction, messages)
     prepared = MirnaTargets.with_null(config, laid, seed)
