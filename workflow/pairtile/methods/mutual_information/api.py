@@ -20,18 +20,17 @@ from pairtile.engine.tiles import PairSpace
 from pairtile.gpu.device import Device, choose
 from pairtile.methods.mutual_information.config import MutualInformationConfig
 from pairtile.methods.mutual_information.null import Null
-from pairtile.methods.mutual_information.null_design import measured_samples
 from pairtile.methods.mutual_information.prepare import (
-    estimator_arrays,
+    SplineState,
     few_samples_warnings,
     floor_share,
-    sample_warnings,
+    scale_genes,
     spline_settings,
+    state_of_values,
 )
 from pairtile.methods.mutual_information.score import MutualInformation
 from pairtile.preprocess.samples import SampleDesign, arrange_samples
-from pairtile.splines.scorer import BsplineScorer, SplineSettings, Weights
-from pairtile.splines.values import marginal_entropies, scaled
+from pairtile.splines.scorer import BsplineScorer, Weights
 
 if TYPE_CHECKING:
     from pairtile.methods.mutual_information.keyword_types import (
@@ -229,8 +228,8 @@ def permutation_null(
         as_expression(table), config.samples, table=label_table(labels, table)
     )
     device = choose(settings["backend"])
-    opened, found = open_analysis(arranged.values, np.empty(0), config, device, design)
-    found = tell([*found, *opened.null_account(seed)[1]])
+    opened, made = open_analysis(arranged.values, np.empty(0), config, device, design)
+    found = tell([*made.warnings, *opened.null_account(seed)[1]])
     drawn = Null.from_arrays(opened.null(seed))
     if not all(s.size for s in drawn.statistic):
         raise ValueError(
@@ -416,29 +415,18 @@ def open_analysis(
     config: MutualInformationConfig,
     device: Device,
     design: SampleDesign | None = None,
-) -> tuple[MutualInformation, list[str]]:
-    """An estimator on ``values``, float64 (genes, samples), NaN where missing; and what needs
-    attention in their samples.
+) -> tuple[MutualInformation, SplineState]:
+    """An estimator on ``values``, float64 (genes, samples), NaN where missing; and its state, with
+    what there is to say of it.
 
     ``regulators``: gene numbers, empty for every gene with every gene. ``config``: complete, as
     ``analysis_config`` gives it. ``design``: what is known of the samples.
     """
-    config = _decided(config, values)
-    estimator = config.estimator
-    settings = spline_settings(config, "float64")
-    z = scaled_genes(values, settings, estimator.transform)
-    state: dict[str, NDArray[Any]] = {
-        "z": z,
-        "entropy_bits": marginal_entropies(z, settings),
-        "regulators": np.unique(np.asarray(regulators, dtype=np.int32)),
-        **estimator_arrays(estimator),
-    }
-    if design is not None:
-        state |= design.state
-    dependence, measured = measured_samples(z, state)
-    found = sample_warnings(dependence, config, z.shape[1])
-    precision = MutualInformation.resolve_precision(config, device.backend)
-    return MutualInformation(config, state | measured, device, precision), found
+    listed = np.unique(np.asarray(regulators, dtype=np.int32))
+    known = {} if design is None else design.state
+    made = state_of_values(config, np.array(values, np.float64, order="C"), listed, known)
+    precision = MutualInformation.resolve_precision(made.config, device.backend)
+    return MutualInformation(made.config, made.state, device, precision), made
 
 
 def _decided(
@@ -448,19 +436,6 @@ def _decided(
     floor = max(map(floor_share, values))
     estimator = config.estimator.decided(values[0].shape[1], floor)
     return config.model_copy(update={"estimator": estimator})
-
-
-def scaled_genes(
-    values: NDArray[np.float64], settings: SplineSettings, transform: str
-) -> NDArray[np.float64]:
-    """``scaled``, also where a gene has no value at all: it stays without."""
-    empty = np.isnan(values).all(axis=1)
-    if not empty.any():
-        return scaled(values, settings, transform)
-    z = np.full(values.shape, np.nan)
-    if not empty.all():
-        z[~empty] = scaled(values[~empty], settings, transform)
-    return z
 
 
 def check_samples(table: ExpressionTable, min_samples: int) -> None:
@@ -486,12 +461,12 @@ def _matrix(
     settings = spline_settings(config, MutualInformation.resolve_precision(config, device.backend))
     scorer = BsplineScorer(settings, device)
     transform = config.estimator.transform
-    z_rows = scaled_genes(rows_of.values[rows], settings, transform)
+    z_rows = scale_genes(rows_of.values[rows], settings, transform)
     if columns_of is None:
         space, z_columns = PairSpace("triangle", rows.size, rows.size), z_rows
     else:
         space = PairSpace("rectangle", rows.size, columns_of.n_genes)
-        z_columns = scaled_genes(columns_of.values, settings, transform)
+        z_columns = scale_genes(columns_of.values.copy(), settings, transform)
     result = np.empty((space.rows, space.columns))
     enough = config.preprocess.min_samples
     all_weights = z_columns.size * settings.bins * 8

@@ -126,15 +126,15 @@ def infer_network(
         listed = listed_genes(regulators, table.labels, named=table.genes is not None)
         among = listed.among(ready.kept)
         found += listed.absent_warnings(genes)
-    opened, of_samples = open_analysis(
+    opened, made = open_analysis(
         ready.prepared.values, among, config, choose(settings["backend"]), ready.design
     )
     tiles = opened.space(opened.state).tiles()
     result = network_in_memory(opened, tiles, seed)
     edges = _with_labels(result.edges, genes)
     notes, of_null = opened.null_account(seed)
-    found += [*of_samples, *of_null, *result.warnings]
-    edges.attrs = _attributes(opened, ready, result, notes, seed)
+    found += [*made.warnings, *of_null, *result.warnings]
+    edges.attrs = _attributes(opened, ready, result, [*made.notes, *notes], seed)
     counts, used = edges.attrs["counts"], edges.attrs["settings"]
     found += warnings_of_network(config, edges, counts, used, found)
     edges.attrs["warnings"] = tell(found)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,16 +57,42 @@ def spline_state(config: MutualInformationConfig, scratch: Path | None = None) -
     counts = {**prepared.counts, **counts}
     warnings = [*prepared.warnings, *warnings]
     items.loc[regulators, "is_regulator"] = True
-    n_samples, floor = prepared.values.shape[1], floor_share(prepared.values)
+    quality = prepared.quality.state(prepared.values)
+    made = state_of_values(config, prepared.values, regulators, design.state)
+    notes += made.notes
+    warnings += made.warnings
+    parameters = {"preprocess": prepared.parameters}
+    return PreparedInput(items, made.state | quality, counts, notes, warnings, parameters)
+
+
+class SplineState(NamedTuple):
+    """The state of ``MutualInformation``, with its estimator decided, and what there is to say."""
+
+    config: MutualInformationConfig
+    state: dict[str, NDArray[Any]]
+    notes: list[str]
+    warnings: list[str]
+
+
+def state_of_values(
+    config: MutualInformationConfig,
+    values: NDArray[np.float64],
+    regulators: NDArray[np.int32],
+    design: Mapping[str, NDArray[Any]],
+) -> SplineState:
+    """Scale prepared values, float64 (genes, samples), NaN where missing; they are overwritten.
+
+    design : what is known of the samples (``SampleDesign.state``).
+    """
+    n_samples, floor = values.shape[1], floor_share(values)
     estimator = config.estimator.decided(n_samples, floor)
-    notes += estimator_notes(config.estimator, estimator, n_samples, floor)
+    notes = estimator_notes(config.estimator, estimator, n_samples, floor)
     config = config.model_copy(update={"estimator": estimator})
     settings = spline_settings(config, "float64")
-    quality = prepared.quality.state(prepared.values)
-    z = np.require(prepared.values, np.float64, "C")  # what is mapped from a file stays so
+    z = np.require(values, np.float64, "C")  # what is mapped from a file stays so
     entropy = np.empty(len(z))
     for rows in row_blocks(z.shape, _BLOCK_VALUES):
-        scaled(z[rows], settings, estimator.transform, overwrite=True)
+        scale_genes(z[rows], settings, estimator.transform)
         entropy[rows] = marginal_entropies(z[rows], settings)
         release(z)
     n_classes = int(entropy_classes(entropy).max(initial=0)) + 1
@@ -77,12 +104,21 @@ def spline_state(config: MutualInformationConfig, scratch: Path | None = None) -
             "transform: rank makes them alike where ties are few."
         )
     state: dict[str, NDArray[Any]] = {"z": z, "entropy_bits": entropy, "regulators": regulators}
-    state |= estimator_arrays(estimator) | design.state | quality
-    dependence, measured = measured_samples(z, design.state)
-    state |= measured
-    warnings += sample_warnings(dependence, config, z.shape[1])
-    parameters = {"preprocess": prepared.parameters}
-    return PreparedInput(items, state, counts, notes, warnings, parameters)
+    dependence, measured = measured_samples(z, design)
+    state |= estimator_arrays(estimator) | dict(design) | measured
+    return SplineState(config, state, notes, sample_warnings(dependence, config, n_samples))
+
+
+def scale_genes(
+    values: NDArray[np.float64], settings: SplineSettings, transform: str
+) -> NDArray[np.float64]:
+    """``scaled`` in place, also where a gene has no value at all: it stays without."""
+    known = ~np.isnan(values).all(axis=1)
+    if known.all():
+        return scaled(values, settings, transform, overwrite=True)
+    if known.any():
+        values[known] = scaled(values[known], settings, transform)
+    return values
 
 
 def floor_share(values: NDArray[np.float64]) -> float:
