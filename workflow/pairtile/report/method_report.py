@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from pairtile.io.networks.drawing import Grouping
-    from pairtile.report.text import PageText
 
 T = TypeVar("T")
 
@@ -243,13 +242,6 @@ class Results:
         """Names and sentences of this analysis' method."""
         text = self.method_report.text
         return text.adapted(self) if text.adapted else text
-
-    @cached_property
-    def page_text(self) -> PageText:
-        """The sentences of the page."""
-        from pairtile.report.text import PageText  # Jinja: the library does without
-
-        return PageText(self)
 
     @cached_property
     def regulators(self) -> frozenset[str]:
