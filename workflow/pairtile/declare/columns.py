@@ -7,8 +7,8 @@ A table for each file, a line for each column or for several of one meaning::
     "p_value, q_value" = {type = "double", meaning = "against the null", when = "with `null`"}
 
 ``same_as = "FILE"`` or ``"PACKAGE FILE"`` (or a list of these) stands for the columns of another
-file; ``hits.tsv`` needs no table of its own beside ``hits.parquet``. A part of a name in capitals is
-a placeholder for what the user's data name: ``LABEL_z``. ``[files]`` says what each file holds.
+file; ``hits.tsv`` needs no table of its own beside ``hits.parquet``. A part of a name in capitals
+is a placeholder for what the user's data name: ``LABEL_z``. ``[files]`` says what each file holds.
 Metadata of Parquet files, the tables of the documentation, headings and hints of the page and the
 check of what a run wrote are all made from this.
 """
@@ -143,6 +143,14 @@ def explained(package: str, file: str, column: str) -> Columns | None:
     others = (other for other in _declared(package) if other != "files")
     found = [known for name in (file, *others) if (known := find(package, name, column))]
     return next((known for known in found if known.heading_of(column)), next(iter(found), None))
+
+
+def arrow_schema(package: str, file: str) -> Any:
+    """The Arrow schema of the columns of a file that every analysis has."""
+    import pyarrow as pa
+
+    always = [columns for columns in declared_columns(package, file) if not columns.when]
+    return pa.schema([(name, pa.type_for_alias(c.type)) for c in always for name in c.names])
 
 
 def with_metadata(schema: Any, package: str, file: str) -> Any:
