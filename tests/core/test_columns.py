@@ -11,6 +11,7 @@ import pytest
 from pairtile.config.describe import packages_with_columns, pages_with_tables
 from pairtile.declare.columns import (
     Columns,
+    arrow_schema,
     as_markdown,
     declared_columns,
     declared_files,
@@ -121,6 +122,12 @@ def test_tables_of_a_page_are_filled_in(package: str) -> None:
     assert made.startswith("before\n")
     assert made.endswith("after\n")
     assert with_tables(made, {"room": package}) == made
+
+
+def test_a_schema_has_the_columns_of_every_analysis(package: str) -> None:
+    assert arrow_schema(package, "a.parquet") == pa.schema(
+        {"x": pa.int32(), "y": pa.int32(), "other_z": pa.string()}
+    )
 
 
 def test_metadata_of_a_schema(package: str) -> None:

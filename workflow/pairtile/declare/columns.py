@@ -145,6 +145,14 @@ def explained(package: str, file: str, column: str) -> Columns | None:
     return next((known for known in found if known.heading_of(column)), next(iter(found), None))
 
 
+def arrow_schema(package: str, file: str) -> Any:
+    """The Arrow schema of the columns of a file that every analysis has."""
+    import pyarrow as pa
+
+    always = [columns for columns in declared_columns(package, file) if not columns.when]
+    return pa.schema([(name, pa.type_for_alias(c.type)) for c in always for name in c.names])
+
+
 def with_metadata(schema: Any, package: str, file: str) -> Any:
     """An Arrow schema with ``description`` and ``unit`` of each declared column as metadata of its
     field, and all else as it is."""

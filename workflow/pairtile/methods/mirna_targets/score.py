@@ -41,7 +41,7 @@ from pairtile.methods.mirna_targets.null import (
 )
 from pairtile.methods.mirna_targets.prepare import PreparedSequences, prepare_sequences
 from pairtile.methods.mirna_targets.search import Hits, SequenceBatch, TargetSearch
-from pairtile.methods.mirna_targets.tables import rows_by_length, whole_pairs
+from pairtile.methods.mirna_targets.tables import ROWS, rows_by_length, whole_pairs
 from pairtile.methods.mirna_targets.transcript_model import read_transcript_models
 from pairtile.statistics.correction import benjamini_hochberg
 
@@ -62,26 +62,6 @@ SHUFFLED_HITS_AT_ONCE = 500_000
 SCORE_STEP, SCORE_BINS = 5.0, 200
 ENERGY_STEP, ENERGY_BINS = 0.5, 160
 """Histograms of the summary: alignment scores from 0, energies from 0 downwards."""
-
-SCHEMA = pa.schema(
-    [
-        ("i", pa.int32()),
-        ("j", pa.int32()),
-        ("rank", pa.int32()),
-        ("score", pa.float64()),
-        ("energy_kcal_mol", pa.float32()),
-        ("query_begin", pa.int32()),
-        ("query_end", pa.int32()),
-        ("reference_begin", pa.int32()),
-        ("reference_end", pa.int32()),
-        ("alignment_length", pa.int32()),
-        ("identity_percent", pa.float64()),
-        ("similarity_percent", pa.float64()),
-        ("query_alignment", pa.string()),
-        ("match_line", pa.string()),
-        ("reference_alignment", pa.string()),
-    ]
-)
 
 ALPHA = 0.05
 """q up to which a pair counts as found."""
@@ -189,7 +169,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
         return {"estimator": config.estimator, **({"null": config.null} if config.null else {})}
 
     def schema(self) -> pa.Schema:
-        return SCHEMA if self.config.null is False else SCHEMA.append(PAIR_SCORE)
+        return ROWS if self.config.null is False else ROWS.append(PAIR_SCORE)
 
     # --- tiles ----------------------------------------------------------------------------------
 
@@ -262,12 +242,12 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
         return pairs_in_tile(pairs[:, 0], rows_by_length(self.state)[pairs[:, 1]], tile)
 
     def _columns(self, hits: Hits) -> dict[str, Any]:
-        """The rows of ``SCHEMA``, by items, sorted."""
+        """The rows of ``ROWS``, by items, sorted."""
         order = np.asarray(self.state["transcript_order"])
         j = (order[hits.j] + self.n_mirnas).astype(np.int32)
         sorting = np.lexsort((hits.rank, j, hits.i))
         hits = hits.taken(sorting)
-        columns = {name: getattr(hits, name) for name in SCHEMA.names if name != "j"}
+        columns = {name: getattr(hits, name) for name in ROWS.names if name != "j"}
         return {"i": columns.pop("i"), "j": j[sorting], **columns}
 
     # --- network and tables ---------------------------------------------------------------------

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pairtile.declare.columns import arrow_schema
 from pairtile.methods.mirna_targets.conservation import CANONICAL as CANONICAL_CLASSES
 from pairtile.methods.mirna_targets.context import ContextColumns, context_columns
 from pairtile.methods.mirna_targets.kernels.hit_sites import (
@@ -37,18 +38,7 @@ from pairtile.runtime.threads import in_threads
 
 ALIGNMENT = ("query_alignment", "match_line", "reference_alignment")
 
-ROWS = pa.schema(
-    [
-        *((name, pa.int32()) for name in ("i", "j", "rank")),
-        ("score", pa.float64()),
-        ("energy_kcal_mol", pa.float32()),
-        *((name, pa.int32()) for name in ("query_begin", "query_end")),
-        *((name, pa.int32()) for name in ("reference_begin", "reference_end")),
-        ("alignment_length", pa.int32()),
-        *((name, pa.float64()) for name in ("identity_percent", "similarity_percent")),
-        *((name, pa.string()) for name in ALIGNMENT),
-    ]
-)
+ROWS = arrow_schema(__package__, "pairs.parquet")
 """The columns of merged hits."""
 
 CANONICAL = ("7mer-A1", "7mer-m8", "8mer")
@@ -235,7 +225,7 @@ def signal_table(
     rows of single miRNAs but for canonical sites.
     """
     shuffled = sums["null_site_counts"]
-    rows: dict[str, list[Any]] = {name: [] for name in SIGNAL_COLUMNS}
+    rows: dict[str, list[Any]] = {name: [] for name in SIGNAL.names}
     for step in range(SCORE_BINS):
         observed = sums["site_counts"][:, step:].sum(axis=1)
         if step and not observed.any():
@@ -261,12 +251,7 @@ def signal_table(
             else _missing(rounded(np.array(values, dtype=np.float64)))
             for name, values in rows.items()
         },
-        schema=pa.schema(
-            [
-                (name, pa.string() if name in ("mirna", "seed_class") else pa.float64())
-                for name in SIGNAL_COLUMNS
-            ]
-        ),
+        schema=SIGNAL,
     )
 
 
@@ -300,17 +285,7 @@ def signal_curve(sums: Mapping[str, NDArray[Any]], mirnas: NDArray[Any]) -> pa.T
     )
 
 
-SIGNAL_COLUMNS = (
-    "mirna",
-    "seed_class",
-    "min_score",
-    "sites",
-    "expected",
-    "ratio",
-    "ratio_low",
-    "ratio_high",
-    "p_value",
-)
+SIGNAL = arrow_schema(__package__, "signal.tsv")
 CURVE_STEP = 0.5
 
 
@@ -326,7 +301,7 @@ def _append(
         "seed_class": classes,
         "min_score": [least_score] * len(classes),
     }
-    for name in SIGNAL_COLUMNS:
+    for name in SIGNAL.names:
         rows[name].extend(of_rows[name] if name in of_rows else table[name])
 
 
