@@ -133,8 +133,8 @@ class Keywords(Generic[M]):
             value = settings[name]
             if path in (*TABLE, *SAMPLES) or (value is None and name in self._left_out):
                 continue
-            if value is True and models_in(self.fields[name].annotation):
-                value = {}
+            if value is True and self._type(name).startswith("Mapping[str, Any] | bool"):
+                value = {}  # the section that `False` turns off, with its defaults
             *sections, key = path.split(".")
             at = nested
             for section in sections:

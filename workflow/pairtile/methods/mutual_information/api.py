@@ -192,7 +192,7 @@ def permutation_null(
     Parameters
     ----------
     expression, layer
-        As for :func:`mutual_information`: give both the same, and of the settings too.
+        As for :func:`mutual_information`: give both the same, and the same settings.
 
     Returns
     -------
