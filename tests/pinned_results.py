@@ -344,8 +344,8 @@ def write_molecule(folder: Path, draw: np.random.Generator) -> None:
 Parts = dict[str, str]
 TEXT_KEYS = {"notes", "warnings", "messages", "notes_by_step", "reason", "message"}
 LEFT_OUT = {"versions", "pairtile_version", "fingerprint", "checksum", "device", "devices"}
-LEFT_OUT |= {"peak_memory_bytes", "peak_gpu_memory_bytes", "estimated_seconds", "seconds"}
-LEFT_OUT |= {"run", "stamp"}
+LEFT_OUT |= {"peak_memory_bytes", "peak_gpu_memory_bytes", "estimated_seconds", "seconds", "run"}
+LEFT_OUT |= {"stamp"}
 TIMES = r"<h3>(Time and memory|Versions)</h3>.*?</table>|<li>Computed in [^<]*</li>"
 DATA = r'<script type="application/json" id="([^"]*)">(.*?)</script>'
 
@@ -382,7 +382,7 @@ class Normalised:
         yield False, "columns", self.text(str({f.name: str(f.type) for f in table.schema}))
         yield True, "descriptions", self.text(str({f.name: f.metadata for f in table.schema}))
         for name in table.column_names:
-            column = table.select([name]).replace_schema_metadata(None).combine_chunks()
+            column = pa.table([table[name].combine_chunks()], names=[name])
             sink = pa.BufferOutputStream()
             with pa.ipc.new_stream(sink, column.schema) as stream:
                 stream.write_table(column)

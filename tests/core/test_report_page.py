@@ -24,7 +24,7 @@ from result_files import AWKWARD, write_results
 PAPERS = read_references("pairtile.methods.mutual_information")
 
 ALL_PARTS = [
-    "findings", "figures", "members", "network", "edges", "evaluation", "cleaning", "run",
+    "findings", "figures", "members", "network", "edges", "evaluation", "cleaning", "files", "run",
     "methods",
 ]  # fmt: skip
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from declared_columns import assert_declared, declared_tables
 from documents import section_of_page, text_of
@@ -43,6 +44,10 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_columns_are_those_declared(out: Path) -> None:
     assert_declared(out, "mirna_targets")
+    # Plain text to every reader.
+    assert {str(kind) for kind in pq.read_schema(out / "hits.parquet").types} <= {
+        "string", "int32", "int64", "float", "double",
+    }  # fmt: skip
     assert all((out / name).exists() for name in declared_tables("mirna_targets"))
 
 

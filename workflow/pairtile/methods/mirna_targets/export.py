@@ -377,8 +377,9 @@ def with_expression(
 
 def _parquet(schema: pa.Schema, path: Path) -> pq.ParquetWriter:
     writer = pq.ParquetWriter(path, schema, compression="zstd", store_schema=False)
-    # As Arrow stores its own schema, but with plain text for values of a dictionary.
-    plain = [f.with_type(pa.string()) if pa.types.is_dictionary(f.type) else f for f in schema]
+    # As Arrow stores its own schema, but with plain text for dictionaries and large text.
+    texts = {f.name for f in schema if not pa.types.is_primitive(f.type)}
+    plain = [f.with_type(pa.string()) if f.name in texts else f for f in schema]
     described = with_metadata(pa.schema(plain), __package__, "hits.parquet")
     writer.add_key_value_metadata({"ARROW:schema": b64encode(described.serialize())})
     return writer

@@ -22,7 +22,7 @@ from pairtile.methods.mirna_targets.hits_bed_gff3 import COLOURS
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
 from pairtile.methods.mirna_targets.tables import ALIGNMENT, CANONICAL, CONSERVATION
 from pairtile.report.formats import count, counted, listed, number, plain
-from pairtile.report.method_report import CaptionedFigure, PageSection
+from pairtile.report.method_report import CaptionedFigure, MethodText, PageSection
 from pairtile.report.packed_columns import pack_column, to_digits
 from pairtile.report.results import Results
 
@@ -459,11 +459,8 @@ def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | 
             "sites": cards(found),
             "headings": results.text.headings(columns, "hits.parquet"),
             "rows": _first_rows(hits.head(FIRST_ROWS), columns),
-            "data": _data(hits, columns)
-            | {
-                "first_map": mapped_transcript(results),
-                "headings": {name: results.text.column(name, "hits.parquet") for name in columns},
-            },
+            "data": _data(hits, columns, results.text)
+            | {"first_map": mapped_transcript(results)},
             "conserved": "conservation_rate" in columns,
             "accessible": "accessibility" in columns,
         },
@@ -474,7 +471,7 @@ def section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | 
     )  # fmt: skip
 
 
-def _data(hits: pd.DataFrame, columns: list[str]) -> dict[str, Any]:
+def _data(hits: pd.DataFrame, columns: list[str], text: MethodText) -> dict[str, Any]:
     """The table packed. Lines of pairs are not there: the script reads them off the letters."""
     queries = hits["query_alignment"]
     seeds = pd.DataFrame(map(seed_columns, queries), columns=["begin", "end"])
@@ -489,6 +486,7 @@ def _data(hits: pd.DataFrame, columns: list[str]) -> dict[str, Any]:
         "seed_end": pack_column(seeds["end"]),
         "transcript_length": pack_column(hits["transcript_length"]),
         "columns": [_packed(hits, name) for name in columns],
+        "headings": {name: text.column(name, "hits.parquet") for name in columns},
         "colours": COLOURS,
     }
 
