@@ -154,7 +154,7 @@ def test_it_runs_in_chunks_is_killed_goes_on_and_is_reported(
     assert (out / "figures" / "tau_of_edges.svg").is_file()
     page = lxml.html.parse(out / "report.html")
     assert "Kendall's tau" in page.xpath("string(//header)")
-    assert page.xpath("//*[@id='figures']//img[contains(@alt, 'Histogram of tau')]")
+    assert page.xpath("//*[@id='figures']//img[contains(@alt, 'Tau of the edges')]")
     assert "at least 0.5, of either sign" in page.xpath("string(//*[@id='methods'])")
     assert run(tmp_path).done_before
 

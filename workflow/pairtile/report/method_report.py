@@ -20,6 +20,20 @@ if TYPE_CHECKING:
 message = messages_of(__package__)
 
 
+COUNTS = {
+    "genes_dropped_too_few_samples": "genes left out: too few observed samples",
+    "genes_dropped_constant": "genes left out: constant",
+    "genes_constant": "constant genes kept",
+    "regulators_used": "regulators",
+    "values_missing_in_input": "missing values in the input",
+    "zeros_to_missing": "zeros read as missing",
+    "values_missing": "missing values after cleaning",
+    "chunks": "chunks of tiles",
+    "edges": "edges in the network",
+}
+"""Keys of the summary's counts that several methods have, in words."""
+
+
 @dataclass(frozen=True)
 class CaptionedFigure:
     """A figure as the page shows it: file name without suffix, caption, and the SVG itself."""
@@ -66,12 +80,9 @@ class MethodText:
     those whose presence makes the network directed. ``target`` names an item that is no regulator
     where ``item`` will not do. ``edge_table`` gives the table of edges further columns.
 
-    ``findings`` gives sentences for the top of the page, ``warnings`` those beyond the summary's
-    own, ``empty`` advice for a network without edges, ``rules`` sentences that say
-    by what rules results are found, and ``methods`` the paragraph for a paper with the references
-    that it cites. ``headline``, ``key_numbers`` (value, what it is, what it is
-    set against) and ``remarks`` (sentences on hubs and on what was left out) stand in for those
-    that are made from items and edges.
+    Sentences are in ``text.md.j2`` in the method's folder (``pairtile.report.text``); ``numbers``
+    gives what they show beside counts and parameters. ``warnings`` gives those beyond the summary's
+    own, ``empty`` that of a network without edges.
 
     ``files`` names result files of the method's own and says what they hold; ``file_columns``
     explains columns of some of them. ``adapted`` gives the text for one analysis, where they
@@ -96,18 +107,12 @@ class MethodText:
     directed_columns: tuple[str, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
     counts: Mapping[str, str] = field(default_factory=dict)
-    headline: Callable[[Results], str] | None = None
-    key_numbers: Callable[[Results], list[tuple[str, str, str]]] | None = None
-    remarks: Callable[[Results], list[str]] | None = None
-    findings: Callable[[Results], list[str]] = lambda results: []
     warnings: Callable[[Results], list[str]] = lambda results: []
     empty: str = message("empty_network")
     numbers: Callable[[Results], Mapping[str, Any]] = lambda results: {}
     edge_table: Callable[[Results, pd.DataFrame], pd.DataFrame] = lambda results, table: table
     files: Mapping[str, str] = field(default_factory=dict)
     file_columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    rules: Callable[[Results], list[str]] = lambda results: []
-    methods: Callable[[Results], tuple[str, list[Reference]]] | None = None
     adapted: Callable[[Results], MethodText] | None = None
 
     def column(self, name: str) -> str:
@@ -116,7 +121,7 @@ class MethodText:
 
     def count(self, key: str) -> str:
         """A key of the summary's counts in words."""
-        return self.counts.get(key) or spaced(key)
+        return self.counts.get(key) or COUNTS.get(key) or spaced(key)
 
 
 class FigureWithText(NamedTuple):

@@ -15,7 +15,6 @@ from pairtile.report import formats
 from pairtile.report.make_figures import make_figures
 from pairtile.report.results import Results, read_results
 from pairtile.report.sections import CaptionedFigure, PageSection, page_sections
-from pairtile.report.sections.findings import headline
 from pairtile.runtime.files import atomic_path
 
 HERE = Path(__file__).parent
@@ -68,7 +67,7 @@ def render_page(results: Results, pictures: list[CaptionedFigure]) -> str:
         .render(
             name=results.name,
             method=results.text.title,
-            headline=headline(results),
+            headline=results.page_text.text("headline"),
             n_warnings=len(results.warnings),
             version=results.summary.get("pairtile_version", ""),
             sections=sections,

@@ -21,7 +21,8 @@ def read_references(package: str = _SHARED) -> SimpleNamespace:
     """The papers that several methods cite and those of ``package``, by their keys."""
     found: dict[str, Reference] = {}
     for place in dict.fromkeys([_SHARED, package]):
-        text = (files(place) / "references.bib").read_text(encoding="utf-8")
+        file = files(place) / "references.bib"
+        text = file.read_text(encoding="utf-8") if file.is_file() else ""
         for key, body in _ENTRY.findall(text):
             found[key] = _reference(dict(_FIELD.findall(body)))
     return SimpleNamespace(**found)

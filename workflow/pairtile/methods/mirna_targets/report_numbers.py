@@ -75,9 +75,9 @@ def _against_chance(results: Results) -> dict[str, dict[str, float]] | None:
 
 def _by_kind(items: pd.DataFrame) -> list[tuple[str, int]]:
     """miRNAs and transcripts among some items."""
-    kinds = items["kind"].value_counts() if "kind" in items else {}
+    kinds: dict[str, int] = items["kind"].value_counts().to_dict() if "kind" in items else {}
     words = {"mirna": "miRNA", "transcript": "transcript"}
-    return [(word, int(kinds[kind])) for kind, word in words.items() if kinds.get(kind)]
+    return [(word, kinds[kind]) for kind, word in words.items() if kind in kinds]
 
 
 def lowest_p(network: pd.DataFrame, n: int) -> list[list[Any]]:

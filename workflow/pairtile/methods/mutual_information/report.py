@@ -19,11 +19,11 @@ def numbers(results: Results) -> dict[str, Any]:
     """What ``text.md.j2`` shows beside counts and parameters."""
     network = results.network
     kept = (results.summary.get("threshold") or {}).get("keep")
-    modes = network["mode"].value_counts(normalize=True) if "mode" in network else {}
+    modes = [*network["mode"].value_counts(normalize=True).items()] if "mode" in network else []
     supported = "support" in network and len(network)
     return {
         "keep": results.parameters.get("keep", kept),
-        "modes": list(modes.items()),
+        "modes": modes,
         "support": float(network["support"].median()) if supported else None,
         "extrapolated": "extrapolated" in set(network.get("p_method", ())),
     }
@@ -51,17 +51,11 @@ TEXT = MethodText(
         "p_method": "p-value is",
     },
     counts={
-        "genes_dropped_too_few_samples": "genes left out: too few observed samples",
-        "genes_dropped_constant": "genes left out: constant",
         "genes_constant": "constant genes kept (their mutual information is 0)",
-        "regulators_used": "regulators",
-        "values_missing_in_input": "missing values in the input",
-        "zeros_to_missing": "zeros read as missing",
         "pairs_too_few_samples": "pairs without a score: too few shared samples",
         "pairs_kept": "pairs kept by the threshold",
         "pairs_before_dpi": "pairs before the data processing inequality",
         "pairs_removed_by_dpi": "pairs removed by the data processing inequality",
-        "edges": "edges in the network",
     },
     numbers=numbers,
     warnings=warnings,

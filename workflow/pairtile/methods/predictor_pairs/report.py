@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from pairtile.declare.messages import messages_of
@@ -36,65 +37,54 @@ def warnings(results: Results) -> list[str]:
     found = results.cached(predictor_results)
     if found.sets.empty:
         return []
-    parts = [_few_samples, _slow_series, _coarse_p_values, _kept_by_rank, _sffs]
-    return [text for part in parts if (text := part(results, found))]
+    said = [*_few_samples(results, found), *_slow_series(results, found)]
+    said += [*_of_p_values(results, found)]
+    if "search" in found.sets and (found.sets["search"] == "sffs").any():
+        said.append(message("triples_grown"))
+    return [*said]
 
 
-def combinations(results: Results, found: PredictorResults) -> int:
-    """How many combinations of levels a set of predictors has."""
+def _few_samples(results: Results, found: PredictorResults) -> Iterator[Message]:
     levels = int((results.parameters.get("quantize") or {}).get("levels") or 2)
-    return int(levels ** len(found.members))
+    samples, cells = results.counts.get("transitions"), int(levels ** len(found.members))
+    if samples and samples < SAMPLES_EACH * cells:
+        yield message(
+            "few_samples_for_levels", samples=samples, cells=cells, word=found.word,
+            each=samples / cells, least=SAMPLES_EACH,
+        )  # fmt: skip
 
 
-def _few_samples(results: Results, found: PredictorResults) -> Message | None:
-    samples, cells = results.counts.get("transitions"), combinations(results, found)
-    if not samples or samples >= SAMPLES_EACH * cells:
-        return None
-    each, least = samples / cells, SAMPLES_EACH
-    return message(
-        "few_samples_for_levels", samples=samples, cells=cells, word=found.word, each=each,
-        least=least,
-    )  # fmt: skip
-
-
-def _slow_series(results: Results, found: PredictorResults) -> Message | None:
+def _slow_series(results: Results, found: PredictorResults) -> Iterator[Message]:
     if not results.parameters.get("lag") or not found.tested or _null(results) != "permutation":
-        return None
+        return
     if any("circular_shift" in text for text in results.summary.get("warnings") or []):
-        return None  # said by the step that made the null
+        return  # said by the step that made the null
     if found.levels is None:
-        return message("levels_may_persist")
+        yield message("levels_may_persist")
+        return
     stays, chance = found.levels.persistence(list(found.best["target"]))
-    if not stays > chance + PERSISTENT * (1.0 - chance):
-        return None
-    return message("levels_persist", stays=stays, chance=chance)
+    if stays > chance + PERSISTENT * (1.0 - chance):
+        yield message("levels_persist", stays=stays, chance=chance)
 
 
-def _coarse_p_values(results: Results, found: PredictorResults) -> Message | None:
+def _of_p_values(results: Results, found: PredictorResults) -> Iterator[Message]:
     if not found.tested:
         said = any("no p-values" in text for text in results.summary.get("warnings") or [])
-        return None if said else message("no_p_values", word=found.word)
-    if found.draws is None:
-        return None
-    least, tested = 1.0 / (1.0 + found.draws), int(found.best["p_value"].notna().sum())
-    if least < LEVEL / 2 or found.best["q_value"].min() <= LEVEL:
-        return None
-    return message("coarse_p_values", draws=found.draws, least=least, targets=tested, level=LEVEL)
-
-
-def _kept_by_rank(results: Results, found: PredictorResults) -> Message | None:
-    if results.parameters.get("keep") != "best" or not found.tested:
-        return None
-    best = found.best[found.best["kept"]]
-    weak = int((best["p_value"] > LEVEL).sum())
-    if not weak:
-        return None
-    return message("kept_by_rank", word=found.word, weak=weak, targets=len(best), level=LEVEL)
-
-
-def _sffs(results: Results, found: PredictorResults) -> Message | None:
-    grown = "search" in found.sets and (found.sets["search"] == "sffs").any()
-    return message("triples_grown") if grown else None
+        if not said:
+            yield message("no_p_values", word=found.word)
+        return
+    best, word = found.best, found.word
+    if found.draws is not None:
+        least, tested = 1.0 / (1.0 + found.draws), int(best["p_value"].notna().sum())
+        if least >= LEVEL / 2 and best["q_value"].min() > LEVEL:
+            yield message(
+                "coarse_p_values", draws=found.draws, least=least, targets=tested, level=LEVEL
+            )
+    if results.parameters.get("keep") == "best":
+        kept = best[best["kept"]]
+        weak = int((kept["p_value"] > LEVEL).sum())
+        if weak:
+            yield message("kept_by_rank", word=word, weak=weak, targets=len(kept), level=LEVEL)
 
 
 def _null(results: Results) -> str:
@@ -146,7 +136,25 @@ TEXT = MethodText(
     ties=("rank", "mce_bits"),
     directed_columns=("mce_bits",),
     columns=WORDS["columns"],
-    counts=WORDS["counts"],
+    counts={
+        "series": "time series",
+        "transitions": "transitions (samples with their predictors' samples)",
+        "regulators_listed": "candidate predictors listed",
+        "regulators_used": "candidate predictors",
+        "targets_used": "targets",
+        "levels_missing": "missing levels",
+        "genes_at_one_level": "genes with the same level in all samples",
+        "null_draws": "shuffled targets, each searched like a target",
+        "tiles": "tiles of the search",
+        "pairs_stored": "sets stored, those of shuffled targets included",
+        "targets_searched": "targets with a best set",
+        "targets_constant": "targets with one level only (every set tells it)",
+        "targets_with_tied_best": "targets whose best set is one of several equals",
+        "sets_reported": "sets reported (predictors.tsv)",
+        "sets_kept": "sets kept for the network",
+        "predictor_rows": "rows of predictors.tsv",
+        "hyperedges": "rows of hyperedges.tsv (sets of the network)",
+    },
     files=WORDS["files"],
     numbers=numbers,
     warnings=warnings,

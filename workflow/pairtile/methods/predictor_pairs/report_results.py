@@ -21,7 +21,7 @@ from pairtile.report.results import Results
 WORDS: dict[str, Any] = tomllib.loads(
     (Path(__file__).parent / "templates" / "words.toml").read_text(encoding="utf-8")
 )
-"""What columns, counts and files are."""
+"""What columns and files are."""
 
 
 def level_counts(

@@ -404,7 +404,7 @@ def adapted(results: Results) -> MethodText:
 _WORDS = tomllib.loads(
     (Path(__file__).parent / "templates" / "words.toml").read_text(encoding="utf-8")
 )
-"""What files, columns and counts are."""
+"""What files and columns are."""
 
 TEXT = MethodText(
     title="Correlated motion in trajectories",
@@ -417,7 +417,26 @@ TEXT = MethodText(
     strength=("correlation",),
     ties=("p_value",),
     columns=_WORDS["headings"],
-    counts=_WORDS["counts"],
+    counts={
+        "atoms": "atoms of the system",
+        "residues": "residues selected",
+        "fit_atoms": "atoms that frames are superposed on",
+        "variables_dropped": "variables left out",
+        "variables_constant": "variables that never move",
+        "variables_few_frames": "variables with few effective frames",
+        "variables_drifting": "variables that drift",
+        "frames": "frames, all replicas together",
+        "frames_repeated": "frames exactly equal to others",
+        "frames_nearly_repeated": "frames nearly equal to others",
+        "contacts": "pairs in contact",
+        "pairs_candidates": "pairs that may become edges",
+        "edges": "edges of the network",
+        "pairs_that_differ": "pairs that differ from the other state",
+        "communities_leiden": "communities (Leiden)",
+        "communities_girvan_newman": "communities (Girvan-Newman)",
+        "variables_compared": "variables that the other analysis has too",
+        "pairs_compared": "pairs that the other analysis has too",
+    },
     numbers=numbers,
     warnings=warnings,
     empty=message("no_pairs_kept"),

@@ -14,24 +14,13 @@ def findings_section(results: Results, pictures: list[CaptionedFigure]) -> PageS
         title="What was found",
         template="section_findings.html.j2",
         values={
-            "headline": headline(results),
-            "numbers": [
-                *(results.text.key_numbers or (lambda _: text.rows("key_numbers")))(results),
-                *text.rows("gold_standard_number"),
-            ],
+            "headline": text.text("headline"),
+            "numbers": [*text.rows("key_numbers"), *text.rows("gold_standard_number")],
             "sentences": [
-                *(results.text.remarks or (lambda _: text.lines("findings")))(results),
-                *results.text.findings(results),
-                *text.lines("gold_standard"),
-                *text.lines("cost"),
+                sentence
+                for name in ("findings", "gold_standard", "cost")
+                for sentence in text.lines(name)
             ],
             "warnings": results.warnings,
         },
     )
-
-
-def headline(results: Results) -> str:
-    """``312 edges between 40 regulators and 180 genes``."""
-    if results.text.headline is not None:
-        return results.text.headline(results)
-    return results.page_text.text("headline")

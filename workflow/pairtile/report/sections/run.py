@@ -106,9 +106,7 @@ def files_section(results: Results, pictures: list[CaptionedFigure]) -> PageSect
 
 def methods_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
     """Rules and paragraph, None for a method that has none ready."""
-    paragraph, references = (results.text.methods or (lambda r: r.page_text.cited("methods")))(
-        results
-    )
+    paragraph, references = results.page_text.cited("methods")
     if not paragraph:
         return None
     return PageSection(
@@ -116,7 +114,7 @@ def methods_section(results: Results, pictures: list[CaptionedFigure]) -> PageSe
         title="Methods",
         template="section_methods.html.j2",
         values={
-            "rules": results.text.rules(results) or results.page_text.lines("rules"),
+            "rules": results.page_text.lines("rules"),
             "paragraph": paragraph,
             "references": references,
         },

@@ -1,0 +1,54 @@
+"""Templates of the page's text: every method's ``text.md.j2``."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import jinja2
+import pairtile
+import pytest
+from pairtile.method import methods
+from pairtile.report.results import read_results
+from pairtile.report.text import PageText, joined
+from result_files import write_results
+
+TEMPLATES = [method.folder / "text.md.j2" for method in methods().values()]
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.parent.name)
+def test_figures_have_a_caption_each_and_papers_are_there(template: Path) -> None:
+    text = template.read_text(encoding="utf-8")
+    source = "\n".join(path.read_text(encoding="utf-8") for path in template.parent.glob("*.py"))
+    drawn = set(re.findall(r"page_text\.figure\(\s*\"(\w+)\"", source))
+    drawn |= set(re.findall(r"name=\"(\w+)\", choose=", source)) | set(
+        re.findall(r"_scatter\(results, \"(\w+)\"", source)
+    )
+    assert set(re.findall(r"macro figure_(\w+)\(", text)) == drawn
+    shared = Path(pairtile.__file__).parent / "report" / "references.bib"
+    papers = (template.parent / "references.bib").read_text() + shared.read_text()
+    cited = set(re.findall(r"\"([A-Z]+(?:_[A-Z]+)*_\d{4}|NORMI|NETSCI)\"", text))
+    assert cited
+    assert all(f"{{{key}," in papers for key in cited)
+
+
+def test_what_is_missing_is_false_in_a_condition_and_an_error_where_it_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "text.md.j2").write_text(
+        "{% macro findings() %}\n- {{ 2 if counts.no.such else 1 }}\n.\n{% endmacro %}\n"
+        "{% macro headline() %}{{ counts.no.such }}{% endmacro %}\n"
+    )
+    method = SimpleNamespace(folder=tmp_path, package="pairtile.report")
+    results = read_results(write_results(tmp_path / "demo"))
+    results.summary["method"] = "other"
+    monkeypatch.setattr("pairtile.report.text.methods", lambda: {"other": method})
+    text = PageText(results)
+    assert text.lines("findings") == ["1."]
+    with pytest.raises(jinja2.UndefinedError):
+        text.text("headline")
+
+
+def test_lines_are_joined_and_no_break_spaces_stay() -> None:
+    assert joined(" a\n  b\n, c\u00a0d \n.\n") == "a b, c\u00a0d."
