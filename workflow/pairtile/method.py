@@ -42,7 +42,8 @@ class Method:
         What ``method:`` says in a configuration.
     package
         Where the parts lie: ``__name__`` of the method's package. Its folder may hold
-        ``templates/`` for the report and ``example.yaml`` for ``pairtile init``.
+        ``text.md.j2``, ``references.bib`` and ``templates/`` for the report, ``messages.toml``, and
+        ``example.yaml`` for ``pairtile init``.
     config
         The configuration model, an ``Analysis``. Its module imports pydantic and
         ``pairtile.config`` alone.

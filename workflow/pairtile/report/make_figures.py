@@ -9,7 +9,6 @@ import numpy as np
 
 from pairtile.engine.state import MANIFEST, open_state
 from pairtile.report import network_figures, sample_figures
-from pairtile.report.formats import count, counted, largest_hub, listed, number
 from pairtile.report.method_report import CaptionedFigure, FigureMaker, FigureWithText
 from pairtile.report.results import Results
 from pairtile.report.sections.network import drawn
@@ -43,7 +42,7 @@ def make_figures(results: Results, folder: Path, processes: int = 1) -> list[Cap
 
 
 def score_distribution(results: Results) -> FigureWithText | None:
-    scores, text = results.scores, results.text
+    scores = results.scores
     if scores is None or "edges" not in scores or "counts" not in scores:
         return None
     threshold = float(scores.get("threshold", float("nan")))
@@ -52,33 +51,23 @@ def score_distribution(results: Results) -> FigureWithText | None:
         scores["counts"],
         scores.get("null_counts"),
         threshold,
-        label=text.score_axis,
+        label=results.text.score_axis,
     )
-    total = int(scores["counts"].sum())
-    caption = f"{text.score.capitalize()} of {counted(total, 'scored pair')}; logarithmic y axis."
-    if "null_counts" in scores and scores["null_counts"].sum():
-        caption += (
-            " The null is that of unrelated genes, scaled to the same number of pairs: where it "
-            "lies below the bars, there are more pairs than chance gives."
-        )
-    limit = ""
-    if threshold == threshold:
-        limit = f" The threshold is at {number(threshold)} {text.score_unit}".rstrip() + "."
-    return FigureWithText(
-        figure, "Scores, null and threshold", caption, f"Histogram. {caption}{limit}"
+    null = scores.get("null_counts")
+    return results.page_text.figure(
+        "score_distribution",
+        figure,
+        pairs=int(scores["counts"].sum()),
+        null=null is not None and bool(null.sum()),
+        limit=None if np.isnan(threshold) else threshold,
     )
 
 
 def degree_distribution(results: Results) -> FigureWithText | None:
     if results.network.empty:
         return None
-    text = results.text
     figure = network_figures.degree_distribution(results.network, results.regulators)
-    caption = f"How many {text.items} have at least k edges"
-    caption += " and how many regulators at least k targets" if results.regulators else ""
-    caption += "; both axes logarithmic. A straight line means a few hubs and many leaves."
-    alternative = f"Line chart. {caption}{largest_hub(results.degree.to_dict(), 'edge')}"
-    return FigureWithText(figure, "Degrees", caption, alternative)
+    return results.page_text.figure("degree_distribution", figure)
 
 
 def precision_recall(results: Results) -> FigureWithText | None:
@@ -97,18 +86,11 @@ def precision_recall(results: Results) -> FigureWithText | None:
         random_aupr=evaluation.get("random_aupr"),
         network=point,
     )
-    rule = f", by the rule of {evaluation['rule']}" if evaluation.get("rule") else ""
-    caption = f"The ranking of {results.text.ranking} against the gold standard{rule}."
-    if evaluation.get("n_gold_edges"):
-        caption = caption[:-1] + f" ({counted(evaluation['n_gold_edges'], 'edge')})."
-    area = (
-        f" AUPR {number(evaluation.get('aupr'))}, random {number(evaluation.get('random_aupr'))}."
-    )
-    return FigureWithText(figure, "Precision and recall", caption, f"Line chart. {caption}{area}")
+    return results.page_text.figure("precision_recall", figure)
 
 
 def cleaning(results: Results) -> FigureWithText | None:
-    items, text = results.items, results.text
+    items = results.items
     if "n_observed" not in items or items.empty:
         return None
     observed = items["n_observed"].to_numpy()
@@ -118,11 +100,7 @@ def cleaning(results: Results) -> FigureWithText | None:
     figure = network_figures.cleaning_overview(
         observed, items["kept"].to_numpy(), min_samples=preprocess.get("min_samples")
     )
-    caption = (
-        f"In how many samples each of {counted(len(items), text.item, text.items)} has a value; "
-        f"{count(len(results.dropped))} left out."
-    )
-    return FigureWithText(figure, "Observed samples", caption, f"Histogram. {caption}")
+    return results.page_text.figure("cleaning", figure)
 
 
 def sample_sizes(results: Results) -> FigureWithText | None:
@@ -131,7 +109,6 @@ def sample_sizes(results: Results) -> FigureWithText | None:
         return None
     size, names = quality["quality_size"], quality["quality_samples"]
     counted_values = bool(quality["quality_counted"])
-    what = "total" if counted_values else "median"
     figure = sample_figures.sample_sizes(
         size,
         quality["quality_zeros"],
@@ -139,17 +116,16 @@ def sample_sizes(results: Results) -> FigureWithText | None:
         label="total count" if counted_values else "median value",
         logarithmic=counted_values and bool((size > 0).all()),
     )
-    caption = f"Each sample’s {what} as it was read"
-    caption += (
-        ", and which share of its values is zero or missing." if len(figure.axes) > 1 else "."
-    )
-    if not counted_values:
-        caption += f" The median is that of {MOST_GENES:,} genes at most."
     order = np.argsort(size, kind="stable")[:3].tolist()
-    least = listed([f"{names[k]} ({number(size[k])})" for k in order])
-    middle = number(float(np.nanmedian(size)))
-    caption += f" Lowest: {least}; the middle sample has {middle}."
-    return FigureWithText(figure, "Samples as read", caption, f"Dot plot. {caption}")
+    return results.page_text.figure(
+        "samples",
+        figure,
+        totals=counted_values,
+        shares=len(figure.axes) > 1,
+        genes=MOST_GENES,
+        lowest=[(names[k], size[k]) for k in order],
+        median=float(np.nanmedian(size)),
+    )
 
 
 def sample_components(results: Results) -> FigureWithText | None:
@@ -167,14 +143,10 @@ def sample_components(results: Results) -> FigureWithText | None:
         names[shown].tolist(),
     )
     stated = results.parameters.get("samples") or {}
-    caption = "Principal components of the samples, from the values as they were scored"
-    caption += f", coloured by {stated.get('batch') or stated.get('series')}." if coloured else "."
-    caption += (
-        f" Each gene has variance 1; at most {MOST_GENES:,} genes and {MOST_SAMPLES:,} samples, "
-        "evenly spaced, are looked at. Groups that stand apart, or single samples that do, may be "
-        "batches or failed measurements: they make genes agree that have nothing else in common."
+    column = stated.get("batch") or stated.get("series") if coloured else None
+    return results.page_text.figure(
+        "components", figure, column=column, genes=MOST_GENES, samples=MOST_SAMPLES
     )
-    return FigureWithText(figure, "Samples by likeness", caption, f"Scatter plot. {caption}")
 
 
 def _sample_quality(results: Results) -> dict[str, np.ndarray]:
