@@ -21,7 +21,7 @@ TEMPLATES = [method.folder / "text.md.j2" for method in methods().values()]
 def test_figures_have_a_caption_each_and_papers_are_there(template: Path) -> None:
     text = template.read_text(encoding="utf-8")
     source = "\n".join(path.read_text(encoding="utf-8") for path in template.parent.glob("*.py"))
-    drawn = set(re.findall(r"page_text\.figure\(\s*\"(\w+)\"", source))
+    drawn = set(re.findall(r"page_text\(results\)\.figure\(\s*\"(\w+)\"", source))
     drawn |= set(re.findall(r"name=\"(\w+)\", choose=", source)) | set(
         re.findall(r"_scatter\(results, \"(\w+)\"", source)
     )

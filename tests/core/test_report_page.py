@@ -16,6 +16,7 @@ from pairtile.errors import StoreError
 from pairtile.report import write_report
 from pairtile.report.references import read_references
 from pairtile.report.results import read_results
+from pairtile.report.text import page_text
 from pairtile.runtime.files import write_json
 from report_pages import edge_rows, page_of, part, read_page
 from result_files import AWKWARD, write_results
@@ -91,7 +92,7 @@ def test_left_out_genes_are_listed_with_their_reason(demo: Path) -> None:
 
 
 def test_methods_paragraph_cites_what_was_used_and_nothing_else(tmp_path: Path, demo: Path) -> None:
-    _, cited = read_results(demo).page_text.cited("methods")
+    _, cited = page_text(read_results(demo)).cited("methods")
     assert cited == [
         PAPERS.BOLSTAD_2003, PAPERS.DAUB_2004, PAPERS.PHIPSON_SMYTH_2010,
         PAPERS.BENJAMINI_HOCHBERG_1995, PAPERS.MARGOLIN_2006, PAPERS.MARBACH_2012,
@@ -100,7 +101,7 @@ def test_methods_paragraph_cites_what_was_used_and_nothing_else(tmp_path: Path, 
     for number in ("10 bins", "order 3", "10,000,000", "p ≤ 1e-5", "0.213 bits"):
         assert number in plain
     full = write_results(tmp_path / "full", score="clr", bootstraps=100, gold=False)
-    text, cited = read_results(full).page_text.cited("methods")
+    text, cited = page_text(read_results(full)).cited("methods")
     assert {PAPERS.FAITH_2007, PAPERS.LACHMANN_2016} <= set(cited)
     assert PAPERS.MARBACH_2012 not in cited
     assert "100" in text

@@ -14,6 +14,7 @@ from pairtile.io.networks.drawing import place_nodes
 from pairtile.report import formats
 from pairtile.report.results import Results, read_results
 from pairtile.report.sections.run import flattened
+from pairtile.report.text import page_text
 from pairtile.runtime.files import read_json, write_json
 from result_files import write_results
 
@@ -55,7 +56,7 @@ def test_a_limit_of_edges_is_no_number_of_edges(
     summary["counts"] |= {"pairs_scored": 10_000, "pairs_kept": kept}
     write_json(folder / "summary.json", summary)
     results = read_results(folder)
-    sentences = [*results.page_text.lines("findings"), results.page_text.text("methods")]
+    sentences = [*page_text(results).lines("findings"), page_text(results).text("methods")]
     said = [text for text in sentences if "6,000" in text]
     assert len(said) == 2
     assert all("at most 6,000" in text for text in said)

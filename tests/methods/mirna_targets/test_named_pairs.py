@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from pairtile.methods.mirna_targets.report_numbers import N_PAIRS, lowest_p
 from pairtile.report.results import Results, read_results
+from pairtile.report.text import page_text
 from workflow_runs import Analysis
 
 LET_7 = "UGAGGUAGUAGGUUGUAUAGUU"
@@ -49,7 +50,7 @@ def test_significant_pairs_are_named(found: Results) -> None:
     significant = network[network["q_value"] <= 0.05]
     names = {f"GENE0 (ENST{k:011}.2)" for k in (0, 1)}
     assert set(significant["target"]) == names
-    text = " ".join(found.page_text.lines("findings"))
+    text = " ".join(page_text(found).lines("findings"))
     for name in names:
         assert f"hsa-let-7a-5p on {name} (p " in text
     assert "by score" not in text

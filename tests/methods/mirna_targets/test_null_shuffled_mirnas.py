@@ -48,6 +48,7 @@ from pairtile.methods.mirna_targets.report_signal import signal
 from pairtile.methods.mirna_targets.scoring import CODES
 from pairtile.methods.mirna_targets.search import SequenceBatch, TargetSearch
 from pairtile.report.results import read_results
+from pairtile.report.text import page_text
 from pairtile.runtime.files import read_json
 from pairtile.statistics.correction import benjamini_hochberg
 from scipy.stats import chisquare, poisson
@@ -464,7 +465,7 @@ def test_the_page_begins_with_signal_and_chance(tmp_path: Path) -> None:
     with np.load(out / "scores.npz") as scores:
         sites, expected = scores["null_sites"], scores["null_expected"]
     canonical = CLASS_ROWS.index("canonical")
-    text = results.page_text
+    text = page_text(results)
     assert text.rows("key_numbers")[1][:2] == (f"{expected[-1]:.0f}", "hits by chance")
     first = text.lines("findings")[0]
     for number in (expected[-1], sites[-1], sites[canonical]):
@@ -473,7 +474,7 @@ def test_the_page_begins_with_signal_and_chance(tmp_path: Path) -> None:
     # Where all hits are canonical, their numbers are not said twice.
     asked = plain(null={"shuffles": 20}, estimator={"energies": False, "strict": True})
     strict = read_results(Analysis(tmp_path, asked, name="strict").all().out)
-    assert strict.page_text.lines("findings")[0].count("ratio") == 1
+    assert page_text(strict).lines("findings")[0].count("ratio") == 1
     assert next(iter(REPORT.figures or {})) == "signal"
     drawn = signal(results)
     assert drawn is not None

@@ -22,6 +22,7 @@ from pairtile.methods.multimodal_correlation.report_results import (
 )
 from pairtile.report.references import read_references
 from pairtile.report.results import Results, read_results, warnings_of_results
+from pairtile.report.text import page_text
 from pairtile.runtime.files import read_json, write_json
 from pairtile.statistics.modules import leiden_modules
 from planted_modes import SAMPLES, analysis
@@ -234,7 +235,7 @@ def test_edges_name_the_conditions_that_they_go_with(demo: Path) -> None:
 
 
 def test_the_methods_paragraph_cites_what_was_done(demo: Path) -> None:
-    text, cited = read_results(demo).page_text.cited("methods")
+    text, cited = page_text(read_results(demo)).cited("methods")
     assert cited == [
         PAPERS.SHEALY_2019, PAPERS.BIERNACKI_2000, PAPERS.COHEN_1988, PAPERS.VIRTANEN_2020,
         PAPERS.BENJAMINI_HOCHBERG_1995, PAPERS.TRAAG_2019,
@@ -267,7 +268,7 @@ def test_every_kind_of_analysis_has_a_page(
 ) -> None:
     out = analysis(tmp_path, **changes)
     page = read_page(out)
-    _, cited = read_results(out).page_text.cited("methods")
+    _, cited = page_text(read_results(out)).cited("methods")
     assert not paper or getattr(PAPERS, paper) in cited
     ids = {found.get("id") for found in page.xpath("//main/section")}
     asked = read_json(out / "summary.json")["parameters"]

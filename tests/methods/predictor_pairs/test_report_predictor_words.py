@@ -12,6 +12,7 @@ import pytest
 from pairtile.methods.predictor_pairs.report import TEXT
 from pairtile.report.references import read_references
 from pairtile.report.results import read_results
+from pairtile.report.text import page_text
 from predictor_levels import PARTS, analysis, planted_levels, random_levels
 from report_pages import codes_of, numbers_of, part, read_page
 
@@ -63,7 +64,7 @@ def test_every_form_of_the_search_has_words_for_all_it_shows(
 
 
 def test_methods_paragraph_cites_what_was_used_and_nothing_else(demo: Path, tmp_path: Path) -> None:
-    text, cited = read_results(demo).page_text.cited("methods")
+    text, cited = page_text(read_results(demo)).cited("methods")
     assert cited == [
         papers.MARTINS_2006, papers.BORELLI_2013, papers.LOPES_2008, papers.MARTINS_2008,
         papers.PHIPSON_SMYTH_2010, papers.BENJAMINI_HOCHBERG_1995,
@@ -78,7 +79,7 @@ def test_methods_paragraph_cites_what_was_used_and_nothing_else(demo: Path, tmp_
         null={"permutations": 0},
         lag=0,
     )
-    text, cited = read_results(out).page_text.cited("methods")
+    text, cited = page_text(read_results(out)).cited("methods")
     assert cited == [papers.MARTINS_2006, papers.PUDIL_1994, papers.MARTINS_2008]
     assert "41 samples" in text
     links = read_page(demo).xpath("//*[@id='methods-references']//a/@href")

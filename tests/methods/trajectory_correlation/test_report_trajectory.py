@@ -20,6 +20,7 @@ from pairtile.methods.trajectory_correlation.report_results import (
 from pairtile.methods.trajectory_correlation.report_states import _shown
 from pairtile.report.formats import number
 from pairtile.report.results import read_results
+from pairtile.report.text import page_text
 from pairtile.runtime.files import read_json
 from report_pages import codes_of, page_of, part, read_page, warnings_of
 from result_files import AWKWARD, write_results
@@ -156,7 +157,7 @@ def test_every_residue_is_in_the_table_most_between_first(demo: Path) -> None:
 @pytest.mark.parametrize("replicas", [3, 1])
 def test_differences_are_told_with_z_and_q_or_as_untested(tmp_path: Path, replicas: int) -> None:
     out = two_states(tmp_path, replicas)
-    text = " ".join(read_results(out).page_text.lines("findings"))
+    text = " ".join(page_text(read_results(out)).lines("findings"))
     edges = table_of(out, "difference_network.tsv")
     table = pd.read_parquet(out / "difference.parquet")
     assert ("mi_q_value" in table) == (replicas > 1)

@@ -13,6 +13,7 @@ from motion_reports import analysis, of_tables
 from pairtile.methods.trajectory_correlation.report import TEXT
 from pairtile.report.references import read_references
 from pairtile.report.results import read_results
+from pairtile.report.text import page_text
 from pairtile.runtime.files import read_json
 from report_pages import part, read_page
 
@@ -81,7 +82,7 @@ def test_every_form_of_the_analysis_has_words_for_all_it_shows(
 
 
 def test_methods_paragraph_says_what_was_done_and_cites_it(demo: Path) -> None:
-    text, cited = read_results(demo).page_text.cited("methods")
+    text, cited = page_text(read_results(demo)).cited("methods")
     window = read_json(demo / "summary.json")["parameters"]["estimator"]["theiler"]
     assert cited == [
         papers.MICHAUD_AGRAWAL_2011, papers.KRASKOV_2004, *([papers.THEILER_1986] * bool(window)),
@@ -106,7 +107,7 @@ def test_a_preset_is_cited(tmp_path: Path, preset: str) -> None:
         page=False,
         estimator={"preset": preset, "surrogates": 0},
     )
-    text, cited = read_results(out).page_text.cited("methods")
+    text, cited = page_text(read_results(out)).cited("methods")
     tool = {
         "mdigest": papers.MASCHIETTO_2023, "normi": papers.NORMI,
         "dynetan": papers.MELO_2020, "netsci": papers.NETSCI,

@@ -14,6 +14,7 @@ from pairtile.methods.trajectory_correlation import tables as trajectory_tables
 from pairtile.methods.trajectory_correlation.report import community_grouping
 from pairtile.methods.trajectory_correlation.report_numbers import numbers
 from pairtile.report.results import read_results
+from pairtile.report.text import page_text
 from pairtile.runtime.files import read_json
 from small_trajectories import adenylate_kinase_files
 from trajectory_analyses import adenylate_kinase, section, slow, write_runs
@@ -365,5 +366,5 @@ def test_communities_of_noise_are_not_claimed(tmp_path: Path) -> None:
     assert np.load(out / "scores.npz")["community_agreement_leiden"] == agreement
     found = read_results(out)
     assert not numbers(found)["communities"]["claimed"]
-    assert "communit" not in found.page_text.text("headline")
+    assert "communit" not in page_text(found).text("headline")
     assert community_grouping(found, pd.Index([])) is None

@@ -13,6 +13,7 @@ from pairtile.report.method_report import CaptionedFigure, FigureMaker, FigureWi
 from pairtile.report.results import Results
 from pairtile.report.sections.network import drawn
 from pairtile.report.style import save_figures
+from pairtile.report.text import page_text
 from pairtile.statistics.dependence import MOST_GENES, MOST_SAMPLES
 
 
@@ -54,7 +55,7 @@ def score_distribution(results: Results) -> FigureWithText | None:
         label=results.text.score_axis,
     )
     null = scores.get("null_counts")
-    return results.page_text.figure(
+    return page_text(results).figure(
         "score_distribution",
         figure,
         pairs=int(scores["counts"].sum()),
@@ -67,7 +68,7 @@ def degree_distribution(results: Results) -> FigureWithText | None:
     if results.network.empty:
         return None
     figure = network_figures.degree_distribution(results.network, results.regulators)
-    return results.page_text.figure("degree_distribution", figure)
+    return page_text(results).figure("degree_distribution", figure)
 
 
 def precision_recall(results: Results) -> FigureWithText | None:
@@ -86,7 +87,7 @@ def precision_recall(results: Results) -> FigureWithText | None:
         random_aupr=evaluation.get("random_aupr"),
         network=point,
     )
-    return results.page_text.figure("precision_recall", figure)
+    return page_text(results).figure("precision_recall", figure)
 
 
 def cleaning(results: Results) -> FigureWithText | None:
@@ -100,7 +101,7 @@ def cleaning(results: Results) -> FigureWithText | None:
     figure = network_figures.cleaning_overview(
         observed, items["kept"].to_numpy(), min_samples=preprocess.get("min_samples")
     )
-    return results.page_text.figure("cleaning", figure)
+    return page_text(results).figure("cleaning", figure)
 
 
 def sample_sizes(results: Results) -> FigureWithText | None:
@@ -117,7 +118,7 @@ def sample_sizes(results: Results) -> FigureWithText | None:
         logarithmic=counted_values and bool((size > 0).all()),
     )
     order = np.argsort(size, kind="stable")[:3].tolist()
-    return results.page_text.figure(
+    return page_text(results).figure(
         "samples",
         figure,
         totals=counted_values,
@@ -144,7 +145,7 @@ def sample_components(results: Results) -> FigureWithText | None:
     )
     stated = results.parameters.get("samples") or {}
     column = stated.get("batch") or stated.get("series") if coloured else None
-    return results.page_text.figure(
+    return page_text(results).figure(
         "components", figure, column=column, genes=MOST_GENES, samples=MOST_SAMPLES
     )
 

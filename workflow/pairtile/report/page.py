@@ -15,6 +15,7 @@ from pairtile.report import formats
 from pairtile.report.make_figures import make_figures
 from pairtile.report.results import Results, read_results
 from pairtile.report.sections import CaptionedFigure, PageSection, page_sections
+from pairtile.report.text import page_text
 from pairtile.runtime.files import atomic_path
 
 HERE = Path(__file__).parent
@@ -67,7 +68,7 @@ def render_page(results: Results, pictures: list[CaptionedFigure]) -> str:
         .render(
             name=results.name,
             method=results.text.title,
-            headline=results.page_text.text("headline"),
+            headline=page_text(results).text("headline"),
             n_warnings=len(results.warnings),
             version=results.summary.get("pairtile_version", ""),
             sections=sections,

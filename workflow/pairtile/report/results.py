@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -16,9 +16,6 @@ from pairtile.errors import StoreError
 from pairtile.io.symbols import unique_labels, with_symbols
 from pairtile.method import methods
 from pairtile.report.method_report import MethodReport, MethodText
-
-if TYPE_CHECKING:
-    from pairtile.report.text import PageText
 
 T = TypeVar("T")
 
@@ -79,13 +76,6 @@ class Results:
         """Names and sentences of this analysis' method."""
         text = self.method_report.text
         return text.adapted(self) if text.adapted else text
-
-    @cached_property
-    def page_text(self) -> PageText:
-        """The sentences of the page."""
-        from pairtile.report.text import PageText  # Jinja: the library does without
-
-        return PageText(self)
 
     @cached_property
     def regulators(self) -> frozenset[str]:

@@ -147,6 +147,11 @@ class PageText:
         return FigureWithText(figure, title, caption, joined(f"{kind}. {caption} {more}"))
 
 
+def page_text(results: Results) -> PageText:
+    """The texts of an analysis, made once."""
+    return results.cached(PageText)
+
+
 def joined(text: str) -> str:
     """On one line; no-break spaces stay."""
     text = re.sub(r"[ \t]*\n[ \t\n]*(?=[,.;:)])", "", text)

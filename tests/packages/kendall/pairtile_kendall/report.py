@@ -6,6 +6,7 @@ from matplotlib.figure import Figure
 from pairtile.report.make_figures import COMMON_FIGURES
 from pairtile.report.method_report import FigureWithText, MethodReport, MethodText
 from pairtile.report.results import Results
+from pairtile.report.text import page_text
 
 
 def tau_of_edges(results: Results) -> FigureWithText | None:
@@ -16,7 +17,7 @@ def tau_of_edges(results: Results) -> FigureWithText | None:
     axes = figure.subplots()
     axes.hist(results.network["tau"])
     axes.set_xlabel("tau")
-    return results.page_text.figure("tau_of_edges", figure)
+    return page_text(results).figure("tau_of_edges", figure)
 
 
 REPORT = MethodReport(

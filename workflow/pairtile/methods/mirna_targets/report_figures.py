@@ -18,6 +18,7 @@ from pairtile.methods.mirna_targets.report_hits import (
 from pairtile.methods.mirna_targets.report_signal import conservation, signal
 from pairtile.report.method_report import FigureMaker, FigureWithText
 from pairtile.report.results import Results
+from pairtile.report.text import page_text
 
 CANONICAL = ("8mer", "7mer-m8", "7mer-A1")
 MAP_SIZE = 30
@@ -56,7 +57,7 @@ def _target_map(results: Results) -> FigureWithText | None:
         low_is_strong=energies,
     )
     best = pairs.iloc[int(pairs["score"].to_numpy().argmax())]
-    return results.page_text.figure(
+    return page_text(results).figure(
         "target_map",
         figure,
         pairs=len(pairs),
@@ -82,7 +83,7 @@ def _score_distribution(results: Results) -> FigureWithText | None:
         logarithmic=True,
     )
     n = int(scores["counts"].sum())
-    return results.page_text.figure("scores", figure, n=n, threshold=threshold)
+    return page_text(results).figure("scores", figure, n=n, threshold=threshold)
 
 
 def _energy_distribution(results: Results) -> FigureWithText | None:
@@ -99,7 +100,7 @@ def _energy_distribution(results: Results) -> FigureWithText | None:
     )
     middle = int(np.searchsorted(counts.cumsum(), counts.sum() / 2))
     half = edges[min(middle + 1, len(counts))]
-    return results.page_text.figure("energies", figure, n=int(counts.sum()), half=half)
+    return page_text(results).figure("energies", figure, n=int(counts.sum()), half=half)
 
 
 def _seed_classes(results: Results) -> FigureWithText | None:
@@ -107,7 +108,7 @@ def _seed_classes(results: Results) -> FigureWithText | None:
     if hits is None or not hits.n:
         return None
     figure = figures.seed_classes(hits.seed_classes, CANONICAL)
-    return results.page_text.figure("seed_classes", figure)
+    return page_text(results).figure("seed_classes", figure)
 
 
 def _relative_positions(results: Results) -> FigureWithText | None:
@@ -119,7 +120,7 @@ def _relative_positions(results: Results) -> FigureWithText | None:
     joined = next((n for n in (8, 4, 2) if hits.n < FEW_HITS * bins / n), 1)
     figure = figures.relative_positions(hits.positions.reshape(2, bins // joined, joined).sum(2))
     last = hits.positions[:, 3 * bins // 4 :].sum() / hits.n
-    return results.page_text.figure("positions", figure, last=last)
+    return page_text(results).figure("positions", figure, last=last)
 
 
 def _site_map(results: Results) -> FigureWithText | None:
@@ -130,7 +131,7 @@ def _site_map(results: Results) -> FigureWithText | None:
     rows = hits.strongest[hits.strongest["transcript"].astype(str) == name]
     figure = figures.site_map(rows, COLOURS)
     best = rows.iloc[0]
-    return results.page_text.figure(
+    return page_text(results).figure(
         "site_map",
         figure,
         sites=len(rows),
@@ -149,7 +150,7 @@ def _most_pairs(results: Results) -> FigureWithText | None:
     largest = [
         (table.index[0], table["pairs"].iloc[0]) for table in (targets.mirnas, targets.transcripts)
     ]
-    return results.page_text.figure("most_pairs", figure, largest=largest)
+    return page_text(results).figure("most_pairs", figure, largest=largest)
 
 
 FIGURES: Mapping[str, FigureMaker] = {

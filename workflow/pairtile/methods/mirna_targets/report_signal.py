@@ -10,6 +10,7 @@ from pairtile.methods.mirna_targets.null import CLASS_ROWS
 from pairtile.methods.mirna_targets.tables import ALL_MIRNAS
 from pairtile.report.method_report import FigureWithText
 from pairtile.report.results import Results
+from pairtile.report.text import page_text
 
 FEW_KEPT = 10
 """Sites below which a rate is not drawn."""
@@ -57,7 +58,7 @@ def signal(results: Results) -> FigureWithText | None:
         scores["null_pairs"],
         scores["null_pairs_expected"],
     )
-    return results.page_text.figure(
+    return page_text(results).figure(
         "signal",
         figure,
         shuffles=(results.parameters.get("null") or {}).get("shuffles", 0),
@@ -87,7 +88,7 @@ def conservation(results: Results) -> FigureWithText | None:
         label=f"kept, at least: {label}",
     )
     best = table.iloc[int(np.nanargmax(table["conservation_rate"]))]
-    return results.page_text.figure(
+    return page_text(results).figure(
         "conservation",
         figure,
         least=FEW_KEPT,

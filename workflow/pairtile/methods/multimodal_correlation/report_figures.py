@@ -24,13 +24,14 @@ from pairtile.methods.multimodal_correlation.thresholds import RANDOM, SEPARATE
 from pairtile.report import figures
 from pairtile.report.method_report import FigureMaker, FigureWithText
 from pairtile.report.results import Results
+from pairtile.report.text import page_text
 
 
 def _modes(results: Results) -> FigureWithText | None:
     heights = results.cached(mode_results).arrays.get("pairs_by_modes")
     if heights is None or not heights.sum() or not mixture(results):
         return None
-    return results.page_text.figure("modes", drawing.mode_number_distribution(heights))
+    return page_text(results).figure("modes", drawing.mode_number_distribution(heights))
 
 
 def _correlations(results: Results) -> FigureWithText | None:
@@ -42,7 +43,7 @@ def _correlations(results: Results) -> FigureWithText | None:
     figure = drawing.correlation_distribution(
         found.arrays["edges"], counts, found.threshold, stored_from=least
     )
-    return results.page_text.figure(
+    return page_text(results).figure(
         "correlations", figure, modes=int(counts.sum()), least=max(least, 0.0)
     )
 
@@ -56,21 +57,21 @@ def _threshold(results: Results) -> FigureWithText | None:
     shown = None if limit is None else round(limit, 4)
     if "chi_square" in curve:
         figure = drawing.rmt_curve(curve["threshold"], curve["chi_square"], curve["genes"], limit)
-        return results.page_text.figure(
+        return page_text(results).figure(
             "rmt_curve", figure, found=shown, separate=SEPARATE, random=RANDOM
         )
     least_fit = float((results.parameters.get("threshold") or {}).get("fit") or 0.8)
     figure = drawing.power_law_curve(
         curve["threshold"], curve["fit"], curve["genes"], limit, least_fit=least_fit
     )
-    return results.page_text.figure("power_law_curve", figure, found=shown)
+    return page_text(results).figure("power_law_curve", figure, found=shown)
 
 
 def _spacings(results: Results) -> FigureWithText | None:
     table = results.cached(mode_results).table("spacings")
     if table.empty:
         return None
-    return results.page_text.figure("spacings", drawing.spacing_distribution(table))
+    return page_text(results).figure("spacings", drawing.spacing_distribution(table))
 
 
 def _scatter(
@@ -84,7 +85,7 @@ def _scatter(
     if not drawn:
         return None
     panels = {pair: drawn[pair] for pair in chosen if pair in drawn}
-    return results.page_text.figure(
+    return page_text(results).figure(
         name,
         drawing.pair_scatter(list(panels.values()), ellipses=mixture(results)),
         drawn=[(*pair, list(modes.correlation)) for pair, modes in panels.items()],
@@ -106,7 +107,7 @@ def _condition_pairs(results: Results, place: int) -> FigureWithText | None:
     if not drawn:
         return None
     panels = {pair: drawn[pair] for pair in chosen if pair in drawn}
-    return results.page_text.figure(
+    return page_text(results).figure(
         "condition_pairs",
         drawing.condition_scatter(list(panels.values()), condition, modes=mixture(results)),
         name=condition.name,
@@ -120,7 +121,7 @@ def _condition_edges(results: Results) -> FigureWithText | None:
     if found.networks.empty:
         return None
     figure = drawing.condition_edges(label_counts(found))
-    return results.page_text.figure("condition_edges", figure)
+    return page_text(results).figure("condition_edges", figure)
 
 
 def _modules(results: Results) -> FigureWithText | None:
@@ -129,7 +130,7 @@ def _modules(results: Results) -> FigureWithText | None:
         return None
     if found.modules["gene"].duplicated().any():
         sizes = found.modules["module"].value_counts().sort_index()
-        return results.page_text.figure("module_sizes", drawing.module_sizes(sizes))
+        return page_text(results).figure("module_sizes", drawing.module_sizes(sizes))
     shown = found.modules.head(drawing.MAX_GENES)
     place = {name: k for k, name in enumerate(shown["gene"])}
     edges = found.pairs
@@ -138,14 +139,14 @@ def _modules(results: Results) -> FigureWithText | None:
     matrix = np.zeros((len(shown), len(shown)))
     matrix[a, b] = matrix[b, a] = edges["correlation"]
     figure = drawing.module_heat_map(matrix, shown["module"])
-    return results.page_text.figure("modules", figure, shown=len(shown), genes=len(found.modules))
+    return page_text(results).figure("modules", figure, shown=len(shown), genes=len(found.modules))
 
 
 def _degrees(results: Results) -> FigureWithText | None:
     found = results.cached(mode_results)
     if found.network.empty:
         return None
-    return results.page_text.figure("degrees", figures.degree_distribution(found.pairs))
+    return page_text(results).figure("degrees", figures.degree_distribution(found.pairs))
 
 
 FIGURES: Mapping[str, FigureMaker] = {

@@ -17,6 +17,7 @@ from pairtile.report.network_figures import shortened
 from pairtile.report.results import Results
 from pairtile.report.sample_figures import drawn_series, time_courses
 from pairtile.report.style import BLUE, GROUP_COLOURS, MANY_POINTS, figure_of_panels, styled
+from pairtile.report.text import page_text
 
 PANELS, COURSES = 9, 6
 
@@ -34,7 +35,7 @@ def strongest_edges(results: Results) -> FigureWithText | None:
         (edge, state["z"][row[edge["source"]]], state["z"][row[edge["target"]]])
         for edge in best.to_dict("records")
     ]
-    return results.page_text.figure(
+    return page_text(results).figure(
         "strongest_edges",
         _edge_scatter(panels, batch),
         by_rank=bool(state["by_rank"].all()),
@@ -87,7 +88,7 @@ def strongest_in_time(results: Results) -> FigureWithText | None:
     ends = list({frozenset(pair): pair for pair in reversed(both_ways)}.values())[::-1][:COURSES]
     panels = [{name: state["z"][row[name]] for name in pair} for pair in ends]
     scale = "rank, scaled" if state["by_rank"].all() else "value, scaled"
-    return results.page_text.figure(
+    return page_text(results).figure(
         "time_courses",
         time_courses(panels, series, label=scale),
         pairs=ends,

@@ -24,6 +24,7 @@ from pairtile.report.method_report import CaptionedFigure, FigureMaker, FigureWi
 from pairtile.report.results import Results
 from pairtile.report.sample_figures import drawn_series, time_courses
 from pairtile.report.style import LEVEL_COLOURS
+from pairtile.report.text import page_text
 
 MAX_TARGETS = 12
 
@@ -190,7 +191,7 @@ def _best_sets(results: Results) -> FigureWithText | None:
     if scores is None or not {"edges", "counts"} <= scores.keys() or not scores["counts"].sum():
         return None
     null = scores.get("null_counts")
-    return results.page_text.figure(
+    return page_text(results).figure(
         "best_sets",
         figures.best_set_distribution(scores["edges"], scores["counts"], null),
         targets=round(scores["counts"].sum()),
@@ -203,14 +204,14 @@ def _p_values(results: Results) -> FigureWithText | None:
     if not found.tested:
         return None
     figure = figures.p_value_distribution(found.best["p_value"].dropna())
-    return results.page_text.figure("p_values", figure)
+    return page_text(results).figure("p_values", figure)
 
 
 def _ties(results: Results) -> FigureWithText | None:
     found = results.cached(predictor_results)
     if found.best.empty:
         return None
-    return results.page_text.figure("ties", figures.tie_distribution(found.best["n_ties"]))
+    return page_text(results).figure("ties", figures.tie_distribution(found.best["n_ties"]))
 
 
 def _imp(results: Results) -> FigureWithText | None:
@@ -221,7 +222,7 @@ def _imp(results: Results) -> FigureWithText | None:
     figure = figures.imp_against_mi(
         best["mi_bits"], best["imp_bits"], found.tied, best["target"].tolist()
     )
-    return results.page_text.figure("imp", figure, largest=float(best["imp_bits"].max()))
+    return page_text(results).figure("imp", figure, largest=float(best["imp_bits"].max()))
 
 
 MAX_COURSES = 6
@@ -242,7 +243,7 @@ def _time_courses(results: Results) -> FigureWithText | None:
     ]
     series = found.levels.series
     label = "level, scaled" if results.parameters.get("levels") else "value, scaled"
-    return results.page_text.figure(
+    return page_text(results).figure(
         "time_courses",
         time_courses(panels, series, label=label),
         panels=[list(panel) for panel in panels],

@@ -44,6 +44,7 @@ from pairtile.report.method_report import (
     PageSection,
 )
 from pairtile.report.results import Results
+from pairtile.report.text import page_text
 
 MAX_POINTS = 30_000
 """Of a scatter plot; of more pairs some are drawn, evenly taken."""
@@ -63,7 +64,7 @@ def _correlation(results: Results) -> FigureWithText | None:
         diverging=kind_of(results) == "dcc", limit=1.0,
     )  # fmt: skip
     median = float(np.nanmedian(matrix[np.triu_indices(len(matrix), 1)]))
-    return results.page_text.figure(
+    return page_text(results).figure(
         "correlation", figure, n=len(matrix), above=limit, median=median
     )
 
@@ -76,7 +77,7 @@ def _dcc(results: Results) -> FigureWithText | None:
     figure = maps.correlation_map(
         matrix, found.marks, label="dynamical cross-correlation", diverging=True, limit=1.0
     )
-    return results.page_text.figure("dcc", figure, n=len(matrix))
+    return page_text(results).figure("dcc", figure, n=len(matrix))
 
 
 def _residue_sums(results: Results) -> FigureWithText | None:
@@ -93,7 +94,7 @@ def _residue_sums(results: Results) -> FigureWithText | None:
     figure = maps.correlation_map(
         matrix, marks, label="summed mutual information (nats)", limit=max(limit, 1e-9)
     )
-    return results.page_text.figure(
+    return page_text(results).figure(
         "residue_sums", figure, n=len(matrix), centred=centred is not None
     )
 
@@ -108,7 +109,7 @@ def _score_distribution(results: Results) -> FigureWithText | None:
         scores["edges"], scores["counts"], null, float(scores.get("threshold", float("nan"))),
         label=results.text.score_axis,
     )  # fmt: skip
-    return results.page_text.figure(
+    return page_text(results).figure(
         "score_distribution", figure, pairs=int(scores["counts"].sum()), null=null is not None
     )
 
@@ -124,7 +125,7 @@ def _surrogates(results: Results) -> FigureWithText | None:
     p = found.matrix("p_value")
     small = None if p is None else p[i, j] <= LEVEL
     figure = maps.null_against_value(null[i, j], values[i, j], small, label=f"p ≤ {LEVEL:g}")
-    return results.page_text.figure("surrogates", figure, every=every)
+    return page_text(results).figure("surrogates", figure, every=every)
 
 
 def _p_values(results: Results) -> FigureWithText | None:
@@ -133,7 +134,7 @@ def _p_values(results: Results) -> FigureWithText | None:
         return None
     keep = results.parameters.get("keep")
     figure = maps.p_value_histogram(counts, keep.get("p_value") if isinstance(keep, dict) else None)
-    return results.page_text.figure("p_values", figure, pairs=int(np.sum(counts)))
+    return page_text(results).figure("p_values", figure, pairs=int(np.sum(counts)))
 
 
 def _frames(results: Results) -> FigureWithText | None:
@@ -143,7 +144,7 @@ def _frames(results: Results) -> FigureWithText | None:
     shares = results.cached(motion_results).matrix("component_shares")
     shares = np.full(2, np.nan) if shares is None else shares
     figure = maps.frames_figure(pd.read_csv(path, sep="\t"), shares)
-    return results.page_text.figure("frames", figure, components=bool(np.isfinite(shares).all()))
+    return page_text(results).figure("frames", figure, components=bool(np.isfinite(shares).all()))
 
 
 def _residues(results: Results) -> FigureWithText | None:
@@ -163,7 +164,7 @@ def _residues(results: Results) -> FigureWithText | None:
     members = found.members(method) if method else None
     figure = maps.residue_profiles(profiles, found.marks, members)
     named = method is not None and members is not None and members.any()
-    return results.page_text.figure(
+    return page_text(results).figure(
         "residues",
         figure,
         profiles=list(profiles),
@@ -185,7 +186,7 @@ def _distance(results: Results) -> FigureWithText | None:
     figure = maps.correlation_against_distance(
         distance[known], matrix[i, j][known], label=results.text.score
     )
-    return results.page_text.figure("distance", figure, pairs=int(known.sum()))
+    return page_text(results).figure("distance", figure, pairs=int(known.sum()))
 
 
 def _above(results: Results, found: MotionResults) -> tuple[NDArray[np.bool_] | None, str]:

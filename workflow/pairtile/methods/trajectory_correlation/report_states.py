@@ -20,6 +20,7 @@ from pairtile.methods.trajectory_correlation.report_results import (
 from pairtile.report.formats import count, number
 from pairtile.report.method_report import CaptionedFigure, FigureWithText, MethodText, PageSection
 from pairtile.report.results import Results
+from pairtile.report.text import page_text
 
 N_NAMED = 3
 
@@ -48,7 +49,7 @@ def difference_map(results: Results) -> FigureWithText | None:
         label="difference of correlation",
         diverging=True,
     )
-    return results.page_text.figure("difference", figure, n=len(matrix), tested=q is not None)
+    return page_text(results).figure("difference", figure, n=len(matrix), tested=q is not None)
 
 
 def fluctuations(results: Results) -> FigureWithText | None:
@@ -65,7 +66,7 @@ def fluctuations(results: Results) -> FigureWithText | None:
         (table["sd"], table["sd_other"]), ("here", str(name)), label, found.marks, marked
     )
     tested = table["q_value"].notna().any()
-    return results.page_text.figure(
+    return page_text(results).figure(
         "fluctuations", figure, marked=int(marked.sum()) if tested else None
     )
 

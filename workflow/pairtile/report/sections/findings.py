@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.results import Results
+from pairtile.report.text import page_text
 
 
 def findings_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
     """Headline, key numbers (value, what it is, what it is set against), sentences, warnings."""
-    text = results.page_text
+    text = page_text(results)
     return PageSection(
         id="findings",
         title="What was found",

@@ -9,6 +9,7 @@ from typing import Any
 from pairtile.report.formats import count, duration, memory, spaced
 from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.results import Results
+from pairtile.report.text import page_text
 
 
 def run_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection:
@@ -106,7 +107,7 @@ def files_section(results: Results, pictures: list[CaptionedFigure]) -> PageSect
 
 def methods_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
     """Rules and paragraph, None for a method that has none ready."""
-    paragraph, references = results.page_text.cited("methods")
+    paragraph, references = page_text(results).cited("methods")
     if not paragraph:
         return None
     return PageSection(
@@ -114,7 +115,7 @@ def methods_section(results: Results, pictures: list[CaptionedFigure]) -> PageSe
         title="Methods",
         template="section_methods.html.j2",
         values={
-            "rules": results.page_text.lines("rules"),
+            "rules": page_text(results).lines("rules"),
             "paragraph": paragraph,
             "references": references,
         },
