@@ -75,7 +75,7 @@ def _against_chance(results: Results) -> dict[str, dict[str, float]] | None:
 
 def _by_kind(items: pd.DataFrame) -> list[tuple[str, int]]:
     """miRNAs and transcripts among some items."""
-    kinds: dict[str, int] = items["kind"].value_counts().to_dict() if "kind" in items else {}
+    kinds: dict[Any, int] = items["kind"].value_counts().to_dict() if "kind" in items else {}
     words = {"mirna": "miRNA", "transcript": "transcript"}
     return [(word, kinds[kind]) for kind, word in words.items() if kind in kinds]
 
