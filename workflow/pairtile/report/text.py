@@ -41,7 +41,9 @@ class _Missing(jinja2.ChainableUndefined):
 
 
 def _template_of(method: str) -> tuple[str, str, None] | None:
-    file = methods()[method].folder / NAME if method in methods() else Path(NAME)
+    if method not in methods():
+        return None
+    file = methods()[method].folder / NAME
     return (file.read_text(encoding="utf-8"), str(file), None) if file.is_file() else None
 
 

@@ -89,10 +89,7 @@ def _left_away(config: Analysis, n_edges: int) -> list[str]:
     """What ``export: auto`` did not write of a large network."""
     if exported_formats(config.export, n_edges) == exported_formats(config.export, 0):
         return []
-    return [
-        f"The network has {n_edges:,} edges: network.parquet and network.tsv have them, and "
-        "network.graphml, which would be large, is left away. export: [tsv, graphml] writes it."
-    ]
+    return [message("graphml_left_away", n=n_edges)]
 
 
 def _joined(

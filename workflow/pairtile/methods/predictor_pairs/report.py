@@ -80,10 +80,11 @@ def _of_p_values(results: Results, found: PredictorResults) -> Iterator[Message]
             yield message(
                 "coarse_p_values", draws=found.draws, least=least, targets=tested, level=LEVEL
             )
-    kept = best[best["kept"]]
-    weak = int((kept["p_value"] > LEVEL).sum())
-    if results.parameters.get("keep") == "best" and weak:
-        yield message("kept_by_rank", word=word, weak=weak, targets=len(kept), level=LEVEL)
+    if results.parameters.get("keep") == "best":
+        kept = best[best["kept"]]
+        weak = int((kept["p_value"] > LEVEL).sum())
+        if weak:
+            yield message("kept_by_rank", word=word, weak=weak, targets=len(kept), level=LEVEL)
 
 
 def _null(results: Results) -> str:
