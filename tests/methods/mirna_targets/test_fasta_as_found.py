@@ -240,10 +240,12 @@ def test_the_library_takes_species_and_warns(tmp_path: Path) -> None:
     (tmp_path / "m.fa").write_text(MATURE)
     with pytest.warns(UserWarning, match="species"):
         table = mirna_targets(tmp_path / "m.fa", {"a": UTR}, energies=False, score=80)
-    codes = [w.code for w in table.attrs["warnings"] if isinstance(w, Message)]
-    assert codes == ["several_species"]
+    assert "several_species" in {w.code for w in table.attrs["warnings"] if isinstance(w, Message)}
     of_human = mirna_targets(tmp_path / "m.fa", {"a": UTR}, species="hsa", energies=False, score=80)
     assert of_human.attrs["counts"]["mirnas_kept"] == 2
+    assert "several_species" not in {
+        w.code for w in of_human.attrs["warnings"] if isinstance(w, Message)
+    }
     assert set(of_human["mirna"]) <= {"hsa-let-7a-5p", "hsa-miR-21-5p"}
 
 
