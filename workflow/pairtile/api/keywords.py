@@ -224,7 +224,7 @@ class Keywords(Generic[M]):
             (section,) = models_in(field.annotation)
             kinds = [f"a mapping with keys {listed(list(section.model_fields), 'and')}, or None"]
         kind = _in_python(kinds[0])
-        yield from textwrap.wrap(f"{name} : {kind}", _WIDTH, subsequent_indent="  ")
+        yield f"{name} : {kind}"  # parsers of docstrings want it in one line
         for line in textwrap.wrap(_in_python(text), _WIDTH - 4, break_on_hyphens=False):
             yield "    " + line
 
