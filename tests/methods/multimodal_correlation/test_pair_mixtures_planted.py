@@ -12,7 +12,8 @@ from mixture_modes import mixture_config
 from numpy.typing import NDArray
 from pairtile.gpu.device import choose
 from pairtile.methods.multimodal_correlation.mixtures import PairMixtures
-from pairtile.simulate.modes import adjusted_rand_index, simulate_modes
+from pairtile.methods.trajectory_correlation.stability import adjusted_rand
+from pairtile.simulate.modes import simulate_modes
 
 both_backends = pytest.mark.parametrize(
     "backend", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
@@ -49,7 +50,7 @@ def recovery(n_modes: int, n_samples: int, backend: str = "cpu", **how: Any) -> 
     found = found_modes(simulation.values, pairs, backend, **how)
     right = np.mean([k == n_modes for k, _ in found])
     indices = [
-        adjusted_rand_index(truth[labels >= 0], labels[labels >= 0])
+        adjusted_rand(truth[labels >= 0], labels[labels >= 0])
         for truth, (_, labels) in zip(simulation.labels, found, strict=True)
     ]
     return float(right), float(np.mean(indices))
@@ -70,7 +71,7 @@ def test_all_18_planted_pairs_of_synth_are_recovered(
     for (k, labels), modes, letters in zip(found, truth["modes"], truth["labels"], strict=True):
         assert k == modes
         here = labels >= 0
-        assert adjusted_rand_index(np.array(list(letters))[here], labels[here]) >= 0.95
+        assert adjusted_rand(np.array(list(letters))[here], labels[here]) >= 0.95
         assert here.mean() >= 0.9
 
 
@@ -120,7 +121,7 @@ def test_one_sample_far_away_leaves_the_modes_alone(backend: str) -> None:
         found = found_modes(values, pairs, backend, outliers_before=before)
         assert all(labels[7] == -1 for _, labels in found)
         indices = [
-            adjusted_rand_index(truth[labels >= 0], labels[labels >= 0])
+            adjusted_rand(truth[labels >= 0], labels[labels >= 0])
             for truth, (_, labels) in zip(simulation.labels, found, strict=True)
         ]
         assert np.mean(indices) >= 0.95
