@@ -220,6 +220,8 @@ def test_the_library_reads_sparse_values_by_blocks_too(monkeypatch: pytest.Monke
 MEASURE = """
 import sys
 from pathlib import Path
+from pairtile.config.root import models
+from pairtile.engine.estimator import estimator_of
 from pairtile.engine.state import scratch_beside, write_state
 from pairtile.method import get_method
 from pairtile.runtime.host_memory import peak_host_bytes
