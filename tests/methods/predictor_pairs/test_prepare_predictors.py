@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pairtile.config import load_config
+from pairtile.declare.messages import Message
 from pairtile.errors import ConfigError, InputError
 from pairtile.methods.predictor_pairs.config import QuantizeConfig
 from pairtile.methods.predictor_pairs.prepare import PreparedPredictors, prepare_predictors
@@ -153,7 +154,8 @@ def test_constant_targets_are_told(tmp_path: Path) -> None:
     path = write(tmp_path, frame)
     prepared = prepare(levels=path)
     assert prepared.counts["genes_at_one_level"] == 1
-    assert any("1 of 6 targets have the same level" in warning for warning in prepared.warnings)
+    numbers = {w.code: w.numbers for w in prepared.warnings if isinstance(w, Message)}
+    assert numbers["targets_constant"] == {"n": 1, "targets": 6}
     dropped = prepare(levels=path, preprocess={"drop_constant": True})
     assert "g3" not in dropped.genes
     assert dropped.items.iloc[-1]["reason"] == "constant"

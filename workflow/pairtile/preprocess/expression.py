@@ -496,11 +496,11 @@ def _counts(account: Account, n_samples: int) -> dict[str, int]:
     }
     for reason, n in dropped.items():
         if n:
-            asked_for = reason in (TOO_RARE, NOT_VARIABLE)
-            told = account.notes if asked_for else account.warnings
-            told.append(f"{n} of {len(kept)} genes were dropped: {reason}.")
+            numbers = {"n": n, "genes": len(kept), "reason": reason}
+            if reason in (TOO_RARE, NOT_VARIABLE):  # asked for
+                account.notes.append(message("genes_left_out", **numbers))
+            else:
+                account.warnings.append(message("genes_dropped", **numbers))
     if counts["genes_constant"]:
-        account.warnings.append(
-            f"{counts['genes_constant']} kept genes are constant over their observed samples."
-        )
+        account.warnings.append(message("genes_constant", n=counts["genes_constant"]))
     return counts

@@ -313,17 +313,10 @@ class _Account:
         self.counts["genes_at_one_level"] = int(single.size)
         most = int(used.max(initial=0))
         if 1 < most < n_levels:
-            self.warnings.append(
-                f"There are {n_levels} levels, but no gene has more than {most} of them: "
-                "combinations that cannot occur count as not seen. Fewer suit this table "
-                "(quantize.levels; a table that holds levels already goes under the key levels)."
-            )
+            self.warnings.append(message("levels_never_reached", levels=n_levels, most=most))
         n_targets = int(np.isin(targets, single).sum())
         if n_targets:
-            self.warnings.append(
-                f"{n_targets} of {targets.size} targets have the same level in all samples: every "
-                "set of predictors tells it, so their best set means nothing."
-            )
+            self.warnings.append(message("targets_constant", n=n_targets, targets=targets.size))
 
 
 @dataclass(frozen=True)
