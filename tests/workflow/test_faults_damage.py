@@ -101,7 +101,9 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str
 
 
 @pytest.mark.parametrize("method", ANALYSES)
-@pytest.mark.parametrize(("seed", "times"), [(0, 7), pytest.param(1, 80, marks=pytest.mark.faults)])
+@pytest.mark.parametrize(
+    ("seed", "times"), [(0, 7), pytest.param(1, 80, marks=pytest.mark.complete)]
+)
 def test_a_damaged_file_is_named_by_who_reads_it_and_found_before_a_run(
     finished: Callable[[str], Analysis], method: str, seed: int, times: int
 ) -> None:
