@@ -25,7 +25,7 @@ COMMAND = "python -m benchmarks.validity trajectory_correlation"
 GROUP = 6
 """Motions of one group, all pairs of which have the same true correlation."""
 
-LEAST_AGREEMENT = 0.3
+MIN_AGREEMENT = 0.3
 BARS = {0.0: 0.12, 0.3: 0.05, 0.6: 0.08}
 """By true correlation: how high independent pairs may read; how far off others."""
 
@@ -100,7 +100,7 @@ def communities(draws: int) -> Iterator[dict[str, Any]]:
     for name, make, real in makers:
         keep = {"p_value": 0.05}
         found = [found_in(make(), kind="gaussian", seed=k, keep=keep) for k in range(draws)]
-        claims = sum(f.community_agreement.get("leiden", 0.0) >= LEAST_AGREEMENT for f in found)
+        claims = sum(f.community_agreement.get("leiden", 0.0) >= MIN_AGREEMENT for f in found)
         bar = 0.9 if real else 0.1
         share = claims / draws
         yield row(

@@ -33,7 +33,7 @@ ROOMS = {
 }
 
 # These, too, only ever go down.
-MOST_ANY = 1340
+MAX_ANY = 1340
 HOOKS = {"Estimator": 34, "Analysis": 29, "MethodText": 26, "MethodReport": 5}
 
 SOURCES = {".py", ".pyi", ".cu", ".cuh", ".j2", ".toml", ".js", ".css"}
@@ -67,7 +67,7 @@ def test_every_room_has_a_budget() -> None:
 def test_types_are_named() -> None:
     names = (node for tree in trees().values() for node in ast.walk(tree))
     found = sum(isinstance(node, ast.Name) and node.id == "Any" for node in names)
-    assert found <= MOST_ANY
+    assert found <= MAX_ANY
 
 
 def test_the_contract_of_a_method_does_not_grow() -> None:

@@ -168,7 +168,7 @@ def test_no_edge_is_better_off_in_another_community(seed):
 
 
 def test_too_many_meetings_of_edges_are_refused_with_their_number(monkeypatch):
-    monkeypatch.setattr(modules_module, "MOST_MEETINGS", 20)
+    monkeypatch.setattr(modules_module, "MAX_MEETINGS", 20)
     i, j, r = cliques(list(range(6)))
     with pytest.raises(InputError, match="found 60 pairs of edges"):
         link_communities(i, j, r, 6)

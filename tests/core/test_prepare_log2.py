@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression
-from pairtile.preprocess.logarithm import MOST_VALUES, measure_scale
+from pairtile.preprocess.logarithm import MAX_VALUES, measure_scale
 from prepared_tables import prepare_expression
 
 
@@ -222,7 +222,7 @@ def test_quantiles_of_a_large_table_are_those_of_a_sample_and_all_else_of_every_
     values[values < 10] = 0.0
     values[17, 1] = np.nan
     values[2999, 1699] = -7.5
-    assert values.size > MOST_VALUES
+    assert values.size > MAX_VALUES
     found = measure_scale(values)
     seen = values[~np.isnan(values) & (values != 0)]
     assert (found.minimum, found.maximum) == (-7.5, seen.max())

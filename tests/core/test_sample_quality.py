@@ -87,7 +87,7 @@ def test_components_are_those_of_the_singular_value_decomposition(samples: int) 
 
 
 def test_of_many_samples_some_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dependence, "MOST_SAMPLES", 10)
+    monkeypatch.setattr(dependence, "MAX_SAMPLES", 10)
     found = principal_components(np.random.default_rng(7).normal(size=(30, 100)))
     assert found.samples.tolist() == [0, 11, 22, 33, 44, 55, 66, 77, 88, 99]
     assert found.scores.shape == (10, 2)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pairtile.engine.tiles import CHUNK_SECONDS, LEAST_SECONDS, PairSpace, plan_chunks
+from pairtile.engine.tiles import CHUNK_SECONDS, MIN_SECONDS, PairSpace, plan_chunks
 
 
 def covered(space: PairSpace, edge: int) -> np.ndarray:
@@ -78,7 +78,7 @@ def test_automatic_chunks_take_about_a_minute():
 def test_automatic_chunks_keep_every_gpu_busy_for_some_seconds(seconds, gpus, chunks):
     cut = plan_chunks([0.25] * (4 * seconds), "auto", gpus)
     assert len(cut) == chunks
-    assert chunks == 1 or min(c.seconds for c in cut) >= LEAST_SECONDS - 0.25
+    assert chunks == 1 or min(c.seconds for c in cut) >= MIN_SECONDS - 0.25
 
 
 def test_chunks_of_equal_tiles_are_of_about_equal_cost():

@@ -109,7 +109,7 @@ def maximisation(points: Floats, responsibilities: Floats, kinc: bool) -> Mixtur
     """Weights, means and covariances; those of the default rules are drawn towards round ones."""
     sizes = responsibilities.sum(axis=0)
     k = len(sizes)
-    if (sizes <= 0.0).any() or (not kinc and (sizes < constants.LEAST_SAMPLES).any()):
+    if (sizes <= 0.0).any() or (not kinc and (sizes < constants.MIN_SAMPLES).any()):
         raise Failed
     means = (responsibilities.T @ points) / sizes[:, None]
     covariances = np.empty((k, 2, 2))

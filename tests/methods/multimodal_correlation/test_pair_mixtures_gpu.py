@@ -190,7 +190,7 @@ def test_batches_change_nothing(monkeypatch):
     values = table(13, 30, 60)
     settings = mixture_config(max_clusters=3, **EVERY)
     whole = modes("cuda", values, settings)
-    monkeypatch.setattr(mixtures, "MOST_PAIRS", 50)
+    monkeypatch.setattr(mixtures, "MAX_PAIRS", 50)
     assert_same(modes("cuda", values, settings), whole)
 
 

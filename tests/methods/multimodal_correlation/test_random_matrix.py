@@ -83,7 +83,7 @@ def test_parts_that_did_not_change_are_not_computed_again(monkeypatch):
 
 
 def test_a_part_too_large_for_the_memory_ends_the_walk_with_a_message(monkeypatch):
-    monkeypatch.setattr(eigenvalues_module, "_LEAST_FREE", 0)
+    monkeypatch.setattr(eigenvalues_module, "_MIN_FREE", 0)
     monkeypatch.setattr(Device, "free_bytes", lambda self: 8 * 200 * 200)
     i, j, r = naive.modules_and_noise(500, 20, seed=1)
     found = random_matrix_threshold(RankedPairs.of(i, j, r, 500))

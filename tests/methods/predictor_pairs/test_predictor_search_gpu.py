@@ -118,7 +118,7 @@ def test_cut_leaves_out_larger_keys(quantile):
 @pytest.mark.parametrize("levels", [2, 3])
 def test_without_room_for_all_candidates_batches_are_repeated(levels, monkeypatch):
     monkeypatch.setattr(predictor_search_cuda, "ROOM", 2)
-    monkeypatch.setattr(predictor_search_cuda, "LEAST_ROOM", 4)
+    monkeypatch.setattr(predictor_search_cuda, "MIN_ROOM", 4)
     settings = SearchSettings(levels=levels, cardinality=2, penalty="none", top=3)
     assert_gpu_agrees(settings, *tables(7, levels, 100, 30, 14))
 

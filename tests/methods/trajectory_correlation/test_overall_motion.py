@@ -36,7 +36,7 @@ def test_frames_agree_with_plain_formulas(block: int, monkeypatch: pytest.Monkey
 
 
 def test_too_many_coordinates_have_no_components(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(overall_motion, "MOST_COORDINATES", 20)
+    monkeypatch.setattr(overall_motion, "MAX_COORDINATES", 20)
     table, shares = frames_table(state())
     assert np.isnan(shares).all()
     assert table["pc1"].isna().all()

@@ -338,14 +338,14 @@ def test_what_would_take_too_long_is_left_out_and_said(
     write_runs(tmp_path, slow(60, 12, 3))
     estimator = {"kind": "gaussian", "surrogates": 0, "corrected": False}
     analysis = Analysis(tmp_path, section(estimator=estimator)).pairs().network()
-    monkeypatch.setattr(trajectory_tables, "MOST_BETWEENNESS", 700)
+    monkeypatch.setattr(trajectory_tables, "MAX_BETWEENNESS", 700)
     analysis.tables()
     record = read_json(analysis.record("tables"))
     assert "Centralities are left out: in a network of 12 nodes and 66" in record["warnings"][0]
     residues = read(analysis.out / "residues.tsv")
     assert residues["betweenness"].isna().all()
     assert (residues["community_leiden"] > 0).all()
-    monkeypatch.setattr(trajectory_tables, "MOST_EDGES", 65)
+    monkeypatch.setattr(trajectory_tables, "MAX_EDGES", 65)
     analysis.tables()
     record = read_json(analysis.record("tables"))
     assert "communities, betweenness and paths are left out above 65" in record["warnings"][0]

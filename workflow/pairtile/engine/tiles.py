@@ -19,7 +19,7 @@ tile's results (a million pairs) are a few megabytes. Fixed, because results are
 CHUNK_SECONDS = 60.0
 """Work aimed at in one chunk with ``chunks: auto``: long against a job's start, short to lose."""
 
-LEAST_SECONDS = 5.0
+MIN_SECONDS = 5.0
 """Work for which another GPU is worth a job of its own: several times what its start takes."""
 
 MAX_CHUNKS = 4000
@@ -103,11 +103,11 @@ def number_of_jobs(seconds: float, wanted_seconds: float, side_by_side: int) -> 
     """How many jobs to cut work of so many seconds into.
 
     As few as keep each at ``wanted_seconds`` or less; where several run side by side, two for each
-    of them, so that unequal ones even out, of ``LEAST_SECONDS`` at least, and a multiple of them.
+    of them, so that unequal ones even out, of ``MIN_SECONDS`` at least, and a multiple of them.
     """
     jobs = max(1, ceil(seconds / wanted_seconds))
     if side_by_side > 1:
-        long_enough = int(seconds / LEAST_SECONDS)
+        long_enough = int(seconds / MIN_SECONDS)
         rounds = min(2, long_enough // side_by_side)
         jobs = max(jobs, rounds * side_by_side or min(long_enough, side_by_side))
         if jobs > side_by_side:

@@ -58,7 +58,7 @@ UNEQUAL_TOTALS = 1.5
 
 MUCH_MISSING = 0.2
 """Share of the values that may become missing under log2 without a warning."""
-FEWEST_POSITIVE = 20
+MIN_POSITIVE = 20
 """Genes above zero in every sample on which size factors can rest (or half of all genes)."""
 
 TOTALS = {"cpm": 1e6, "cp10k": 1e4}
@@ -272,7 +272,7 @@ def _chosen_for_counts(
             zeros_are_values = chosen.pseudocount != 0
             if n_samples >= MANY_SAMPLES and zeros > SPARSE and zeros_are_values:
                 normalize = "depth_ranks"
-            elif positive >= min(FEWEST_POSITIVE, (n_genes + 1) // 2):
+            elif positive >= min(MIN_POSITIVE, (n_genes + 1) // 2):
                 normalize = "median_ratio"
             else:
                 normalize = "cp10k"

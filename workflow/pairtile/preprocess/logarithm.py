@@ -16,10 +16,10 @@ from pairtile.runtime.threads import in_threads
 
 _HIGH_QUANTILE = 100.0
 _WIDE_RANGE = 50.0
-LEAST_COUNT = 20
+MIN_COUNT = 20
 """Whole numbers that never reach this may be levels or classes, not counts."""
 
-MOST_VALUES = 1 << 22
+MAX_VALUES = 1 << 22
 _BLOCK = 1 << 20
 
 
@@ -52,7 +52,7 @@ class Scale:
     @property
     def counted(self) -> bool:
         """Whether these are counts indeed, and not levels."""
-        return self.looks_counted and self.maximum >= LEAST_COUNT
+        return self.looks_counted and self.maximum >= MIN_COUNT
 
     @property
     def description(self) -> str:
@@ -71,7 +71,7 @@ def measure_scale(values: np.ndarray) -> Scale:
     quantiles over all values. Here zeros are left out: they are the same on either scale, and in
     sparse tables (single cells) they are most of the values and would hide the rest. Older
     scripts have a third clause (quartiles about 1) that takes fractions for raw; it is not used.
-    In a table of more than ``MOST_VALUES``, quantiles are those of so many values drawn from it.
+    In a table of more than ``MAX_VALUES``, quantiles are those of so many values drawn from it.
     """
     low, top, n_negative, whole = math.inf, -math.inf, 0, True
     random = np.random.default_rng(0)
@@ -85,8 +85,8 @@ def measure_scale(values: np.ndarray) -> Scale:
         low, top = min(low, part.minimum), max(top, part.maximum)
         n_negative += part.n_negative
         whole = whole and part.whole_numbers
-        if flat.size > MOST_VALUES:
-            seen = random.choice(seen, -(-seen.size * MOST_VALUES // flat.size))
+        if flat.size > MAX_VALUES:
+            seen = random.choice(seen, -(-seen.size * MAX_VALUES // flat.size))
         drawn.append(seen)
     if not drawn:
         return Scale(math.nan, math.nan, math.nan, math.nan, whole_numbers=True, n_negative=0)

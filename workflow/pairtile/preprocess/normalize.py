@@ -25,7 +25,7 @@ GROUP_SIZE = 50
 permutation null (p <= 0.05 in 7.5 % of unrelated pairs at 25, in 6 % at 50), more leave the total
 in."""
 
-LEAST_DISPERSION = 1e-4
+MIN_DISPERSION = 1e-4
 """Of counts that vary no more than Poisson's: a coefficient of variation of 1 %."""
 
 _TIES = (0, 0x74696573)
@@ -249,7 +249,7 @@ def dispersion_trend(expression: Expression, factors: NDArray[np.float64]) -> tu
         terms = np.column_stack([np.ones(mean.size), 1.0 / mean])[used] / fitted[used, None]
         before = trend
         trend = np.linalg.lstsq(terms, dispersion[used] / fitted[used])[0]
-        trend = np.maximum(trend, LEAST_DISPERSION)
+        trend = np.maximum(trend, MIN_DISPERSION)
         if np.abs(np.log(trend / before)).max() < 1e-6:
             break
     return float(trend[0]), float(trend[1])

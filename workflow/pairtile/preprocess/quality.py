@@ -14,7 +14,7 @@ from pairtile.io.expression import Expression
 from pairtile.preprocess.samples import SampleDesign
 from pairtile.preprocess.statistics import RawCounts, row_blocks
 from pairtile.runtime.threads import in_threads
-from pairtile.statistics.dependence import MOST_GENES, evenly_spaced, principal_components
+from pairtile.statistics.dependence import MAX_GENES, evenly_spaced, principal_components
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class SampleQuality:
     """The samples as they were read, before any normalisation.
 
     samples : their names. size : float64 (samples,), the sum of each over all genes where values
-    are counts (``counted``), else the median over at most ``MOST_GENES`` genes, evenly spaced.
+    are counts (``counted``), else the median over at most ``MAX_GENES`` genes, evenly spaced.
     zeros, missing : float64 (samples,), shares of all genes. group : int32 (samples,), the batch of
     each, or without batches the series; empty where neither is stated. labels : of the groups.
     """
@@ -42,7 +42,7 @@ class SampleQuality:
         """Of a table's raw values."""
         size = counts.totals
         if not counted:
-            genes = evenly_spaced(len(expression.genes), MOST_GENES)
+            genes = evenly_spaced(len(expression.genes), MAX_GENES)
             size = _medians(copy_rows(expression.values, genes))
         design = design or SampleDesign.unknown()
         of_batch = design.batch.size > 0

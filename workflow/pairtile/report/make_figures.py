@@ -14,7 +14,7 @@ from pairtile.report.results import Results
 from pairtile.report.sections.network import drawn
 from pairtile.report.style import save_figures
 from pairtile.report.text import page_text
-from pairtile.statistics.dependence import MOST_GENES, MOST_SAMPLES
+from pairtile.statistics.dependence import MAX_GENES, MAX_SAMPLES
 
 
 def make_figures(results: Results, folder: Path, processes: int = 1) -> list[CaptionedFigure]:
@@ -123,7 +123,7 @@ def sample_sizes(results: Results) -> FigureWithText | None:
         figure,
         totals=counted_values,
         shares=len(figure.axes) > 1,
-        genes=MOST_GENES,
+        genes=MAX_GENES,
         lowest=[(names[k], size[k]) for k in order],
         median=float(np.nanmedian(size)),
     )
@@ -146,7 +146,7 @@ def sample_components(results: Results) -> FigureWithText | None:
     stated = results.parameters.get("samples") or {}
     column = stated.get("batch") or stated.get("series") if coloured else None
     return page_text(results).figure(
-        "components", figure, column=column, genes=MOST_GENES, samples=MOST_SAMPLES
+        "components", figure, column=column, genes=MAX_GENES, samples=MAX_SAMPLES
     )
 
 

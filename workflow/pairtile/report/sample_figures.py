@@ -28,7 +28,7 @@ from pairtile.report.style import (
 
 __all__ = ["sample_components", "sample_sizes", "time_courses"]
 
-MOST_STEPS = 120
+MAX_STEPS = 120
 """Samples along one axis; more would be a blur."""
 
 
@@ -166,7 +166,7 @@ def time_courses(
         drawn thick.
     series : array of int, shape (S,), optional
         Time series of each sample, those of one in the order of time; None: all are one. Series
-        are drawn as long as they fit into ``MOST_STEPS`` samples, of the first one its beginning.
+        are drawn as long as they fit into ``MAX_STEPS`` samples, of the first one its beginning.
     label : str
         What the values are.
 
@@ -213,9 +213,9 @@ def time_courses(
 def drawn_series(series: np.ndarray) -> list[np.ndarray]:
     """The samples of each series that ``time_courses`` draws, in the order of the series."""
     members = [np.flatnonzero(series == number) for number in np.unique(series)]
-    fitting = np.cumsum([here.size for here in members]) <= MOST_STEPS
+    fitting = np.cumsum([here.size for here in members]) <= MAX_STEPS
     return [here for here, fits in zip(members, fitting, strict=True) if fits] or [
-        members[0][:MOST_STEPS]
+        members[0][:MAX_STEPS]
     ]
 
 

@@ -28,7 +28,7 @@ CUDA_BYTES = 1 << 30
 TIME_FACTOR = 4
 """Between the cost model, which knows an order of magnitude, and a limit that kills."""
 
-LEAST_MINUTES = 15
+MIN_MINUTES = 15
 """A job's start, its imports and compilation, on a slow shared file system."""
 
 LITTLE_BYTES = 1 << 20
@@ -58,7 +58,7 @@ def memory_mb(wanted: float, attempt: int = 1) -> int:
     return 1024 * gib * 2 ** (attempt - 1)
 
 
-def minutes(seconds: float, attempt: int = 1, least: int = LEAST_MINUTES) -> int:
+def minutes(seconds: float, attempt: int = 1, least: int = MIN_MINUTES) -> int:
     """Minutes to ask for, for work estimated at ``seconds``; doubled with each attempt."""
     return max(least, math.ceil(TIME_FACTOR * seconds / 60)) * 2 ** (attempt - 1)
 

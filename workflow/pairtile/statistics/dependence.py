@@ -17,11 +17,11 @@ from pairtile.engine.large_table import row_blocks
 from pairtile.engine.state import copy_rows, release
 from pairtile.runtime.threads import in_threads
 
-MOST_GENES = 1000
-MOST_SAMPLES = 2000
+MAX_GENES = 1000
+MAX_SAMPLES = 2000
 """More are not looked at: evenly spaced genes, the first samples."""
 
-MOST_SHIFTS = 200
+MAX_SHIFTS = 200
 N_ORDERS = 999
 NEAR_CORRELATION = 0.5
 NEAR_GAP = 0.25
@@ -29,8 +29,8 @@ NEAR_BY_CHANCE = 0.05
 """Share of the samples of independent genes that may have another so close to them: with few genes,
 many samples are close to some other by chance."""
 
-MOST_COPIES = 10
-MOST_GROUPS = 5
+MAX_COPIES = 10
+MAX_GROUPS = 5
 SPLIT_SHARE = 0.85
 """Share of the components' variance that lies between groups of samples; of two groups of normal
 values 0.64, of uniform ones 0.75, and less for more groups on as many components but one."""
@@ -38,7 +38,7 @@ values 0.64, of uniform ones 0.75, and less for more groups on as many component
 COMPONENT_SHARE = 0.1
 """Least share of all variance that these components must hold to count."""
 
-LEAST_OF_GROUP = 0.05
+MIN_OF_GROUP = 0.05
 """Share of all samples, and three of them."""
 
 _SAMPLES = 250
@@ -95,10 +95,10 @@ def measure_dependence(
     seed
         Of the random orders.
     """
-    n_samples = min(values.shape[1], MOST_SAMPLES)
+    n_samples = min(values.shape[1], MAX_SAMPLES)
     series = np.zeros(n_samples, dtype=np.int32) if series is None else series[:n_samples]
     autocorrelation = lag_one(values[:, :n_samples], series)
-    chosen = evenly_spaced(len(values), MOST_GENES)
+    chosen = evenly_spaced(len(values), MAX_GENES)
     # Of ranks, so that no sample's few extreme values decide.
     ranks = pd.DataFrame(copy_rows(values[:, :n_samples], chosen)).rank(axis=1).to_numpy()
     gram = _similarity(ranks)
@@ -138,13 +138,13 @@ class Components:
 
 
 def principal_components(values: NDArray[np.float64], number: int = 2) -> Components:
-    """The first components of at most ``MOST_GENES`` genes and ``MOST_SAMPLES`` samples, evenly
+    """The first components of at most ``MAX_GENES`` genes and ``MAX_SAMPLES`` samples, evenly
     spaced; missing values are taken for the gene's mean.
 
     values : float64 (genes, samples), NaN where missing; more samples than ``number``.
     """
-    samples = evenly_spaced(values.shape[1], MOST_SAMPLES)
-    rows = copy_rows(values, evenly_spaced(len(values), MOST_GENES), samples)
+    samples = evenly_spaced(values.shape[1], MAX_SAMPLES)
+    rows = copy_rows(values, evenly_spaced(len(values), MAX_GENES), samples)
     gram = _similarity(rows)
     total = float(np.trace(gram))
     if total <= 0.0:
@@ -181,14 +181,12 @@ def trending_share(values: NDArray[np.float64], series: NDArray[np.int32]) -> fl
     longest = int(lengths.max(initial=0))
     if longest < 8:
         return 0.0
-    chosen = evenly_spaced(len(values), MOST_GENES)
+    chosen = evenly_spaced(len(values), MAX_GENES)
     members = [np.flatnonzero(series == k) for k in np.flatnonzero(lengths)]
     place = np.zeros(series.size)
     for here in members:
         place[here] = np.arange(here.size) - (here.size - 1) / 2
-    shifts = np.unique(
-        np.linspace(0, longest, min(longest, MOST_SHIFTS), endpoint=False, dtype=int)
-    )
+    shifts = np.unique(np.linspace(0, longest, min(longest, MAX_SHIFTS), endpoint=False, dtype=int))
     moved = np.empty((series.size, shifts.size))
     for k, shift in enumerate(shifts):
         for here in members:
@@ -234,7 +232,7 @@ def _near_copies(gram: NDArray[np.float64], n_genes: int) -> int:
     in correlation: technical replicates do, samples of one tissue among many hardly. And they are
     closer than the nearest of n - 1 samples of ``n_genes`` independent genes mostly is."""
     n = len(gram)
-    most = min(MOST_COPIES, n // 4)
+    most = min(MAX_COPIES, n // 4)
     if most < 1 or n_genes < 3:
         return 0
     freedom = n_genes - 1
@@ -275,7 +273,7 @@ def _groups(gram: NDArray[np.float64]) -> NDArray[np.int64]:
     found, most = np.zeros(n, dtype=np.int64), SPLIT_SHARE
     if n < 8 or total <= 0.0:
         return found
-    sizes, vectors = _leading(gram, min(MOST_GROUPS - 1, n - 1))
+    sizes, vectors = _leading(gram, min(MAX_GROUPS - 1, n - 1))
     scores = vectors * np.sqrt(np.maximum(sizes, 0.0))
     scores -= scores.mean(axis=0)
     for number in range(2, scores.shape[1] + 2):
@@ -285,7 +283,7 @@ def _groups(gram: NDArray[np.float64]) -> NDArray[np.int64]:
             continue
         group = fcluster(ward(part), number, "maxclust") - 1
         count = np.bincount(group)
-        if count.min() < max(3, LEAST_OF_GROUP * n):
+        if count.min() < max(3, MIN_OF_GROUP * n):
             continue
         means = np.stack([np.bincount(group, column) for column in part.T]) / count
         between = float((count * means**2).sum()) / variance

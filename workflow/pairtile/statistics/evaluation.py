@@ -239,7 +239,7 @@ CURVE_POINTS = 500
 
 UNIVERSES = ("auto", "all", "targets")
 
-MOST_VERDICTS = 1_000_000
+MAX_VERDICTS = 1_000_000
 """Rows of a network of which each one's verdict is kept."""
 
 
@@ -480,7 +480,7 @@ def _judge_network(
     is_true = is_judged & np.isin(edge, true_edges)
     true_positives = int(is_true.sum())
     verdicts = None
-    if len(network) <= MOST_VERDICTS:
+    if len(network) <= MAX_VERDICTS:
         of_edge = np.where(is_true, "+", np.where(is_judged, "-", "."))
         verdicts = "".join(of_edge[of_row].tolist())
     false_positives = n_judged - true_positives

@@ -12,9 +12,9 @@ from scipy.sparse import coo_array, diags_array, triu
 
 from pairtile.errors import InputError
 
-_MOST_RUNS = 10  # draws differ in what they find; the best is taken
+_MAX_RUNS = 10  # draws differ in what they find; the best is taken
 _EDGES_IN_ALL = 1_000_000  # of all runs together; a run takes some ten seconds for a million
-MOST_MEETINGS = 100_000_000
+MAX_MEETINGS = 100_000_000
 """Pairs of edges that share a gene, above which ``link_communities`` refuses."""
 
 
@@ -97,10 +97,10 @@ def link_communities(
     low, high, weight = _strongest(i, j, r, n_genes)
     degree = np.bincount(np.concatenate([low, high]), minlength=n_genes)
     meetings = int((degree * (degree - 1) // 2).sum())
-    if meetings > MOST_MEETINGS:
+    if meetings > MAX_MEETINGS:
         raise InputError(
             f"link communities: found {meetings:,} pairs of edges that share a gene ({low.size:,} "
-            f"edges, a gene with {degree.max():,}); expected at most {MOST_MEETINGS:,}. Take a "
+            f"edges, a gene with {degree.max():,}); expected at most {MAX_MEETINGS:,}. Take a "
             "higher threshold, or modules of genes (leiden)"
         )
     n_edges = np.asarray(i).size
@@ -210,7 +210,7 @@ def _leiden(
     if resolution <= 0:
         raise ValueError(f"resolution: found {resolution}; expected above 0")
     if runs is None:
-        runs = min(_MOST_RUNS, max(1, _EDGES_IN_ALL // weight.size))
+        runs = min(_MAX_RUNS, max(1, _EDGES_IN_ALL // weight.size))
 
     graph: Any = igraph.Graph(n=n_nodes, edges=edges, directed=False)
     weights = weight.tolist()

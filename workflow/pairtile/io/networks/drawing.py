@@ -257,10 +257,10 @@ def _short(edges: pd.DataFrame, score: str | None) -> list[float | None]:
 SPACING = 80.0
 # Kamada-Kawai takes a time that grows with the square of the nodes; larger parts are placed by
 # Fruchterman and Reingold's forces.
-MOST_KAMADA_KAWAI = 500
+MAX_KAMADA_KAWAI = 500
 # igraph's quicker variant (a grid, its choice above 1,000 nodes) pulls leaves onto their hubs; the
 # exact one takes the square of the nodes: 3,000 need about ten seconds.
-MOST_EXACT = 3000
+MAX_EXACT = 3000
 
 
 def place_nodes(n_nodes: int, edges: Sequence[tuple[int, int]]) -> np.ndarray:
@@ -288,14 +288,14 @@ def _place_component(graph: igraph.Graph) -> np.ndarray:
         return np.zeros((1, 2))
     if n == 2:
         return np.array([[0.0, 0.0], [SPACING, 0.0]])
-    if n <= MOST_KAMADA_KAWAI:
+    if n <= MAX_KAMADA_KAWAI:
         layout = graph.layout_kamada_kawai(maxiter=20 * n, seed=graph.layout_circle())
     else:
         # igraph draws from one generator for the whole process; it is handed back afterwards.
         igraph.set_random_number_generator(random.Random(0))
         try:
             layout = graph.layout_fruchterman_reingold(
-                niter=300, seed=graph.layout_circle(), grid=n > MOST_EXACT
+                niter=300, seed=graph.layout_circle(), grid=n > MAX_EXACT
             )
         finally:
             igraph.set_random_number_generator(random)

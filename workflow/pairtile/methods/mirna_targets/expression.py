@@ -30,7 +30,7 @@ from pairtile.statistics.correction import benjamini_hochberg
 BINS, STEP = 201, 0.01
 """Correlations from -1 in steps; the last one has 1 alone."""
 
-LEAST_SAMPLES = 5
+MIN_SAMPLES = 5
 
 PAIRS_AT_ONCE = 1 << 15
 
@@ -107,9 +107,9 @@ def _check_samples(of_mirnas: Expression, of_transcripts: Expression) -> None:
                 f"{', '.join(strange[:_SHOWN])} ({len(one.samples) - len(strange)} are in both)"
             )
             raise InputError.at(one.source, "header", found, "the same samples in both tables")
-    if len(of_mirnas.samples) < LEAST_SAMPLES:
+    if len(of_mirnas.samples) < MIN_SAMPLES:
         found = f"{len(of_mirnas.samples)} samples"
-        raise InputError.at(of_mirnas.source, "header", found, f"at least {LEAST_SAMPLES}")
+        raise InputError.at(of_mirnas.source, "header", found, f"at least {MIN_SAMPLES}")
 
 
 def _ranks(table: Expression, names: Sequence[str], kind: str) -> NDArray[np.int32]:

@@ -413,7 +413,7 @@ def _name(axes: Axes, places: NDArray[Any], names: list[str], along: str) -> Non
 
 
 MAX_LABELS = 10
-LEAST_ACCESSIBILITY = 1e-6
+MIN_ACCESSIBILITY = 1e-6
 """Where the logarithmic axis of accessibility begins; a site of 20 letters is seldom open."""
 
 
@@ -462,8 +462,8 @@ def site_map(hits: pd.DataFrame, colours: Mapping[str, str]) -> Figure:
                 markerfacecolor=(*shade, alpha),
             )  # fmt: skip
             if open_sites:
-                open_share = max(float(hit["accessibility"]), LEAST_ACCESSIBILITY)
-                below.vlines(middle, LEAST_ACCESSIBILITY, open_share, color=shade, linewidth=5)
+                open_share = max(float(hit["accessibility"]), MIN_ACCESSIBILITY)
+                below.vlines(middle, MIN_ACCESSIBILITY, open_share, color=shade, linewidth=5)
             apart = all(abs(middle - other) > length / 12 for other in named)
             if len(named) < MAX_LABELS and apart:
                 named.append(middle)
@@ -485,9 +485,7 @@ def site_map(hits: pd.DataFrame, colours: Mapping[str, str]) -> Figure:
         axes.grid(axis="x", visible=False)
         if open_sites:
             below.set_yscale("log")
-            below.set(
-                xlim=(1, max(length, 2)), ylim=(LEAST_ACCESSIBILITY, 1), ylabel="accessibility"
-            )
+            below.set(xlim=(1, max(length, 2)), ylim=(MIN_ACCESSIBILITY, 1), ylabel="accessibility")
             below.grid(axis="x", visible=False)
         (below if open_sites else axes).set_xlabel("position on the transcript (letters)")
     return figure

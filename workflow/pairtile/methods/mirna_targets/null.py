@@ -52,7 +52,7 @@ from pairtile.runtime.threads import in_threads, one_ahead
 DRAWS_PER_SHUFFLE = 10
 """So many shuffles are drawn for each that is kept."""
 
-LEAST_DISTINCT = 20
+MIN_DISTINCT = 20
 """A miRNA with fewer different shuffles has p-values of too few."""
 
 OWN_LETTERS = 200.0
@@ -101,10 +101,10 @@ def prepare_null(
             f"Null: {shuffles} shuffles of each miRNA; for 95 % of miRNAs the number of canonical "
             f"sites to be expected of them is within {off:.1%} of its own, on average."
         )
-    few = int((distinct < LEAST_DISTINCT).sum())
+    few = int((distinct < MIN_DISTINCT).sum())
     if few:
         warnings.append(
-            f"{few} of {len(mirnas)} miRNAs have fewer than {LEAST_DISTINCT} different shuffles "
+            f"{few} of {len(mirnas)} miRNAs have fewer than {MIN_DISTINCT} different shuffles "
             "that keep their dinucleotides; their p-values rest on these alone."
         )
     return PreparedNull(

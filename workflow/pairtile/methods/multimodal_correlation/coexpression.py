@@ -20,7 +20,7 @@ from scipy import stats
 
 from pairtile.io.annotations import Condition
 from pairtile.methods.multimodal_correlation.kernels.coexpression import (
-    LEAST_OF_LABEL,
+    MIN_OF_LABEL,
     Contrasts,
     Edges,
     Strata,
@@ -208,7 +208,7 @@ def _strata(condition: Condition) -> tuple[NDArray[np.int32], NDArray[np.float64
     numbers = np.asarray(condition.numbers, dtype=np.float64)
     known = np.flatnonzero(~np.isnan(numbers))
     order = known[np.argsort(numbers[known], kind="stable")]
-    least = max(LEAST_OF_LABEL, -(-known.size // MAX_STRATA))
+    least = max(MIN_OF_LABEL, -(-known.size // MAX_STRATA))
     codes = np.full(numbers.size, -1, dtype=np.int32)
     number, begin = 0, 0
     for end in range(1, order.size + 1):

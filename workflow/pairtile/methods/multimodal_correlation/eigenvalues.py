@@ -33,7 +33,7 @@ _ALONE_FROM = 200  # smaller parts of equal size are solved together
 _BATCH_BYTES = 1 << 28
 _GPU_MATRICES = 6.05  # memory of cuSOLVER in CuPy: the matrix, its copy, work space of four more
 _CPU_MATRICES = 1.1  # LAPACK works in place
-_LEAST_FREE = 1 << 26  # parts that take less are not worth asking for the free memory
+_MIN_FREE = 1 << 26  # parts that take less are not worth asking for the free memory
 
 
 class PartTooLargeError(Exception):
@@ -167,7 +167,7 @@ def _one_part(
     """Eigenvalues of one matrix, on the device where it is large enough."""
     on_gpu = device.backend == "cuda" and size >= _GPU_FROM
     needed = int(8 * size * size * (_GPU_MATRICES if on_gpu else _CPU_MATRICES))
-    if needed > _LEAST_FREE:
+    if needed > _MIN_FREE:
         free = device.free_bytes() if on_gpu else Device("cpu", "", "").free_bytes()
         if needed > free:
             raise PartTooLargeError(size, needed, free, "GPU" if on_gpu else "CPU")
@@ -215,7 +215,7 @@ LONGEST = 3.0
 """Spacings are counted in ``BINS`` bins from 0 to ``LONGEST`` mean spacings."""
 
 _PACES = range(10, 41)
-_LEAST_KNOTS = 5
+_MIN_KNOTS = 5
 _SAME = 1e-6  # eigenvalues closer than this count as one
 
 
@@ -288,7 +288,7 @@ def spacing_density(eigenvalues: NDArray[np.float64]) -> pd.DataFrame:
 def _counts(eigenvalues: NDArray[np.float64]) -> Iterator[NDArray[np.int64]]:
     """Spacings in each bin, for each pace."""
     for pace in _PACES:
-        if eigenvalues.size // pace < _LEAST_KNOTS:
+        if eigenvalues.size // pace < _MIN_KNOTS:
             return
         spacings = unfolded_spacings(eigenvalues, pace)
         inside = spacings[(spacings >= 0) & (spacings < LONGEST)]

@@ -395,7 +395,7 @@ MAX_GENES = 1000
 """More genes are more than a figure of this size can show."""
 
 MAX_BARS = 40
-LEAST_NAMED = 0.03
+MIN_NAMED = 0.03
 """Part of the axis that a module needs to have its number written beside it."""
 
 
@@ -437,7 +437,7 @@ def module_heat_map(matrix: ArrayLike, modules: ArrayLike) -> Figure:
             corner = (start - 0.5, start - 0.5)
             axes.add_patch(Rectangle(corner, size, size, fill=False, edgecolor=INK, linewidth=0.7))
         named = [(s + e - 1) / 2 for s, e in zip(starts, ends, strict=True)
-                 if e - s >= LEAST_NAMED * module.size]  # fmt: skip
+                 if e - s >= MIN_NAMED * module.size]  # fmt: skip
         names = [str(module[round(place)]) for place in named]
         axes.set_xticks(named, names)
         axes.set_yticks(named, names)

@@ -56,7 +56,7 @@ PRIOR_SCATTER: Final = 0.5
 PRIOR_SAMPLES: Final = 0.0
 """Samples that this scatter counts for."""
 
-LEAST_SAMPLES: Final = 0.5
+MIN_SAMPLES: Final = 0.5
 """A fit whose component has the responsibility for fewer samples has failed. One sample far from
 all others may be a component: the modes of the others are left alone then."""
 
@@ -85,7 +85,7 @@ def mixture_rules(config: MultimodalCorrelationConfig, seed: int) -> Rules:
         short_steps=SHORT_STEPS,
         limit=KINC_LIMIT if kinc else LIMIT,
         degenerate=DEGENERATE,
-        least=single(0.0 if kinc else LEAST_SAMPLES),
+        least=single(0.0 if kinc else MIN_SAMPLES),
         ridge=single(0.0 if kinc else RIDGE),
         prior_n=single(0.0 if kinc else PRIOR_SAMPLES),
         tolerance=single(TOLERANCE),
@@ -382,7 +382,7 @@ def _room(entries: int, n_samples: int) -> Found:
 KERNELS = Path(__file__).parent / "kernels"
 
 FREE_SHARE = 0.4
-MOST_PAIRS = 1 << 22
+MAX_PAIRS = 1 << 22
 """Share of the free GPU memory for a batch's room for modes, and pairs of a batch at most."""
 
 KERNEL_COUNTS = (
@@ -399,7 +399,7 @@ KERNEL_COUNTS = (
 )
 """What the kernel counts, in its order."""
 
-MOST_SAMPLES = 32_000
+MAX_SAMPLES_OF_16_BITS = 32_000
 """Places in the sort order, and doubled ranks, are 16 bits."""
 
 NUMBERS = (
@@ -499,7 +499,7 @@ class MixturesCuda:
         parts = []
         begin = 0
         pair_bytes = 28 + 4 * self.words + self.slots * (32 + 4 * self.words)
-        batch = min(MOST_PAIRS, int(FREE_SHARE * self.device.free_bytes()) // pair_bytes)
+        batch = min(MAX_PAIRS, int(FREE_SHARE * self.device.free_bytes()) // pair_bytes)
         while begin < n_pairs:
             size = max(1, min(batch, n_pairs - begin))
             before = [array.copy() for array in self._sums]
@@ -596,7 +596,7 @@ def most_samples(device: Device, mixture: bool = True) -> int:
     limit = device.xp.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
     fixed = shared_bytes(0, mixture)
     most = 32 * ((limit - fixed) // (shared_bytes(32, mixture) - fixed))
-    return int(min(most, MOST_SAMPLES))
+    return int(min(most, MAX_SAMPLES_OF_16_BITS))
 
 
 def shared_bytes(n_samples: int, mixture: bool) -> int:

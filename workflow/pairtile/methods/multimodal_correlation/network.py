@@ -57,7 +57,7 @@ State = Mapping[str, NDArray[Any]]
 CHANCE_SHARE = 0.05
 """Share of the modes above a threshold of random matrix theory that may be there by chance."""
 
-LEAST_GENES_FOR_RMT = 1_000
+MIN_GENES_FOR_RMT = 1_000
 """Genes below which ``threshold: auto`` does not try random matrix theory."""
 
 message = messages_of(__package__)
@@ -325,8 +325,8 @@ def _against_rmt(config: MultimodalCorrelationConfig, genes: int) -> Message | N
     """Why ``auto`` does not try random matrix theory; None where it does."""
     if config.regulators is not None:
         return message("threshold_auto_regulators")
-    if genes < LEAST_GENES_FOR_RMT:
-        return message("threshold_auto_few_genes", genes=genes, least=LEAST_GENES_FOR_RMT)
+    if genes < MIN_GENES_FOR_RMT:
+        return message("threshold_auto_few_genes", genes=genes, least=MIN_GENES_FOR_RMT)
     return None
 
 

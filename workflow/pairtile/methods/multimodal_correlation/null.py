@@ -32,10 +32,10 @@ RESOLVED: Final = 10
 TAIL_SHARE: Final = 0.01
 """Share of a class to which the log-linear tail is fitted."""
 
-LEAST_DRAWS: Final = 20_000
+MIN_DRAWS: Final = 20_000
 """Pairs: enough for a tail, and some seconds of mixtures."""
 
-MAX_CLASSES, LEAST_OF_CLASS = 4, 2_000
+MAX_CLASSES, MIN_OF_CLASS = 4, 2_000
 """Classes of the number of samples, and modes that each has at least."""
 
 DRAW_EDGE: Final = 256
@@ -62,7 +62,7 @@ class ModeNull:
     def of(cls, pairs: int, correlation: ArrayLike, n_samples: ArrayLike) -> ModeNull:
         """From the modes of all drawn pairs: their correlations and numbers of samples (modes,)."""
         n = np.asarray(n_samples, dtype=np.int64)
-        classes = max(1, min(MAX_CLASSES, n.size // LEAST_OF_CLASS))
+        classes = max(1, min(MAX_CLASSES, n.size // MIN_OF_CLASS))
         shares = np.arange(1, classes) / classes
         limits = np.unique(np.quantile(n, shares, method="lower")) if classes > 1 else n[:0]
         limits = limits[limits < n.max(initial=0)]
@@ -141,11 +141,11 @@ def draws_needed(n_genes: int, fdr: float) -> int:
     """Pairs to draw so that a network of one edge a gene is resolved at this rate.
 
     Of G edges fdr G may be false, among G (G - 1) / 2 pairs; ten times fewer pairs than have ten
-    such are enough. At least ``LEAST_DRAWS`` and at most all pairs: for 1,000 genes at 0.05 a
+    such are enough. At least ``MIN_DRAWS`` and at most all pairs: for 1,000 genes at 0.05 a
     fifth of the work of the scores, for 10,000 genes a fiftieth.
     """
     pairs = n_genes * (n_genes - 1) // 2
-    return max(LEAST_DRAWS, min(pairs, int(np.ceil(RESOLVED * pairs / (fdr * n_genes)))))
+    return max(MIN_DRAWS, min(pairs, int(np.ceil(RESOLVED * pairs / (fdr * n_genes)))))
 
 
 def mode_null(

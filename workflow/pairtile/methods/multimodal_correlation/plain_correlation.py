@@ -54,13 +54,13 @@ TRUST = 1e-4
 """Variances under this part of the mean square about a gene's centre are computed again in two
 passes; what is left has lost four digits of sixteen."""
 
-LEAST_SAMPLES = 2
+MIN_SAMPLES = 2
 """Fewer have no correlation."""
 
 K_BINS = 6
 """No mode, or one to five."""
 
-MOST_ROWS = 1 << 15
+MAX_ROWS = 1 << 15
 """Rows of a strip: what the second dimension of a CUDA grid holds."""
 
 
@@ -86,7 +86,7 @@ class PlainCorrelation:
         self.device = device
         self._genes = Genes(values, estimator, config.compatibility == "kinc", device)
         limits = Limits(
-            least=max(estimator.min_samples, LEAST_SAMPLES),
+            least=max(estimator.min_samples, MIN_SAMPLES),
             lowest=float(estimator.min_correlation),
             highest=float(estimator.max_correlation),
             nearly=NEARLY_ONE,
@@ -107,7 +107,7 @@ class PlainCorrelation:
         """
         with self._blocks.held():
             self._genes.prepare(np.concatenate([rows, columns]))
-            height = min(MOST_ROWS, max(1, self._blocks.cells // max(1, len(columns))))
+            height = min(MAX_ROWS, max(1, self._blocks.cells // max(1, len(columns))))
             if upper:  # the first columns of a strip's last rows are computed and not used
                 height = min(height, self._blocks.strip)
             found = [

@@ -28,7 +28,7 @@ MEMORY_SHARE = 0.4
 CELL_BYTES = 80
 """Memory for a pair of a block: correlation, samples, and the sums of masked products."""
 
-MOST_CELLS = 1 << 26
+MAX_CELLS = 1 << 26
 """Pairs of a block that keep any GPU busy."""
 
 SHARED_BYTES = 48 << 10
@@ -63,7 +63,7 @@ class CudaBlocks:
         if self._warp_bytes > SHARED_BYTES:
             self._ask_for_shared_memory()
         free = genes.device.free_bytes()
-        self.cells = max(1, min(MOST_CELLS, int(MEMORY_SHARE * free) // CELL_BYTES))
+        self.cells = max(1, min(MAX_CELLS, int(MEMORY_SHARE * free) // CELL_BYTES))
         octets = -(-genes.n_samples // 8)
         self._batch = max(1, int(MEMORY_SHARE * free) // (2 * octets + 40))
         self._args = (*genes.arrays, np.int32(words))

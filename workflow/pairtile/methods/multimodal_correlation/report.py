@@ -163,7 +163,7 @@ MAX_MODULES, MAX_MEMBERS = 100, 200
 FIRST_MEMBERS = 8
 """Genes of a module that are named at once; the others open."""
 
-LEAST_SHARE = 0.2
+MIN_SHARE = 0.2
 """A module goes with a label that so many of its edges go with."""
 
 
@@ -206,7 +206,7 @@ def module_columns(results: Results) -> dict[str, dict[int, str]]:
     table = module_table(found.modules["module"], first, second, found.pairs["correlation"])
     means = dict(zip(table["module"], map(number, table["mean_correlation"]), strict=True))
     labels = _labels(found)
-    at_least = f"goes with (labels of {percent(LEAST_SHARE)} of the edges within, or more)"
+    at_least = f"goes with (labels of {percent(MIN_SHARE)} of the edges within, or more)"
     return {"mean |r|": means} | ({at_least: labels} if labels else {})
 
 
@@ -226,7 +226,7 @@ def _labels(found: ModeResults) -> dict[int, str]:
     shares: dict[int, list[tuple[float, str]]] = {}
     for row in counts.to_dict("records"):
         share = row["n"] / edges[row["module"]]
-        if share >= LEAST_SHARE:
+        if share >= MIN_SHARE:
             named = name_of(row["condition"], row["label"])
             shares.setdefault(int(row["module"]), []).append((share, named))
     return {

@@ -137,7 +137,7 @@ SEPARATE = 99.607
 """Below this chi-square (60 bins, p = 0.001) spacings are taken for those of separate modules."""
 RANDOM = 200.0
 """From this chi-square on the network is taken to be tied together by noise."""
-LEAST_EIGENVALUES = 50  # below, no pace leaves five knots
+MIN_EIGENVALUES = 50  # below, no pace leaves five knots
 
 _CPU = Device("cpu", "", "")
 
@@ -149,7 +149,7 @@ def random_matrix_threshold(
     step: float = 0.001,
     stop: float | None = None,
     rule: str = "symmetric",
-    min_eigenvalues: int = LEAST_EIGENVALUES,
+    min_eigenvalues: int = MIN_EIGENVALUES,
     device: Device | None = None,
     on_step: Callable[[dict[str, Any]], None] | None = None,
 ) -> Threshold:
@@ -167,9 +167,9 @@ def random_matrix_threshold(
     """
     if rule not in RULES:
         raise ValueError(f"rule: found {rule!r}; expected one of {', '.join(RULES)}")
-    if min_eigenvalues < LEAST_EIGENVALUES:
+    if min_eigenvalues < MIN_EIGENVALUES:
         raise ValueError(
-            f"min_eigenvalues: found {min_eigenvalues}; expected at least {LEAST_EIGENVALUES}"
+            f"min_eigenvalues: found {min_eigenvalues}; expected at least {MIN_EIGENVALUES}"
         )
     lowest = start if pairs.lowest is None else pairs.lowest
     search = _RandomMatrixSearch(pairs, rule, min_eigenvalues, device or _CPU)
@@ -311,7 +311,7 @@ _OTHER = "take threshold: {method: fdr}, {method: power_law} or {method: score, 
 # --- power law ---
 
 _BINS = 10
-_LEAST_BINS = 4  # occupied ones; a line through fewer points fits whatever they are
+_MIN_BINS = 4  # occupied ones; a line through fewer points fits whatever they are
 
 
 class ScaleFreeFit(NamedTuple):
@@ -348,7 +348,7 @@ def scale_free_fit(degrees: ArrayLike) -> ScaleFreeFit:
     genes = np.bincount(place, minlength=_BINS)
     occupied = genes > 0
     n_bins = int(occupied.sum())
-    if n_bins < _LEAST_BINS:
+    if n_bins < _MIN_BINS:
         return ScaleFreeFit(np.nan, np.nan, n_bins)
     mean_degree = np.bincount(place, weights=degree, minlength=_BINS)[occupied] / genes[occupied]
     share = np.log10(genes[occupied] / degree.size)
@@ -417,7 +417,7 @@ def _power_law_message(curve: pd.DataFrame, found: float | None, fit: float, min
     )
     if curve["fit"].isna().all():
         return (
-            f"{none}: nowhere are there {min_genes} genes, of at least {_LEAST_BINS} different "
+            f"{none}: nowhere are there {min_genes} genes, of at least {_MIN_BINS} different "
             "ranges of degree. Keep weaker pairs (a lower estimator.min_correlation), lower "
             f"min_genes, or {other}"
         )

@@ -35,7 +35,7 @@ FEW_BINS = 6
 _BLOCK_VALUES = 1 << 24
 """Values that are ranked and scaled together, by all cores."""
 
-MOST_GENES = 1000
+MAX_GENES = 1000
 """Genes of which the most common value is counted."""
 
 
@@ -134,7 +134,7 @@ def floor_share(values: NDArray[np.float64]) -> float:
             return np.nan
         return float(np.unique(known, return_counts=True)[1].max() / known.size)
 
-    for found in in_threads(share, range(0, len(values), max(1, len(values) // MOST_GENES))):
+    for found in in_threads(share, range(0, len(values), max(1, len(values) // MAX_GENES))):
         if not np.isnan(found):
             shares.append(found)
         release(values)

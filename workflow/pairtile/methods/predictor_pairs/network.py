@@ -23,7 +23,7 @@ from pairtile.methods.predictor_pairs.config import (
 )
 from pairtile.statistics.correction import benjamini_hochberg
 
-MOST_GAIN_BITS = 2.0
+MAX_GAIN_BITS = 2.0
 """No predictor adds more: the entropy of four levels."""
 
 SET_NAMES = {1: "predictor", 2: "pair", 3: "triple"}
@@ -87,7 +87,7 @@ def edges_of_sets(sets: pd.DataFrame) -> pd.DataFrame:
         of_member = {"gain_bits": f"gain_{number}", "spearman": f"spearman_{number}"}
         parts.append(part.assign(source=part[column], **{k: part[v] for k, v in of_member.items()}))
     edges = pd.concat(parts, ignore_index=True)
-    edges["score"] = edges["gain_bits"] - MOST_GAIN_BITS * (edges["rank"] - 1)
+    edges["score"] = edges["gain_bits"] - MAX_GAIN_BITS * (edges["rank"] - 1)
     edges = edges.sort_values(["target", "source", "rank"], kind="stable")
     edges["n_sets"] = edges.groupby(["target", "source"])["source"].transform("size")
     edges = edges.drop_duplicates(["target", "source"])

@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 CONSTANT = -1
 """Class of targets that have one level only: every set predicts them, none is tested."""
 
-MOST_DRAWS = 1000
-LEAST_DRAWS = 100
+MAX_DRAWS = 1000
+MIN_DRAWS = 100
 CHEAP_SETS = 5_000_000_000
 """So many sets (of predictors, times targets) are scored in seconds; ``auto`` may spend them."""
 
 AUTO_SHIFTS = 99
 
-FEWEST_SHIFTS = 20
+MIN_SHIFTS = 20
 """With fewer, no p-value can be below 0.05."""
 
 
@@ -78,7 +78,7 @@ def permutations_for(classes: int, targets: int, sets: int) -> int:
     if classes == 0 or sets == 0:
         return 0
     affordable = max(targets * sets, CHEAP_SETS) // (classes * sets)
-    return int(min(max(affordable, LEAST_DRAWS), MOST_DRAWS))
+    return int(min(max(affordable, MIN_DRAWS), MAX_DRAWS))
 
 
 def permuted_targets(

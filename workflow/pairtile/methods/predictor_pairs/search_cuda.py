@@ -40,11 +40,11 @@ Blocks = NDArray[np.int32]
 
 BLOCK_PREFIXES = 8
 BLOCK_FINALS = 512
-LEAST_PREFIXES = 2
-LEAST_FINALS = 32
+MIN_PREFIXES = 2
+MIN_FINALS = 32
 """Eight for each warp of a CUDA block."""
 
-LEAST_TILE_TARGETS = 32
+MIN_TILE_TARGETS = 32
 
 
 def all_blocks(last: NDArray[np.int32], final_begin: int, final_end: int) -> Blocks:
@@ -86,7 +86,7 @@ def batches(blocks: Blocks, done: int, first: int, growth: int) -> Iterator[Bloc
     """
     blocks = blocks[np.random.default_rng(0).permutation(len(blocks))]
     if not done and len(blocks) and n_sets(blocks[:1]).sum() > first:
-        fine = split(blocks[:1], LEAST_PREFIXES, LEAST_FINALS)
+        fine = split(blocks[:1], MIN_PREFIXES, MIN_FINALS)
         blocks = np.concatenate([fine, blocks[1:]])
     ends = np.cumsum(n_sets(blocks))
     begin = 0
@@ -113,11 +113,11 @@ def spread(blocks: Blocks, n_targets: int, tile_targets: int, busy: int) -> tupl
         )
 
     while number() < busy:
-        if finals > LEAST_FINALS:
+        if finals > MIN_FINALS:
             finals //= 2
-        elif prefixes > LEAST_PREFIXES:
+        elif prefixes > MIN_PREFIXES:
             prefixes //= 2
-        elif tile_targets > LEAST_TILE_TARGETS:
+        elif tile_targets > MIN_TILE_TARGETS:
             tile_targets //= 2
         else:
             break
@@ -133,14 +133,14 @@ CODE_BITS = 21
 THREADS = 128
 QUEUE_BYTES = 8 * THREADS
 SHARED_BYTES = 40 * 1024
-MOST_TILE_TARGETS = 512
+MAX_TILE_TARGETS = 512
 TILE_STEP = 16
 """Targets of a tile come in multiples of this."""
 
 TIGHT_SAMPLES = 6
 """Samples for each cell from which on the closer bound pays: the other passes ever more sets."""
 
-MOST_PREFIX_BYTES = 1 << 28
+MAX_PREFIX_BYTES = 1 << 28
 """Planes of the first two of three predictors that are made at a time, where memory allows."""
 
 
@@ -208,7 +208,7 @@ class CudaPredictors:
                 "SHARED": int(shared),
             },
         )
-        tile = min(MOST_TILE_TARGETS, tile) if shared else 128
+        tile = min(MAX_TILE_TARGETS, tile) if shared else 128
         return module.get_function("search_sets"), tile, 16 + (plane_bytes if shared else 0)
 
     def prefixes(self, first_begin: int, first_end: int) -> Iterator[SetPrefixes]:
@@ -224,7 +224,7 @@ class CudaPredictors:
             planes = self.planes[first_begin:first_end]
             yield SetPrefixes(planes, xp.asarray(first, dtype=np.int64), first)
         else:
-            prefix_bytes = min(MOST_PREFIX_BYTES, self.device.free_bytes() // 8)
+            prefix_bytes = min(MAX_PREFIX_BYTES, self.device.free_bytes() // 8)
             portion = max(1, prefix_bytes // (levels * levels * stride * 4))
             for first, second in _pairs(first_begin, first_end, n_predictors, portion):
                 a, b = xp.asarray(first), xp.asarray(second)
@@ -252,14 +252,14 @@ GROWTH = 16
 """Sets of a batch over sets before it. The candidates of a batch are about ``top`` times this."""
 
 ROOM = 32
-LEAST_ROOM = 1000
+MIN_ROOM = 1000
 """Room for candidates, in multiples of ``top`` and at least."""
 
 BUSY_BLOCKS = 4096
 """Blocks that keep any GPU busy to the end."""
 
 TARGET_SHARE = 0.5
-MOST_TARGET_BYTES = 1 << 32
+MAX_TARGET_BYTES = 1 << 32
 """GPU memory for candidates: a share of what is free, and no more than this."""
 
 _PREDICTORS: WeakKeyDictionary[PredictorTable, CudaPredictors] = WeakKeyDictionary()
@@ -286,7 +286,7 @@ def best_cuda(
     if complete and search.n_samples < settings.min_samples:
         targets = targets[:0]
     row_bytes = 16 * (_row_length(settings.top) + settings.top)
-    memory = min(MOST_TARGET_BYTES, int(TARGET_SHARE * search.device.free_bytes()))
+    memory = min(MAX_TARGET_BYTES, int(TARGET_SHARE * search.device.free_bytes()))
     portion = max(1, memory // row_bytes)
     parts = []
     begin = 0
@@ -463,7 +463,7 @@ class _TargetSearch:
 
 def _row_length(top: int) -> int:
     """Places of a row of candidates: a power of two, because rows are sorted in place."""
-    return 1 << int(max(ROOM * top, LEAST_ROOM) + top - 1).bit_length()
+    return 1 << int(max(ROOM * top, MIN_ROOM) + top - 1).bit_length()
 
 
 def _table(parts: list[tuple[NDArray[Any], ...]], cardinality: int) -> BestSets:

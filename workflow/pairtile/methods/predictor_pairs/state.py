@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pairtile.engine.estimator import PreparedInput
 from pairtile.methods.predictor_pairs.config import PredictorPairsConfig
 from pairtile.methods.predictor_pairs.null import (
-    FEWEST_SHIFTS,
+    MIN_SHIFTS,
     NullTargets,
     most_shifts,
     permuted_targets,
@@ -141,7 +141,7 @@ def _is_too_short(config: PredictorPairsConfig, kind: str, prepared: PreparedPre
     return (
         kind == "circular_shift"
         and config.null.kind == config.null.permutations == "auto"
-        and most_shifts(prepared.transitions.series) < FEWEST_SHIFTS
+        and most_shifts(prepared.transitions.series) < MIN_SHIFTS
     )
 
 

@@ -594,7 +594,7 @@ class SplinePairs:
 SHARE = 0.4
 """Part of the device's free memory that prepared blocks may hold."""
 
-MOST_PREPARED = 256 << 20
+MAX_PREPARED = 256 << 20
 """Bytes of prepared blocks that the CPU keeps beyond the two in use: long series are read again."""
 
 
@@ -606,7 +606,7 @@ class PreparedBlocks:
         self._bytes = 0
         self._allowed = int(device.free_bytes() * SHARE)
         if device.backend == "cpu":
-            self._allowed = min(self._allowed, MOST_PREPARED)
+            self._allowed = min(self._allowed, MAX_PREPARED)
 
     def get(self, block: slice, make: Callable[[slice], tuple[Any, ...]]) -> tuple[Any, ...]:
         """The prepared block, made now if it is not at hand.

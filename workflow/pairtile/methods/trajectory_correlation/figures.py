@@ -205,7 +205,7 @@ def two_profiles(
     return figure
 
 
-MOST_POINTS = 4_000
+MAX_POINTS = 4_000
 """Of a line or a cloud of frames; of more some are drawn, evenly taken."""
 
 _REPLICAS = (BLUE, ORANGE, GREEN, YELLOW, INK, GREY)
@@ -230,7 +230,7 @@ def frames_figure(frames: pd.DataFrame, shares: ArrayLike) -> Figure:
     share = np.asarray(shares, dtype=np.float64)
     known = bool(frames["pc1"].notna().any())
     timed = bool(frames["time_ps"].notna().all())
-    every = -(-len(frames) // MOST_POINTS)
+    every = -(-len(frames) // MAX_POINTS)
     with styled():
         figure = Figure(figsize=(12.0, 4.4), layout="constrained")
         FigureCanvasAgg(figure)

@@ -158,7 +158,7 @@ def _why_empty(
 # --- communities ----------------------------------------------------------------------------------
 
 
-_LEAST_LENGTH = 1e-9  # of a correlation of 1, whose -ln is 0: igraph distinguishes lengths by 1e-10
+_MIN_LENGTH = 1e-9  # of a correlation of 1, whose -ln is 0: igraph distinguishes lengths by 1e-10
 _LEIDEN_RUNS = 10  # draws differ in what they find; the best is taken
 
 
@@ -195,7 +195,7 @@ class ResidueNetwork:
     @property
     def lengths(self) -> NDArray[np.float64]:
         """-ln of the correlation of each edge (Sethi et al. 2009, PNAS 106:6620)."""
-        result: NDArray[np.float64] = np.maximum(-np.log(self.correlation), _LEAST_LENGTH)
+        result: NDArray[np.float64] = np.maximum(-np.log(self.correlation), _MIN_LENGTH)
         return result
 
     def degree(self) -> NDArray[np.int32]:

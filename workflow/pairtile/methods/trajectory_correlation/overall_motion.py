@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 COMPONENTS = 2
-MOST_COORDINATES = 6_000
+MAX_COORDINATES = 6_000
 """Of the covariance whose axes are sought; more would take minutes and gigabytes."""
 
 BLOCK_VALUES = 1 << 23
@@ -60,7 +60,7 @@ def _components(series: NDArray[np.floating]) -> tuple[Floats | None, Floats, Fl
     """Axes (3 n, 2), the mean (3 n,), and shares of the variance (2,); no axes of too many."""
     n, _, n_frames = series.shape
     size = 3 * n
-    if size > MOST_COORDINATES or n_frames < 3:
+    if size > MAX_COORDINATES or n_frames < 3:
         return None, np.empty(0), np.full(COMPONENTS, np.nan)
     mean = np.asarray(series.mean(axis=2), dtype=np.float64).reshape(size)
     covariance = np.zeros((size, size))

@@ -32,7 +32,7 @@ HISTOGRAM_BINS = 200
 HALVES = ("correlation_half_1", "correlation_half_2")
 """Columns of the two halves of the data, which show whether communities are found again."""
 
-LEAST_NATS = 1e-12
+MIN_NATS = 1e-12
 """What rounding leaves of no mutual information."""
 
 
@@ -160,7 +160,7 @@ class MotionScores:
             return values
         if self.kind == "gaussian":
             return np.cbrt(np.maximum(values + self._bias, 0.0))
-        return np.log(np.maximum(values, LEAST_NATS))
+        return np.log(np.maximum(values, MIN_NATS))
 
     def histogram(self, correlation: Floats, wanted: NDArray[np.bool_] | None) -> NDArray[np.int64]:
         """Counts of correlations, int64 (bins,)."""

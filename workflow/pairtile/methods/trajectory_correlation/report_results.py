@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pairtile.engine.state import MANIFEST, open_state
 from pairtile.errors import StoreError
 from pairtile.methods.trajectory_correlation.figures import ResidueMarks
-from pairtile.methods.trajectory_correlation.stability import LEAST_AGREEMENT
+from pairtile.methods.trajectory_correlation.stability import MIN_AGREEMENT
 from pairtile.methods.trajectory_correlation.structures import centred_structure
 from pairtile.report.formats import listed
 from pairtile.report.results import Results
@@ -201,7 +201,7 @@ def agreement_of(results: Results, method: str) -> float:
 
 def claimed_communities(results: Results, found: MotionResults) -> list[str]:
     """The methods whose communities were found again, or not tested."""
-    return [m for m in found.community_methods if not agreement_of(results, m) < LEAST_AGREEMENT]
+    return [m for m in found.community_methods if not agreement_of(results, m) < MIN_AGREEMENT]
 
 
 def ranges(numbers: Sequence[int]) -> str:

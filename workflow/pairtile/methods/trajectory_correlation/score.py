@@ -23,7 +23,7 @@ from pairtile.engine.selection import Selection
 from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
-from pairtile.methods.trajectory_correlation.estimators import KEPT_BLOCKS, MOST_PREPARED
+from pairtile.methods.trajectory_correlation.estimators import KEPT_BLOCKS, MAX_PREPARED
 from pairtile.methods.trajectory_correlation.network import (
     CENTRED,
     COLUMNS,
@@ -390,7 +390,7 @@ def _kept_bytes(config: TrajectoryCorrelationConfig, state: State) -> int:
     longest = int(np.diff(state["replica_offsets"]).max())
     block = 8 * min(edge, int(state["series"].shape[0])) * int(state["series"].shape[1]) * longest
     replicas = len(state["replica_offsets"]) - 1
-    return 2 * replicas * max(MOST_PREPARED, 2 * block)
+    return 2 * replicas * max(MAX_PREPARED, 2 * block)
 
 
 def _p_value_counts(p_value: NDArray[np.float64]) -> NDArray[np.int64]:

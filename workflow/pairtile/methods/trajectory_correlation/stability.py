@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from pairtile.methods.trajectory_correlation.network import GIRVAN_NEWMAN_EDGES, ResidueNetwork
 from pairtile.methods.trajectory_correlation.pair_scores import HALVES
 
-LEAST_AGREEMENT = 0.3
+MIN_AGREEMENT = 0.3
 """Adjusted Rand index of two halves below which there are no communities to speak of."""
 
-MOST_EDGES = 3_000_000
+MAX_EDGES = 3_000_000
 """Larger networks have no communities, betweenness and paths: igraph would take minutes and
 gigabytes."""
 
@@ -49,7 +49,7 @@ def community_agreement(
     """
     edges = max(network.correlation.size for network in halves)
     slow = method == "girvan_newman" and edges >= GIRVAN_NEWMAN_EDGES
-    if len(nodes) < 3 or edges > MOST_EDGES or slow:
+    if len(nodes) < 3 or edges > MAX_EDGES or slow:
         return float("nan")
     found = [network.communities(method, seed)[nodes] for network in halves]
     return adjusted_rand(*(_apart(members) for members in found))
@@ -67,11 +67,11 @@ def adjusted_rand(first: ArrayLike, second: ArrayLike) -> float:
 
 def agreement_warning(method: str, agreement: float) -> str:
     """What is said of communities that are not found again; ``""`` for others, and for NaN."""
-    if not agreement < LEAST_AGREEMENT:
+    if not agreement < MIN_AGREEMENT:
         return ""
     return (
         f"No communities are claimed: those that {method} finds in the two halves of the data "
-        f"agree with an adjusted Rand index of {agreement:.2f} (below {LEAST_AGREEMENT:g}; 0 is "
+        f"agree with an adjusted Rand index of {agreement:.2f} (below {MIN_AGREEMENT:g}; 0 is "
         "chance, 1 the same). Longer runs or more replicas show whether there are any; contacts "
         "or a stricter keep leave fewer pairs that are there by chance."
     )

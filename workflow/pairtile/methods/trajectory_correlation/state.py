@@ -50,7 +50,7 @@ HEADER_LINES = 5_000
 SHORTEST_HALF = 100
 """Frames of half a trajectory, to be scored by itself."""
 
-MOST_REPEATED = 0.1
+MAX_REPEATED = 0.1
 """Share of the frames that may repeat others; more is no overlap of two parts, but a fault."""
 
 SLOW_SHARE = 0.9
@@ -257,13 +257,13 @@ def _without_repeated(
         prepared.warnings.append(f"{exact} frames are exactly equal to others ({shown}).")
         return prepared
     for part, repeated, name in zip(replicas_of(prepared.state), found, names, strict=True):
-        if repeated.exact.size > MOST_REPEATED * part.shape[2]:
+        if repeated.exact.size > MAX_REPEATED * part.shape[2]:
             raise InputError.at(
                 name,
                 "",
                 f"{repeated.exact.size} of {part.shape[2]} frames that are equal to others "
                 f"({_example(name, repeated)})",
-                f"at most {MOST_REPEATED:.0%} for kind: ksg, which measures distances of frames; "
+                f"at most {MAX_REPEATED:.0%} for kind: ksg, which measures distances of frames; "
                 "leave out what was written twice (frames), or take another kind for values on a "
                 "coarse scale",
             )

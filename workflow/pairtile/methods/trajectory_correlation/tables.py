@@ -33,7 +33,7 @@ from pairtile.methods.trajectory_correlation.network import (
 )
 from pairtile.methods.trajectory_correlation.overall_motion import frames_table
 from pairtile.methods.trajectory_correlation.residues import in_contact, pairs_in_contact
-from pairtile.methods.trajectory_correlation.stability import MOST_EDGES
+from pairtile.methods.trajectory_correlation.stability import MAX_EDGES
 from pairtile.methods.trajectory_correlation.structures import (
     centred_structure,
     path_links,
@@ -47,7 +47,7 @@ from pairtile.methods.trajectory_correlation.structures import (
     write_vmd_script,
 )
 
-MOST_BETWEENNESS = 6e9
+MAX_BETWEENNESS = 6e9
 BETWEENNESS_A_MINUTE = 1e9
 """Nodes times edges: above the one, betweenness is left out; the other takes about a minute."""
 
@@ -74,10 +74,10 @@ def write_trajectory_tables(
         del matrix
     network = residue_network(merged.network, items, config.score)
     whole = network
-    if network.correlation.size > MOST_EDGES:
+    if network.correlation.size > MAX_EDGES:
         written.warnings.append(
             f"A network of {network.correlation.size} edges: communities, betweenness and paths "
-            f"are left out above {MOST_EDGES}; contacts or a stricter keep make it smaller."
+            f"are left out above {MAX_EDGES}; contacts or a stricter keep make it smaller."
         )
         network = ResidueNetwork.of(network.n_nodes, [], [], [])
     communities: dict[str, NDArray[np.int32]] = {
@@ -216,7 +216,7 @@ def _centralities(
     if network is not whole:
         return unknown
     cost = network.n_nodes * float(network.correlation.size)
-    if cost > MOST_BETWEENNESS:
+    if cost > MAX_BETWEENNESS:
         written.warnings.append(
             f"Centralities are left out: in a network of {network.n_nodes} nodes and "
             f"{network.correlation.size} edges betweenness would take about "

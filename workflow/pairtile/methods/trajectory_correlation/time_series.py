@@ -45,7 +45,7 @@ from pairtile.methods.trajectory_correlation.read_tables import SeriesTable, ope
 
 _SHOWN = 5
 
-LEAST_OBSERVED = 3
+MIN_OBSERVED = 3
 """Frames in which a variable must have a value, in each replica."""
 
 
@@ -142,10 +142,10 @@ class SeriesWriter:
 
     def _check_observed(self, names: Sequence[str]) -> None:
         for part, name in zip(self.moments, self.names, strict=True):
-            few = np.flatnonzero(part.n.min(axis=1) < LEAST_OBSERVED)
+            few = np.flatnonzero(part.n.min(axis=1) < MIN_OBSERVED)
             if few.size:
                 found = f"{int(part.n[few[0]].min())} values"
-                raise InputError.at(name, names[few[0]], found, f"at least {LEAST_OBSERVED}")
+                raise InputError.at(name, names[few[0]], found, f"at least {MIN_OBSERVED}")
 
     def _to_displacements(
         self,

@@ -21,7 +21,7 @@ from pairtile.statistics.correction import benjamini_hochberg
 
 Floats = NDArray[np.float64]
 
-MOST_RELABELLINGS = 50
+MAX_RELABELLINGS = 50
 """Divisions of the replicas into two groups that make the permutation null; more are drawn from."""
 
 LARGEST_FREEDOM = 1e6
@@ -50,7 +50,7 @@ def compare_states(first: ArrayLike, second: ArrayLike, seed: int) -> Difference
     first, second
         float64 (replicas, values) of each state.
     seed
-        Of the divisions that are drawn where there are more than ``MOST_RELABELLINGS``.
+        Of the divisions that are drawn where there are more than ``MAX_RELABELLINGS``.
     """
     one, other = (np.asarray(part, dtype=np.float64) for part in (first, second))
     difference = one.mean(axis=0) - other.mean(axis=0)
@@ -128,18 +128,18 @@ def _inverse_trigamma(value: float) -> float:
 def relabellings(n_first: int, n_second: int, seed: int) -> list[NDArray[np.int64]]:
     """Divisions of all replicas other than the true one: the numbers of the first group of each.
 
-    Of groups of one size a division and its mirror image are one. At most ``MOST_RELABELLINGS``.
+    Of groups of one size a division and its mirror image are one. At most ``MAX_RELABELLINGS``.
     """
     n, true = n_first + n_second, tuple(range(n_first))
     mirrored = n_first == n_second
     total = comb(n, n_first) // (2 if mirrored else 1) - 1
-    if total <= MOST_RELABELLINGS:
+    if total <= MAX_RELABELLINGS:
         every = combinations(range(n), n_first)
         wanted = [g for g in every if g != true and (not mirrored or 0 in g)]
         return [np.array(group, dtype=np.int64) for group in wanted]
     draw = np.random.default_rng(seed)
     found: set[tuple[int, ...]] = set()
-    while len(found) < MOST_RELABELLINGS:
+    while len(found) < MAX_RELABELLINGS:
         group = tuple(np.sort(draw.permutation(n)[:n_first]).tolist())
         if mirrored and 0 not in group:
             group = tuple(sorted(set(range(n)) - set(group)))

@@ -4,8 +4,8 @@
 // cytoscape.js, of the `first` strongest edges only, and what there is to say of them; `only(edge
 // number)` says which edges are wanted at all.
 function networkViews(data, only) {
-  const MOST_DRAWN = 2000; // edges in one view
-  const MOST_NEIGHBOURS = 200;
+  const MAX_DRAWN = 2000; // edges in one view
+  const MAX_NEIGHBOURS = 200;
   const [NAME, X, Y, DEGREE, REGULATOR, MODULE, IDENTIFIER] = [0, 1, 2, 3, 4, 5, 6];
   const numbers = new Intl.NumberFormat("en");
   const counted = (n, one, many = `${one}s`) => `${numbers.format(n)} ${n === 1 ? one : many}`;
@@ -131,7 +131,7 @@ function networkViews(data, only) {
 
   function module(number, first, colouring) {
     const found = chosen(first, ([s, t]) => moduleOf(s) === number && moduleOf(t) === number);
-    const edges = found.slice(0, MOST_DRAWN);
+    const edges = found.slice(0, MAX_DRAWN);
     const members = data.nodes.map((_, node) => node).filter((node) => moduleOf(node) === number);
     const ends = endsOf(edges);
     const shown = members.filter((node) => ends.has(node));
@@ -147,7 +147,7 @@ function networkViews(data, only) {
   function neighbourhood(node, first, colouring) {
     const own = chosen(first, ([s, t]) => s === node || t === node);
     const partners = [...endsOf(own)].filter((other) => other !== node);
-    const shown = partners.slice(0, MOST_NEIGHBOURS);
+    const shown = partners.slice(0, MAX_NEIGHBOURS);
     const kept = new Set([node, ...shown]);
     const around = [...shown].sort((a, b) => moduleOf(a) - moduleOf(b) || a - b);
     const place = new Map([[node, { x: 0, y: 0 }]]);
@@ -160,8 +160,8 @@ function networkViews(data, only) {
       }
       placed += room;
     }
-    const edges = chosen(first, ([s, t]) => kept.has(s) && kept.has(t)).slice(0, MOST_DRAWN);
-    const less = shown.length < partners.length ? ` The ${MOST_NEIGHBOURS} nearest are drawn.` : "";
+    const edges = chosen(first, ([s, t]) => kept.has(s) && kept.has(t)).slice(0, MAX_DRAWN);
+    const less = shown.length < partners.length ? ` The ${MAX_NEIGHBOURS} nearest are drawn.` : "";
     return { ...drawn(edges, place, colouring), text: less ? `${less.trim()} ` : "" };
   }
 

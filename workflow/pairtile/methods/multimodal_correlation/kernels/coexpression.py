@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from pairtile.cpu.njit import njit
 
-LEAST_OF_STRATUM = 4
+MIN_OF_STRATUM = 4
 """Samples without which a stratum has no Fisher z with a variance."""
 
-LEAST_OF_LABEL = 8
+MIN_OF_LABEL = 8
 """Samples that a label, and all others together, must have for a test."""
 
 
@@ -68,7 +68,7 @@ def _compare(edge, edges, strata, out):  # type: ignore[no-untyped-def]
     u, v = np.zeros(x.size), np.zeros(x.size)
     for stratum in range(strata.n_strata):
         members = np.flatnonzero(codes == stratum)
-        there = members.size >= LEAST_OF_STRATUM
+        there = members.size >= MIN_OF_STRATUM
         there = there and _standardise(x, members, strata, u)
         if not (there and _standardise(y, members, strata, v)):
             codes[members] = -1
@@ -77,7 +77,7 @@ def _compare(edge, edges, strata, out):  # type: ignore[no-untyped-def]
     z, weight = np.empty(strata.n_strata), np.empty(strata.n_strata)
     found = np.empty((4, n_contrasts))
     _fisher(u, v, codes[kept], z, weight)
-    _contrasts(z, weight, strata.level, LEAST_OF_LABEL - 3, found)
+    _contrasts(z, weight, strata.level, MIN_OF_LABEL - 3, found)
     out.difference[edge], out.r_in[edge], out.r_out[edge] = found[0], found[1], found[2]
     out.freedom[edge] = found[3]
     squares, number = np.zeros(n_contrasts), np.zeros(n_contrasts)
@@ -144,7 +144,7 @@ def _fisher(u, v, codes, z, weight):  # type: ignore[no-untyped-def]
     for stratum in range(z.size):
         n, su, sv, suu, svv, suv = sums[stratum]
         z[stratum], weight[stratum] = 0.0, 0.0
-        if n < LEAST_OF_STRATUM:
+        if n < MIN_OF_STRATUM:
             continue
         across = (suu - su * su / n) * (svv - sv * sv / n)
         if across > 1e-12:

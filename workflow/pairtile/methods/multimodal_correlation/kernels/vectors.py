@@ -29,7 +29,7 @@ LOG2: Final = (
 )
 """log2(1 + z) / z for 1 + z in [sqrt(1/2), sqrt(2)), highest power first; error below 4e-8."""
 
-LEAST_EXPONENT: Final = -127.0
+MIN_EXPONENT: Final = -127.0
 """exp2 from half above this down is 0: the bits of its power of two are 0 then."""
 
 ROOT_HALF_BITS: Final = 0x3F3504F3
@@ -150,7 +150,7 @@ def exp2(typing_context, vector):  # type: ignore[no-untyped-def]
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         t = arguments[0]
-        least = _constant(LEAST_EXPONENT)
+        least = _constant(MIN_EXPONENT)
         t = builder.select(builder.fcmp_ordered(">", t, least), t, least)
         whole = _call(builder, "rint", (t,))
         f = builder.fsub(t, whole)
