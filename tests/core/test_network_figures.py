@@ -108,6 +108,7 @@ def test_syntren300_figures_of_the_reference_page() -> None:
     assert ranked["mi"] == pytest.approx(0.262, abs=0.002)
 
 
+@pytest.mark.complete
 def test_bsub_figures_of_the_reference_page() -> None:
     expression, regulators, _ = read_set("bsub")
     golden = golden_mi("bsub_regulators_x_genes")
