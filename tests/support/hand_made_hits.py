@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 from pairtile.config import load_config
 from pairtile.methods.mirna_targets.prepare import PreparedSequences, prepare_sequences
-from pairtile.methods.mirna_targets.tables import ROWS
+from pairtile.methods.mirna_targets.search import ROWS
 
 LET7 = "UGAGGUAGUAGGUUGUAUAGUU"
 # What pairs with let-7's positions 9 to 22, and with its seed, in the transcript's direction.

@@ -38,10 +38,8 @@ from pairtile.methods.mirna_targets.hits_bed_gff3 import (
 )
 from pairtile.methods.mirna_targets.miranda_text import TextSequences, write_miranda_text
 from pairtile.methods.mirna_targets.prepare import header_lines
-from pairtile.methods.mirna_targets.search import COLUMNS, Hits
+from pairtile.methods.mirna_targets.search import ALIGNMENT, ROWS
 from pairtile.methods.mirna_targets.tables import (
-    ALIGNMENT,
-    ROWS,
     codes,
     context_of,
     hits_table,
@@ -92,7 +90,11 @@ def write_target_tables(
     def write_text() -> None:
         with atomic_path(folder / "miranda.txt") as temporary, temporary.open("wb") as out:
             write_miranda_text(
-                _merged_hits(merged, n_mirnas),
+                (
+                    part.slice(k, _ROWS)
+                    for part in merged.batches()
+                    for k in range(0, len(part), _ROWS)
+                ),
                 _sequences(state, items, "mirna"),
                 _sequences(state, items, "transcript"),
                 config.estimator,
@@ -142,18 +144,6 @@ def _sequences(state: Any, items: pd.DataFrame, kind: str) -> TextSequences:
 
 _ROWS = 1 << 16
 """Hits whose text is in memory at a time."""
-
-
-def _merged_hits(merged: Merged, n_mirnas: int) -> Iterator[Hits]:
-    """The merged hits in order, by rows of both files."""
-    parts = (part for batch in merged.batches() for part in batch.to_batches(_ROWS))
-    for part in parts:
-        columns: dict[str, Any] = {}
-        for name in COLUMNS:
-            text = name in ALIGNMENT
-            columns[name] = part[name].cast(pa.large_string()) if text else part[name].to_numpy()
-        columns["j"] = columns["j"] - np.int32(n_mirnas)
-        yield Hits(**columns)
 
 
 # --- tables of hits -------------------------------------------------------------------------------
