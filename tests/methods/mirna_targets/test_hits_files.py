@@ -17,6 +17,7 @@ import pytest
 from hand_made_hits import BODY, LET7, SEED
 from pairtile.errors import ConfigError, InputError
 from pairtile.methods.mirna_targets import export, viennarna_columns
+from pairtile.methods.mirna_targets.energy import WINDOW, site_accessibilities
 from pairtile.methods.mirna_targets.export import FILES
 from pairtile.methods.mirna_targets.prepare import PreparedSequences
 from pairtile.methods.mirna_targets.tables import (
@@ -25,7 +26,6 @@ from pairtile.methods.mirna_targets.tables import (
 )
 from pairtile.methods.mirna_targets.viennarna_columns import (
     CACHE,
-    WINDOW,
     Accessibilities,
     duplex_energies,
 )
@@ -208,10 +208,8 @@ def test_extras_are_columns_before_the_alignment(tmp_path: Path) -> None:
     assert "duplex_energy_kcal_mol" not in pd.read_parquet(tmp_path / "hits.parquet")
 
 
-def test_accessibility_is_the_same_folded_as_a_whole_or_around_a_site(tmp_path: Path) -> None:
+def test_accessibilities_of_a_table_are_those_of_its_sites(tmp_path: Path) -> None:
     pytest.importorskip("RNA")
-    from pairtile.methods.mirna_targets.energy import site_accessibility
-
     rng = np.random.default_rng(3)
     texts = {name: "".join(rng.choice(list("ACGU"), 400)) for name in ("many", "few")}
     texts["short"] = texts["few"][:50]
@@ -222,8 +220,9 @@ def test_accessibility_is_the_same_folded_as_a_whole_or_around_a_site(tmp_path: 
     found = Accessibilities([table], sequences.state).column(table)
     rows = table.select(["transcript", "site_begin", "site_end"]).to_pylist()
     for row, probability in zip(rows, found.to_pylist(), strict=True):
-        expected = site_accessibility(texts[row["transcript"]], row["site_begin"], row["site_end"])
-        assert probability == pytest.approx(expected, rel=1e-5)
+        place = (np.array([row[name]]) for name in ("site_begin", "site_end"))
+        expected = site_accessibilities(texts[row["transcript"]], *place)
+        assert probability == pytest.approx(expected[0], rel=1e-5)
     assert len({*found.to_pylist()}) > 20
 
 
