@@ -40,8 +40,8 @@ from pairtile.methods.mirna_targets.null import (
     prepare_null,
 )
 from pairtile.methods.mirna_targets.prepare import PreparedSequences, prepare_sequences
-from pairtile.methods.mirna_targets.search import Hits, SequenceBatch, TargetSearch
-from pairtile.methods.mirna_targets.tables import ROWS, rows_by_length, whole_pairs
+from pairtile.methods.mirna_targets.search import ALIGNMENT, ROWS, SequenceBatch, TargetSearch
+from pairtile.methods.mirna_targets.tables import rows_by_length, whole_pairs
 from pairtile.methods.mirna_targets.transcript_model import read_transcript_models
 from pairtile.statistics.correction import benjamini_hochberg
 
@@ -194,11 +194,11 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
         hits = self.search.hits(tile.row_begin, tile.row_end, columns, allowed)
         rows = self._columns(hits)
         scanned = tile.cells if allowed is None else int(allowed.sum())
-        energies = -np.minimum(hits.energy_kcal_mol.astype(np.float64), 0.0)
+        energies = -np.minimum(hits["energy_kcal_mol"].to_numpy().astype(np.float64), 0.0)
         summaries = {
             "pairs_scored": np.array([scanned], dtype=np.int64),
             "hits": np.array([len(hits)], dtype=np.int64),
-            "score_counts": _counts(hits.score, SCORE_STEP, SCORE_BINS),
+            "score_counts": _counts(hits["score"].to_numpy(), SCORE_STEP, SCORE_BINS),
             "energy_counts": _counts(energies, ENERGY_STEP, ENERGY_BINS),
         }
         if self.config.null is False:
@@ -241,14 +241,16 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
         pairs = np.asarray(self.state["restrict"])
         return pairs_in_tile(pairs[:, 0], rows_by_length(self.state)[pairs[:, 1]], tile)
 
-    def _columns(self, hits: Hits) -> dict[str, Any]:
+    def _columns(self, hits: pa.Table) -> dict[str, Any]:
         """The rows of ``ROWS``, by items, sorted."""
         order = np.asarray(self.state["transcript_order"])
-        j = (order[hits.j] + self.n_mirnas).astype(np.int32)
-        sorting = np.lexsort((hits.rank, j, hits.i))
-        hits = hits.taken(sorting)
-        columns = {name: getattr(hits, name) for name in ROWS.names if name != "j"}
-        return {"i": columns.pop("i"), "j": j[sorting], **columns}
+        j = (order[hits["j"].to_numpy()] + self.n_mirnas).astype(np.int32)
+        sorting = np.lexsort((hits["rank"].to_numpy(), j, hits["i"].to_numpy()))
+        hits = hits.set_column(1, "j", pa.array(j)).take(pa.array(sorting))
+        return {
+            name: hits[name].combine_chunks() if name in ALIGNMENT else hits[name].to_numpy()
+            for name in ROWS.names
+        }
 
     # --- network and tables ---------------------------------------------------------------------
 
