@@ -18,6 +18,7 @@ from pairtile.config import load_config
 from pairtile.config.network import exported_formats
 from pairtile.config.root import model_of
 from pairtile.engine.estimator import estimator_of
+from pairtile.engine.stages import NullStage
 from pairtile.report import write_report
 from pairtile.runtime.files import read_json
 from pairtile.simulate import Simulation, simulate_kinetic
@@ -214,7 +215,7 @@ class Analysis:
 
     @property
     def null_file(self) -> Path | None:
-        has_null = estimator_of(self.section["method"]).has_null
+        has_null = issubclass(estimator_of(self.section["method"]), NullStage)
         return self.out / "null.npz" if has_null else None
 
     @property

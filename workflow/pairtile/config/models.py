@@ -141,14 +141,9 @@ class Analysis(ConfigModel):
 
     @property
     def needs_network_data(self) -> bool:
-        """Whether network and tables need what ``Estimator.network_data`` reads (rule
+        """Whether network and tables need what the method's ``NetworkData`` reads (rule
         ``network_data``)."""
         return False
-
-    @property
-    def n_bootstraps(self) -> int:
-        """How many bootstrap networks the network is made from; 0: it is made from the data."""
-        return 0
 
     def result_tables(self) -> tuple[str, ...]:
         """Those of ``tables`` that this analysis asks for."""

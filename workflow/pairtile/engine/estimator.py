@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,7 +25,7 @@ from numpy.typing import NDArray
 import pairtile.cpu.compiling  # noqa: F401
 from pairtile.config.models import Analysis
 from pairtile.engine import tiles
-from pairtile.engine.chunk_file import Rows, Summaries
+from pairtile.engine.chunk_file import Arrays, Rows, Summaries
 from pairtile.engine.selection import Selection
 from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.gpu.device import Device
@@ -37,7 +36,7 @@ from pairtile.runtime.record import Progress
 if TYPE_CHECKING:
     from pairtile.engine.network import Network
 
-State = Mapping[str, NDArray[Any]]
+State = Arrays
 
 BLOCK_COPIES, CELL_BYTES, THREAD_BYTES = 16, 512, 64 << 20
 """Of a block of rows made ready for the kernels, a cell of a tile, and a thread: generous, because
@@ -121,23 +120,12 @@ A = TypeVar("A", bound=Analysis)
 """The configuration model of a method."""
 
 
-class BootstrapNetwork(NamedTuple):
-    """Edges of a bootstrap network, and of one made in the same way of unrelated items (none where
-    the method has no such null): int32 (2, edges), i and j as in the merged table, sorted."""
-
-    edges: NDArray[np.int32]
-    unrelated: NDArray[np.int32]
-
-
 class Estimator(ABC, Generic[A]):
     """One method, opened on the state of one analysis."""
 
     sort_by: ClassVar[tuple[str, ...]] = ("i", "j")
     work_unit: ClassVar[str] = "pairs"
     """What ``work`` counts."""
-
-    has_null: ClassVar[bool] = False
-    """Whether ``null`` computes anything: only then there is a step for it."""
 
     seed: int = 0
     """Of the run, for methods whose tiles draw; set by who opens the estimator."""
@@ -187,18 +175,6 @@ class Estimator(ABC, Generic[A]):
 
         Raises InputError or ConfigError.
         """
-
-    @classmethod
-    def network_data(
-        cls, config: A, items: pd.DataFrame
-    ) -> tuple[dict[str, NDArray[Any]], dict[str, int]]:
-        """Arrays that only network and tables need, from the input files, for analyses that say
-        ``needs_network_data``; and counts for the summary.
-
-        Network and tables find the arrays in their state; scores do not depend on them. ``items``:
-        the items table. Raises InputError or ConfigError, as ``prepare``.
-        """
-        raise NotImplementedError(f"{cls.__name__} reads nothing for the network alone")
 
     @classmethod
     @abstractmethod
@@ -281,34 +257,9 @@ class Estimator(ABC, Generic[A]):
         keys = config.for_step("score").resolved()
         return {key: value for key, value in keys.items() if key not in config.input_keys}
 
-    @classmethod
-    def needs_scan(cls, config: A) -> bool:
-        """Whether a first pass over all tiles must gather sums before rows can be chosen."""
-        return False
-
     @abstractmethod
     def schema(self) -> pa.Schema:
         """Columns of ``pairs.parquet``."""
-
-    def null(self, seed: int) -> dict[str, NDArray[Any]]:
-        """Arrays that describe the null distribution; for methods that say ``has_null``."""
-        return {}
-
-    def null_account(self, seed: int) -> tuple[list[str], list[str]]:
-        """Notes and warnings on the null distribution, for the log and the summary."""
-        return [], []
-
-    def selection(self, null: State) -> Selection:
-        """Which rows chunks write, from the section and the null (empty where there is none)."""
-        return Selection(everything=True)
-
-    def bootstrap(self, tiles: Sequence[Tile], number: int) -> BootstrapNetwork:
-        """The network of bootstrap ``number``, for analyses with ``n_bootstraps``.
-
-        Draws are keyed on the seed and ``number`` alone. Raises InputError where samples do not
-        suffice.
-        """
-        raise NotImplementedError
 
     @abstractmethod
     def network(self, merged: Merged) -> Network:
@@ -322,18 +273,6 @@ class Estimator(ABC, Generic[A]):
     def score_histogram(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
         """Arrays of ``scores.npz``: how scores and null are distributed, for the report."""
         return {}
-
-    def scan_tile(self, tile: Tile) -> Summaries:
-        """First pass: a tile's sums only. For methods that say ``needs_scan``."""
-        raise NotImplementedError(f"{type(self).__name__} has no first pass")
-
-    def reduce_band(self, rows: pa.Table) -> pa.Table:
-        """Merge: the rows of all tiles of one band, joined in order, to those of the result.
-
-        For methods whose tiles each bring candidates for the same item (the best so many of each
-        row); must give the same for any order of the rows.
-        """
-        return rows
 
     def write_tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
         """Write the files that the section's model names as ``result_tables`` into ``folder``, each

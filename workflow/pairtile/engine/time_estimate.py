@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from pairtile.engine.estimator import Estimator
 from pairtile.engine.selection import Selection
+from pairtile.engine.stages import FirstPass
 from pairtile.engine.tiles import Tile
 from pairtile.runtime.record import about
 
@@ -98,7 +99,7 @@ def _part(tile: Tile, cells: float) -> Tile:
 
 def _seconds(opened: Estimator[Any], part: Tile) -> float:
     start = time.perf_counter()
-    if opened.needs_scan(opened.config):
+    if isinstance(opened, FirstPass) and opened.needs_scan(opened.config):
         opened.scan_tile(part)
     else:
         opened.compute_tile(part, Selection(everything=True), None, float("-inf"))

@@ -13,6 +13,7 @@ from pairtile.config.models import Analysis
 from pairtile.engine.chunk_file import (
     PASSED,
     RANK_SCORE,
+    Arrays,
     ChunkHeader,
     Rows,
     Summaries,
@@ -20,8 +21,8 @@ from pairtile.engine.chunk_file import (
     write_chunk,
 )
 from pairtile.engine.chunk_progress import ChunkProgress
-from pairtile.engine.estimator import State
 from pairtile.engine.scoring import score_tiles
+from pairtile.engine.stages import FirstPass, selection_of
 from pairtile.engine.tiles import Tile
 from pairtile.runtime.files import read_arrays
 from pairtile.runtime.host_memory import peak_host_bytes
@@ -78,10 +79,12 @@ def chunk(
         header = ChunkHeader(plan.stage_fingerprint(stage), [], summaries)
 
         if stage == "scan":
+            assert isinstance(opened, FirstPass)
+            scan_tile = opened.scan_tile
 
             def scanned() -> Iterator[tuple[int, Rows]]:
                 for tile in counted():
-                    add_summaries(summaries, opened.scan_tile(tile))
+                    add_summaries(summaries, scan_tile(tile))
                     yield tile.number, {"i": np.empty(0, dtype=np.int32)}
                 progress.say()
                 _finish(step, opened.device, header)
@@ -89,8 +92,8 @@ def chunk(
             write_chunk(out, SCAN_SCHEMA, scanned(), header)
             return
 
-        selection = opened.selection(read_null(null))
-        sums: State | None = None if scan is None else read_arrays(scan)
+        selection = selection_of(opened, read_null(null))
+        sums: Arrays | None = None if scan is None else read_arrays(scan)
         schema = opened.schema()
         if selection.top:
             schema = schema.append(pa.field(PASSED, pa.bool_()))

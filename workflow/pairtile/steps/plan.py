@@ -15,7 +15,8 @@ from typing import Any
 from pairtile import __version__
 from pairtile.config.models import Analysis
 from pairtile.engine.chunk_file import FORMAT_VERSION
-from pairtile.engine.estimator import Estimator, State, estimator_of
+from pairtile.engine.estimator import Estimator, estimator_of
+from pairtile.engine.stages import NullStage, n_bootstraps, needs_scan
 from pairtile.engine.state import open_state, state_digest
 from pairtile.engine.tiles import Chunk, PairSpace, Tile, number_of_jobs, plan_chunks
 from pairtile.engine.time_estimate import (
@@ -151,9 +152,11 @@ def plan(
         edges = method.tile_edges(config, state)
         tiles = space.tiles(*edges)
         work = [method.work(state, tile) for tile in tiles]
-        passes = 2 if method.needs_scan(config) else 1
+        passes = 2 if needs_scan(method, config) else 1
         beside = [method.null_work(config, state), method.network_work(whole or config, state)]
-        device = _device(config, state, backend, passes * sum(work) + sum(beside))
+        bootstraps = n_bootstraps(method, config)
+        cpu_rate = method.work_per_second(config, state, "cpu", threads())
+        device = _device(backend, (passes * sum(work) + sum(beside)) / cpu_rate, bootstraps)
         precision = method.resolve_precision(config, device.backend)
         rate = method.work_per_second(config, state, device.backend, threads())
         seconds = [amount / rate for amount in work]
@@ -172,7 +175,7 @@ def plan(
             passes=passes,
             null=beside[0] * here.of_work,
             network=beside[1] * here.of_work,
-            bootstraps=config.n_bootstraps,
+            bootstraps=bootstraps,
             tables=bool(config.tables),
         )
         at_once = _at_once(device.backend, gpus)
@@ -190,8 +193,8 @@ def plan(
             "tiles": len(tiles),
             "work": sum(work),
             "work_unit": method.work_unit,
-            "scan": method.needs_scan(config),
-            "null": method.has_null,
+            "scan": needs_scan(method, config),
+            "null": issubclass(method, NullStage),
             "estimated_seconds": round(sum(seconds), 3),
             "memory_bytes": method.memory_bytes(config, state, device.backend, threads()),
             "chunks": [
@@ -201,7 +204,7 @@ def plan(
             "bootstraps": [
                 {"first": a, "last": b}
                 for a, b in _bootstrap_jobs(
-                    config.n_bootstraps,
+                    bootstraps,
                     sum(seconds) + BESIDE_TILES_SECONDS[device.backend],
                     at_once,
                 )
@@ -250,13 +253,10 @@ def plan(
                 step.note(f"{asked} chunks asked for; there are only {len(tiles)} tiles.")
 
 
-def _device(config: Analysis, state: State, backend: str, work: float) -> Device:
+def _device(backend: str, cpu_seconds: float, bootstraps: int) -> Device:
     """The device to plan for. Where ``auto`` may choose, a GPU that takes longer to start than the
     CPU to do all the work is not started."""
-    method = estimator_of(config.method)
-    if backend != "auto" or config.n_bootstraps:
-        return planned_device(backend)
-    if work >= GPU_START_SECONDS * method.work_per_second(config, state, "cpu", threads()):
+    if backend != "auto" or bootstraps or cpu_seconds >= GPU_START_SECONDS:
         return planned_device(backend)
     reason = f"less than {GPU_START_SECONDS:g} s of work, which a GPU takes to start"
     return replace(choose("cpu"), reason=reason)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from pairtile.engine.chunk_file import PASSED, RANK_SCORE, Rows, Summaries
 from pairtile.engine.estimator import (
-    BootstrapNetwork,
     Estimator,
     Merged,
     PreparedInput,
@@ -30,6 +29,7 @@ from pairtile.engine.in_memory import network_in_memory
 from pairtile.engine.large_table import count
 from pairtile.engine.network import Network
 from pairtile.engine.selection import Selection
+from pairtile.engine.stages import BootstrapNetwork, Bootstraps, FirstPass, NullStage
 from pairtile.engine.state import release
 from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.methods.mutual_information.bootstrap import (
@@ -103,10 +103,13 @@ def _complete(state: State) -> bool:
     return count(np.isnan, z) == 0
 
 
-class MutualInformation(Estimator[MutualInformationConfig]):
+class MutualInformation(
+    NullStage,
+    FirstPass[MutualInformationConfig],
+    Bootstraps[MutualInformationConfig],
+    Estimator[MutualInformationConfig],
+):
     """B-spline mutual information with permutation null; scores mi, clr, target_z."""
-
-    has_null: ClassVar[bool] = True
 
     def __init__(
         self, config: MutualInformationConfig, state: State, device: Any, precision: str
@@ -150,7 +153,7 @@ class MutualInformation(Estimator[MutualInformationConfig]):
 
     @classmethod
     def check_settings(cls, config: MutualInformationConfig, state: State) -> None:
-        if config.n_bootstraps:
+        if config.bootstraps.number:
             resample_samples(config, int(state["z"].shape[1]), 0, 0)
 
     @classmethod
@@ -433,6 +436,10 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         return replicate
 
     # --- network --------------------------------------------------------------------------------
+
+    @classmethod
+    def n_bootstraps(cls, config: MutualInformationConfig) -> int:
+        return config.bootstraps.number
 
     def bootstrap(self, tiles: Sequence[Tile], number: int) -> BootstrapNetwork:
         samples = resample_samples(self.config, self.state["z"].shape[1], self.seed, number)

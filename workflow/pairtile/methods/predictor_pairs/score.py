@@ -27,6 +27,7 @@ from pairtile.engine.estimator import (
 )
 from pairtile.engine.network import Network
 from pairtile.engine.selection import Selection
+from pairtile.engine.stages import CandidateMerge
 from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.methods.predictor_pairs.best_sets import (
     ANY_KEY,
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
 HISTOGRAM_BINS = 200
 
 
-class PredictorPairs(PredictorLevels):
+class PredictorPairs(CandidateMerge, PredictorLevels):
     """Exhaustive search for the predictor sets of every target, with a searched null."""
 
     sort_by: ClassVar[tuple[str, ...]] = ("target_row", "rank")

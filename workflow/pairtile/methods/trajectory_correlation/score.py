@@ -20,6 +20,7 @@ from pairtile.engine.chunk_file import Rows, Summaries
 from pairtile.engine.estimator import Estimator, Merged, PreparedInput, Ranking, State, Written
 from pairtile.engine.network import Network
 from pairtile.engine.selection import Selection
+from pairtile.engine.stages import NetworkData
 from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
@@ -71,7 +72,9 @@ P_BINS = 50
 """Of the histogram of p-values, from 0 to 1."""
 
 
-class TrajectoryCorrelation(Estimator[TrajectoryCorrelationConfig]):
+class TrajectoryCorrelation(
+    NetworkData[TrajectoryCorrelationConfig], Estimator[TrajectoryCorrelationConfig]
+):
     """Mutual information, generalized correlation and DCC of every two motions."""
 
     def __init__(
