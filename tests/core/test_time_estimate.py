@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pairtile.engine.estimator import Cost
 from pairtile.engine.stages import FirstPass
 from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.engine.time_estimate import BOOTSTRAP_SECONDS, in_words, sampled_speed, step_seconds
 from pairtile.runtime.record import Progress, Stopwatch
+
+SPACE = PairSpace("triangle", 2000, 2000)
 
 
 class Pretend:
@@ -24,15 +27,12 @@ class Pretend:
         self.parts: list[Tile] = []
         Pretend.opened += 1
 
-    def work(self, state: Any, tile: Tile) -> int:
-        return PairSpace("triangle", 2000, 2000).pairs_in(tile)
-
-    def compute_tile(self, tile: Tile, selection: Any, scan: Any, cut: float) -> None:
+    def score_tile(self, tile: Tile, selection: Any, scan: Any, cut: float) -> None:
         self._take(tile)
 
     def _take(self, tile: Tile) -> None:
         compiling = 100.0 if Pretend.opened == 1 else 0.0
-        CLOCK[0] += compiling + 0.03 + self.work(None, tile) / self.rate
+        CLOCK[0] += compiling + 0.03 + SPACE.pairs_in(tile) / self.rate
 
 
 class PretendFirst(Pretend, FirstPass[Any]):
@@ -45,7 +45,7 @@ class PretendFirst(Pretend, FirstPass[Any]):
     def scan_tile(self, tile: Tile) -> Any:
         self._take(tile)
 
-    def compute_tile(self, tile: Tile, selection: Any, scan: Any, cut: float) -> None:
+    def score_tile(self, tile: Tile, selection: Any, scan: Any, cut: float) -> None:
         raise AssertionError("the second pass is not sampled")
 
 
@@ -59,8 +59,9 @@ def test_a_sample_finds_the_rate_within_a_second_whatever_compiling_takes(
 ) -> None:
     monkeypatch.setattr(time, "perf_counter", lambda: float(CLOCK[0]))
     CLOCK[0] = Pretend.opened = 0
-    tiles = PairSpace("triangle", 2000, 2000).tiles()
-    found = sampled_speed(lambda: kind(rate), tiles, rate / 3)  # type: ignore[arg-type,return-value]
+    tiles = SPACE.tiles()
+    cost = Cost(rate / 3, SPACE.pairs_in)
+    found = sampled_speed(lambda: kind(rate), tiles, cost)  # type: ignore[arg-type,return-value]
     assert found.of_work == pytest.approx(1.0 / rate, rel=0.02)
     assert found.of_a_tile == pytest.approx(0.03 + 1.0 / rate, rel=1e-3)
     assert CLOCK[0] < 102.0

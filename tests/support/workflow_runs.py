@@ -240,7 +240,7 @@ class Analysis:
             network_data(self.model, items, inputs, *found)
         state = self.out / "state"
         out = self.out / "plan.json"
-        plan(self.model, self.backend, self.seed, state, out, self.record("plan"))
+        plan(self.model, self.backend, self.seed, state, items, out, self.record("plan"))
         if self.null_file:
             null(self.model, out, state, self.null_file, self.record("null"))
         return self

@@ -21,6 +21,7 @@ from pairtile.engine.network import Network
 from pairtile.engine.scoring import score_tiles
 from pairtile.engine.stages import CandidateMerge, FirstPass, null_of, selection_of
 from pairtile.engine.tiles import Tile
+from pairtile.gpu.device import threads
 
 
 def network_in_memory(opened: Estimator, tiles: Sequence[Tile], seed: int) -> Network:
@@ -47,6 +48,12 @@ def network_in_memory(opened: Estimator, tiles: Sequence[Tile], seed: int) -> Ne
     of_pairs = {"pairs": pairs, "pairs_scored": scored, "pairs_too_few_samples": pairs - scored}
     result.counts = {**of_pairs, **result.counts}
     return result
+
+
+def all_tiles(opened: Estimator) -> list[Tile]:
+    """The tiles of an analysis, as the workflow cuts them."""
+    cost = opened.cost(opened.config, opened.state, opened.device.backend, threads())
+    return opened.space(opened.state).tiles(*cost.tile_edges)
 
 
 def merged_in_memory(opened: Estimator, tiles: Sequence[Tile], seed: int) -> Merged:

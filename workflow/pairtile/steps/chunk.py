@@ -24,6 +24,7 @@ from pairtile.engine.chunk_progress import ChunkProgress
 from pairtile.engine.scoring import score_tiles
 from pairtile.engine.stages import FirstPass, selection_of
 from pairtile.engine.tiles import Tile
+from pairtile.gpu.device import threads
 from pairtile.runtime.files import read_arrays
 from pairtile.runtime.host_memory import peak_host_bytes
 from pairtile.runtime.record import StepRecord, recorded
@@ -63,11 +64,12 @@ def chunk(
         opened = plan.open_estimator(config, state)
         todo = plan.chunk(name)
         tiles = plan.tiles[todo.first : todo.last + 1]
-        work = {tile: opened.work(opened.state, tile) for tile in tiles}
+        cost = opened.cost(opened.config, opened.state, plan.backend, threads())
+        work = {tile: cost.tile(tile) for tile in tiles}
         label = out.parent.parent.name + (", first pass" if stage == "scan" else "")
         progress = ChunkProgress(
             *(label, out.parent, plan_file, plan.chunks),
-            *(todo, list(work.values()), opened.work_unit),
+            *(todo, list(work.values()), cost.unit),
         )
 
         def counted() -> Iterator[Tile]:
