@@ -41,6 +41,7 @@ from typing import Any
 
 import numpy as np
 from pairtile.api.settings import analysis_config
+from pairtile.engine.in_memory import all_tiles
 from pairtile.engine.selection import Selection
 from pairtile.errors import ConfigError
 from pairtile.gpu.device import Device, choose, threads
@@ -49,7 +50,7 @@ from pairtile.methods.mirna_targets.config import AlignmentConfig, MirnaTargetsC
 from pairtile.methods.mirna_targets.energy import DuplexEnergy
 from pairtile.methods.mirna_targets.fasta import Fasta, read_fasta
 from pairtile.methods.mirna_targets.prepare import lay_out
-from pairtile.methods.mirna_targets.score import MirnaTargets
+from pairtile.methods.mirna_targets.score import MirnaTargets, cells_in
 from pairtile.methods.mirna_targets.scoring import Candidates
 from pairtile.methods.mirna_targets.search import SequenceBatch, TargetSearch, fold_strings, trace
 
@@ -193,10 +194,9 @@ def genome(
     prepared = MirnaTargets.with_null(config, lay_out(config, *files, None, None), seed=1)
     opened = MirnaTargets(config, prepared.state, device, "integer")
     ready, ready_cpu = time.perf_counter(), time.process_time()
-    space = opened.space(prepared.state)
-    tiles = list(space.tiles(*opened.tile_edges(config, prepared.state)))
+    tiles = all_tiles(opened)
     order = np.random.default_rng(1).permutation(len(tiles))
-    whole = sum(opened.work(prepared.state, tile) for tile in tiles) * (shuffles + 1)
+    whole = sum(cells_in(prepared.state, tile) for tile in tiles) * (shuffles + 1)
     done = {"tiles": 0, "cells": 0, "hits": 0, "shuffled_hits": 0}
     told = ready
 
@@ -224,9 +224,9 @@ def genome(
     profile.enable()
     for number in order.tolist():
         tile = tiles[number]
-        _, counts = opened.compute_tile(tile, Selection(everything=True), None, -np.inf)
+        _, counts = opened.score_tile(tile, Selection(everything=True), None, -np.inf)
         done["tiles"] += 1
-        done["cells"] += opened.work(prepared.state, tile) * (shuffles + 1)
+        done["cells"] += cells_in(prepared.state, tile) * (shuffles + 1)
         done["hits"] += int(counts["hits"].sum())
         done["shuffled_hits"] += int(counts["null_site_counts"].sum())
         now = time.perf_counter()

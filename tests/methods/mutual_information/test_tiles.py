@@ -52,7 +52,7 @@ def all_rows(estimator, selection=None, scan=None, cut=-np.inf):
     """Rows and summaries of all tiles."""
     parts, sums = [], {}
     for tile in tiles(estimator):
-        rows, summary = estimator.compute_tile(
+        rows, summary = estimator.score_tile(
             tile, selection or Selection(everything=True), scan, cut
         )
         add_summaries(sums, summary)

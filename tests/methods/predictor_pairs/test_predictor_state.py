@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from pairtile.config import load_config
 from pairtile.engine.estimator import PreparedInput
-from pairtile.engine.in_memory import merged_in_memory
+from pairtile.engine.in_memory import all_tiles, merged_in_memory
 from pairtile.gpu.device import choose
 from pairtile.io.expression import Expression
 from pairtile.methods.predictor_pairs import state as predictor_state
@@ -157,7 +157,7 @@ def test_batches_are_permuted_within_where_they_are_stated(tmp_path: Path) -> No
         assert ready.parameters["null"]["kind"] == ("blocks" if stated else "permutation")
         assert any("split the samples" in text for text in ready.warnings) is not bool(stated)
         opened = PredictorPairs(config, ready.state, choose("cpu"), "float64")
-        tiles = opened.space(ready.state).tiles(*opened.tile_edges(opened.config, ready.state))
+        tiles = all_tiles(opened)
         sets = tables.tested_sets(opened, merged_in_memory(opened, tiles, 1))
         shares.append((sets.drop_duplicates("target")["p_value"] <= 0.05).mean())
     assert shares[0] > 0.5

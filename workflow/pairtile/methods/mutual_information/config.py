@@ -638,10 +638,6 @@ class MutualInformationConfig(ExpressionAnalysis):
             return 4
         return 20 if self.directed else 12
 
-    @property
-    def n_bootstraps(self) -> int:
-        return self.bootstraps.number
-
     input_keys: ClassVar[tuple[str, ...]] = ("expression", "names", "regulators", "gold_standard")
     report_needs_state: ClassVar[bool] = True
     used_by: ClassVar[Mapping[str, frozenset[str]]] = {

@@ -23,7 +23,7 @@ from pairtile.api.prepare import (
 from pairtile.api.regulators import listed_genes
 from pairtile.api.settings import analysis_config
 from pairtile.api.table import ExpressionTable, as_table
-from pairtile.engine.in_memory import merged_in_memory
+from pairtile.engine.in_memory import all_tiles, merged_in_memory
 from pairtile.gpu.device import choose
 from pairtile.methods.predictor_pairs.config import (
     KeepSetsConfig,
@@ -160,7 +160,7 @@ def predictor_pairs(
     prepared = prepare_predictor_input(config, given)
     ready = search_input(config, prepared, seed)
     opened = PredictorPairs(config, ready.state, choose(settings["backend"]), "float64")
-    tiles = opened.space(ready.state).tiles(*opened.tile_edges(opened.config, ready.state))
+    tiles = all_tiles(opened)
     sets = tested_sets(opened, merged_in_memory(opened, tiles, seed))
     names = pd.Index([str(label) for label in table.labels])
     labels = table.labels[names.get_indexer(pd.Index(prepared.genes))]
