@@ -183,7 +183,7 @@ def histogram(
                 continue
             ax.stairs(
                 base + values, bins, baseline=base, fill=True, label=name, color=FILLS[k],
-                alpha=0.75,
+                alpha=0.85,
             )  # fmt: skip
             base = base + values
         if fill:
@@ -325,25 +325,25 @@ def scatter(
     if groups is None:
         groups = {"": np.ones(x.size, bool) if values is None else np.isfinite(values)}
     masks = {name: np.asarray(mask, bool) for name, mask in groups.items()}
+    shades = None
+    if values is not None:
+        numbers = np.ma.masked_invalid(np.asarray(values, np.float64))
+        shades = colormaps[SEQUENTIAL](Normalize(*(limits or (None, None)))(numbers))
     rest = ~np.any([*masks.values(), np.zeros(x.size, bool)], axis=0)
-    parts = [("", rest, GREY, ".")] if rest.any() else []
+    parts = [("", rest, GREY, "o")] if rest.any() else []
     for k, (name, mask) in enumerate(masks.items()):
         few = k < len(GROUP_COLOURS)
-        parts.append((name, mask, GROUP_COLOURS[k] if few else GREY, MARKERS[k] if few else "."))
+        parts.append((name, mask, GROUP_COLOURS[k] if few else GREY, MARKERS[k] if few else "o"))
     with chart(options) as ax:
         for name, mask, colour, marker in parts:
-            by_number = values is not None and mask is not rest
             for chosen, scale, alpha in ((mask & pale, 0.4, 0.4), (mask & ~pale, 1.0, 0.75)):
-                ax.scatter(
-                    x[chosen], y[chosen], s=scale * s, marker=marker, alpha=alpha, linewidths=0.0,
-                    rasterized=x.size > MANY_POINTS, label=name if scale == 1.0 else "",
-                    **(
-                        {"c": np.asarray(values)[chosen], "cmap": SEQUENTIAL,
-                         "norm": Normalize(*(limits or (None, None)))}
-                        if by_number
-                        else {"color": colour}
-                    ),
-                )  # fmt: skip
+                if scale == 1.0 or chosen.any():
+                    ax.scatter(
+                        x[chosen], y[chosen], s=scale * s, marker=marker, alpha=alpha,
+                        c=[colour] if shades is None or mask is rest else shades[chosen],
+                        linewidths=0.0, rasterized=x.size > MANY_POINTS,
+                        label=name if scale == 1.0 else "",
+                    )  # fmt: skip
         if diagonal is not None:
             ends = [min(np.nanmin(z, initial=0.0) for z in (x, y)),
                     max(np.nanmax(z, initial=0.0) for z in (x, y))]  # fmt: skip
@@ -529,8 +529,9 @@ def _name_points(ax: Axes, named: Sequence[tuple[str, float, float]], most: int)
             break
         right = ax.transAxes.inverted().transform(ax.transData.transform((x, y)))[0] > 0.5
         text = ax.annotate(
-            shortened(name), (x, y), xytext=(-7 if right else 7, -1), textcoords="offset points",
-            ha="right" if right else "left", va="center", fontsize=9, parse_math=False,
+            shortened(name, MAX_NAME), (x, y), xytext=(-7 if right else 7, -1),
+            textcoords="offset points", ha="right" if right else "left", va="center", fontsize=9,
+            parse_math=False,
         )  # fmt: skip
         box = text.get_window_extent().padded(NAME_MARGIN)
         if any(box.overlaps(other) for other in boxes):
@@ -545,7 +546,7 @@ def _add_legend(ax: Axes, outside: bool) -> None:
     if not handles:
         return
     figure = _figure_of(ax)
-    letters = 12 * figure.get_figwidth() * (1.0 if outside else ax.get_position().width)
+    letters = 13 * figure.get_figwidth() * (1.0 if outside else ax.get_position().width)
     ncols = max(1, min(len(texts), int(letters / (max(map(len, texts)) + 6))))
     if outside:
         legend = figure.legend(handles, texts, loc="outside upper center", ncols=ncols)
