@@ -48,8 +48,8 @@ from pairtile.report.style import (
 )
 
 __all__ = [
-    "Options", "bars", "chart", "color_bar", "embedding", "figure_of_panels", "heat_map",
-    "histogram", "lines", "scatter",
+    "Options", "add_legend", "bars", "chart", "color_bar", "embedding", "figure_of_panels",
+    "heat_map", "histogram", "lines", "scatter",
 ]  # fmt: skip
 
 FILLS = (SKY, PALE, ORANGE)
@@ -66,9 +66,13 @@ MAX_PIXELS = 500
 """Larger matrices are drawn as means of blocks: a page of a thousand rows stays small."""
 
 MAX_BAR_LABELS = 20
-MAX_NAME = 40
+MAX_NAME, MAX_LEGEND_TEXT = 40, 48
 NAME_MARGIN = 3.0
 """Pixels around a name beside a point that no other may touch."""
+
+
+Ticks = Mapping[int, str] | Mapping[float, str]
+"""Places along an axis, and what to write there."""
 
 
 class Options(TypedDict, total=False):
@@ -118,7 +122,7 @@ def chart(options: Options) -> Iterator[Axes]:
                 _write_powers_out(axis)
         _name_points(ax, options.get("named", ()), options.get("n_named", 3))
         if options.get("legend", True):
-            _add_legend(ax, outside="ax" not in options)
+            add_legend(ax, "" if "ax" in options else "outside upper center")
 
 
 def histogram(
@@ -258,7 +262,7 @@ def lines(
     bands: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
     marker: str = "",
     linestyle: str = "-",
-    highlight: str = "",
+    highlight: str | None = None,
     **options: Unpack[Options],
 ) -> Figure:
     """Curves; one of a single point is a diamond.
@@ -271,7 +275,7 @@ def lines(
         Intervals of curves, by their names.
     marker, linestyle : str
         Of all curves, as in matplotlib; ``linestyle=""`` leaves points alone.
-    highlight : str
+    highlight : str, optional
         The curve that is drawn thick and above the others.
     """
     with chart(options) as ax:
@@ -395,8 +399,8 @@ def heat_map(
     *,
     cmap: str = SEQUENTIAL,
     limits: tuple[float, float] | None = None,
-    rows: Mapping[float, str] | None = None,
-    columns: Mapping[float, str] | None = None,
+    rows: Ticks | None = None,
+    columns: Ticks | None = None,
     blocks: Sequence[tuple[int, int]] = (),
     dots: ArrayLike | None = None,
     origin: Literal["upper", "lower"] = "upper",
@@ -451,7 +455,7 @@ def color_bar(
     label: str,
     *,
     location: Literal["right", "bottom"] = "right",
-    ticks: Mapping[float, str] | None = None,
+    ticks: Ticks | None = None,
 ) -> None:
     """The bar of what is drawn in panels, or of ``SEQUENTIAL`` from one value to another."""
     if isinstance(colors, tuple):
@@ -464,6 +468,31 @@ def color_bar(
         bar.set_label(label, parse_math=False)
         if ticks:
             bar.set_ticks([*ticks], labels=[*ticks.values()])
+
+
+def add_legend(
+    ax: Axes,
+    loc: Literal["", "outside upper center", "outside lower center"] = "",
+    title: str = "",
+) -> None:
+    """Above the axes, or where ``loc`` says; in as many columns as have room."""
+    handles, texts = ax.get_legend_handles_labels()
+    if not handles:
+        return
+    texts = [shortened(text, MAX_LEGEND_TEXT) for text in texts]
+    figure = _figure_of(ax)
+    letters = figure.get_figwidth() * (13.0 if loc else 18.0 * ax.get_position().width)
+    ncols = max(1, min(len(texts), int(letters / (max(map(len, texts)) + (6 if loc else 4)))))
+    with styled():
+        if loc:
+            legend = figure.legend(handles, texts, loc=loc, ncols=ncols, title=title)
+        else:
+            legend = ax.legend(
+                handles, texts, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=ncols,
+                fontsize=8.5, handletextpad=0.4, columnspacing=0.8, borderaxespad=0.1,
+            )  # fmt: skip
+    for text in (legend.get_title(), *legend.get_texts()):
+        text.set_parse_math(False)
 
 
 def block_means(matrix: NDArray[np.float64], pixels: int = MAX_PIXELS) -> NDArray[np.float64]:
@@ -510,7 +539,7 @@ def _write_powers_out(axis: Axis) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def _name_ticks(ax: Axes, side: Literal["x", "y"], names: Mapping[float, str]) -> None:
+def _name_ticks(ax: Axes, side: Literal["x", "y"], names: Ticks) -> None:
     if not names:
         return
     texts = [shortened(name, MAX_NAME) for name in names.values()]
@@ -538,22 +567,3 @@ def _name_points(ax: Axes, named: Sequence[tuple[str, float, float]], most: int)
             text.remove()
         else:
             boxes.append(box)
-
-
-def _add_legend(ax: Axes, outside: bool) -> None:
-    """Above the axes, where no data are: in as many columns as have room."""
-    handles, texts = ax.get_legend_handles_labels()
-    if not handles:
-        return
-    figure = _figure_of(ax)
-    letters = 13 * figure.get_figwidth() * (1.0 if outside else ax.get_position().width)
-    ncols = max(1, min(len(texts), int(letters / (max(map(len, texts)) + 6))))
-    if outside:
-        legend = figure.legend(handles, texts, loc="outside upper center", ncols=ncols)
-    else:
-        legend = ax.legend(
-            handles, texts, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=ncols,
-            fontsize=8.5, handletextpad=0.4, columnspacing=0.8, borderaxespad=0.1,
-        )  # fmt: skip
-    for text in legend.get_texts():
-        text.set_parse_math(False)

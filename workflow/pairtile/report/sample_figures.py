@@ -10,7 +10,6 @@ from matplotlib.ticker import PercentFormatter
 from numpy.typing import ArrayLike
 
 from pairtile.report.charts import embedding, figure_of_panels, lines
-from pairtile.report.formats import shortened
 from pairtile.report.style import GROUP_COLOURS
 
 __all__ = ["sample_components", "sample_sizes", "time_courses"]
@@ -140,7 +139,7 @@ def time_courses(
     figure, axes = figure_of_panels(len(panels), min(2, len(panels)), width=4.8, height=2.7)
     for ax, courses in zip(axes, panels, strict=True):
         curves = {
-            shortened(name): _one_after_another([np.asarray(values)[part] for part in drawn])
+            name: _one_after_another([np.asarray(values)[part] for part in drawn])
             for name, values in courses.items()
         }
         lines(

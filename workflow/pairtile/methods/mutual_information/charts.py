@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 from pairtile.engine.state import open_state
@@ -54,7 +54,7 @@ def _rows(results: Results) -> dict[str, int]:
     return {name: place for place, name in enumerate(names)}
 
 
-def _label(edge: Mapping[str, Any]) -> str:
+def _label(edge: Mapping[Hashable, Any]) -> str:
     text = f"{number(edge['mi_bits'])} bits"
     rho = edge.get("spearman")
     return text if rho is None else f"{text}, ρ = {number(rho, 2)}".replace("-", "−")
