@@ -8,6 +8,7 @@ drawn as they are: no character in them is taken as mathematics.
 Examples
 --------
 >>> figure = histogram([0, 1, 2], {"pairs": [8, 3]}, vlines={"threshold": 1.5}, xlabel="score")
+>>> from pairtile.report.style import figure_of_panels
 >>> figure, (left, right) = figure_of_panels(2, 2)
 >>> figure = bars(["a", "b"], {"edges": [3, 5]}, ax=left)
 >>> figure = lines({"curve": ([0, 1, 2], [0.1, 0.4, 0.9])}, ax=right)
@@ -42,15 +43,9 @@ from pairtile.report.style import (
     ORANGE,
     PALE,
     SKY,
-    figure_of_panels,
     new_figure,
     styled,
 )
-
-__all__ = [
-    "Options", "add_legend", "bars", "chart", "color_bar", "embedding", "figure_of_panels",
-    "heat_map", "histogram", "lines", "scatter",
-]  # fmt: skip
 
 FILLS = (SKY, PALE, ORANGE)
 """Colours of bars, in the order of their groups."""
@@ -95,23 +90,21 @@ class Options(TypedDict, total=False):
 
 
 @contextmanager
-def chart(options: Options) -> Iterator[Axes]:
+def chart(**options: Unpack[Options]) -> Iterator[Axes]:
     """The axes to draw a chart on; labels, scales, limits, lines, names and legend follow."""
     with styled():
         ax = options["ax"] if "ax" in options else new_figure(*options.get("size", (6.4, 4.0)))[1]
         yield ax
-        for label, places in options.get("vlines", {}).items():
-            for k, x in enumerate(_known(places)):
-                ax.axvline(
-                    x, color=INK if label else GREY, linestyle=(0, (5, 3)) if label else "-",
-                    linewidth=1.6 if label else 1.0, label="" if k else label,
-                )  # fmt: skip
-        for n, (label, places) in enumerate(options.get("hlines", {}).items()):
-            for k, y in enumerate(_known(places)):
-                ax.axhline(
-                    y, color=(GREEN, ORANGE)[n % 2] if label else GREY, linewidth=1.5,
-                    linestyle=(0, (6, 2)) if label else "-", label="" if k else label,
-                )  # fmt: skip
+        for draw, marks, colours in (
+            (ax.axvline, options.get("vlines", {}), (INK,)),
+            (ax.axhline, options.get("hlines", {}), (GREEN, ORANGE)),
+        ):
+            for n, (label, places) in enumerate(marks.items()):
+                for k, place in enumerate(_known(places)):
+                    draw(
+                        place, color=colours[n % len(colours)] if label else GREY, linewidth=1.5,
+                        linestyle=(0, (5, 3)) if label else "-", label="" if k else label,
+                    )  # fmt: skip
         keys = ("xscale", "yscale", "xlim", "ylim", "title", "xlabel", "ylabel")
         given = dict(options)
         ax.set(**{key: given[key] for key in keys if key in given})
@@ -123,6 +116,13 @@ def chart(options: Options) -> Iterator[Axes]:
         _name_points(ax, options.get("named", ()), options.get("n_named", 3))
         if options.get("legend", True):
             add_legend(ax, "" if "ax" in options else "outside upper center")
+
+
+def figure_of(ax: Axes) -> Figure:
+    """The figure that axes are in."""
+    figure = ax.get_figure()
+    assert isinstance(figure, Figure)
+    return figure
 
 
 def histogram(
@@ -176,7 +176,7 @@ def histogram(
     top = max(
         values.max(initial=0.0) for values in (np.sum([*groups.values()], axis=0), *chance.values())
     )
-    with chart(options) as ax:
+    with chart(**options) as ax:
         base = np.zeros(bins.size - 1)
         for k, (name, values) in enumerate(groups.items()):
             if not fill:
@@ -204,7 +204,32 @@ def histogram(
         else:
             ax.set_ylim(bottom=0.0)
             _count_whole(ax.yaxis, *groups.values())
-    return _figure_of(ax)
+    return figure_of(ax)
+
+
+def p_value_histogram(
+    counts: ArrayLike, level: Mapping[str, float | None], *, label: str, xlabel: str
+) -> Figure:
+    """How many have which p-value, and how many would were there nothing to find.
+
+    Parameters
+    ----------
+    counts : array, shape (B,)
+        In B equal bins from 0 to 1.
+    level : mapping of str to float
+        Drawn as a line.
+    label : str
+        What is counted.
+    xlabel : str
+        What the p-values are of.
+    """
+    heights = np.asarray(counts, dtype=np.float64)
+    chance = heights.sum() / max(heights.size, 1)
+    return histogram(
+        np.linspace(0.0, 1.0, heights.size + 1), {label: heights},
+        null={f"by chance: {count(chance)} in each bar": np.full(heights.size, chance)},
+        vlines=level, xlim=(0.0, 1.0), xlabel=xlabel, ylabel=f"number of {label}",
+    )  # fmt: skip
 
 
 def bars(
@@ -231,7 +256,7 @@ def bars(
     across = orientation == "horizontal"
     if across:
         options.setdefault("size", (6.4, 1.6 + 0.3 * len(names)))
-    with chart(options) as ax:
+    with chart(**options) as ax:
         base = np.zeros(len(names))
         for k, (name, values) in enumerate(groups.items()):
             draw = ax.barh if across else ax.bar
@@ -253,7 +278,7 @@ def bars(
         ax.margins(x=room if across else None, y=None if across else room)
         ax.grid(visible=False, axis="y" if across else "x")
         _count_whole(ax.xaxis if across else ax.yaxis, totals)
-    return _figure_of(ax)
+    return figure_of(ax)
 
 
 def lines(
@@ -278,7 +303,7 @@ def lines(
     highlight : str, optional
         The curve that is drawn thick and above the others.
     """
-    with chart(options) as ax:
+    with chart(**options) as ax:
         for k, (name, (given_x, given_y)) in enumerate(curves.items()):
             x, y = np.asarray(given_x, np.float64), np.asarray(given_y, np.float64)
             colour = COLOURS[k % len(COLOURS)]
@@ -292,7 +317,7 @@ def lines(
                 low, high = (np.asarray(end, np.float64) for end in bands[name])
                 ax.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
         _count_whole(ax.xaxis, *(x for x, _ in curves.values()))
-    return _figure_of(ax)
+    return figure_of(ax)
 
 
 def scatter(
@@ -338,7 +363,7 @@ def scatter(
     for k, (name, mask) in enumerate(masks.items()):
         few = k < len(GROUP_COLOURS)
         parts.append((name, mask, GROUP_COLOURS[k] if few else GREY, MARKERS[k] if few else "o"))
-    with chart(options) as ax:
+    with chart(**options) as ax:
         for name, mask, colour, marker in parts:
             for chosen, scale, alpha in ((mask & pale, 0.4, 0.4), (mask & ~pale, 1.0, 0.75)):
                 if scale == 1.0 or chosen.any():
@@ -352,7 +377,7 @@ def scatter(
             ends = [min(np.nanmin(z, initial=0.0) for z in (x, y)),
                     max(np.nanmax(z, initial=0.0) for z in (x, y))]  # fmt: skip
             ax.plot(ends, ends, color=GREY, linestyle=(0, (5, 3)), linewidth=1.3, label=diagonal)
-    return _figure_of(ax)
+    return figure_of(ax)
 
 
 def embedding(
@@ -430,7 +455,7 @@ def heat_map(
     values = np.asarray(matrix, dtype=np.float64)
     n, m = values.shape
     ends = (-0.5, n - 0.5) if origin == "lower" else (n - 0.5, -0.5)
-    with chart(options) as ax:
+    with chart(**options) as ax:
         ax.grid(visible=False)
         image = ax.imshow(
             block_means(values), cmap=colormaps[cmap].with_extremes(bad="#f3f5f7"),
@@ -446,7 +471,7 @@ def heat_map(
         _name_ticks(ax, "x", columns or {})
         _name_ticks(ax, "y", rows or {})
         color_bar([ax], image, label)
-    return _figure_of(ax)
+    return figure_of(ax)
 
 
 def color_bar(
@@ -461,7 +486,7 @@ def color_bar(
     if isinstance(colors, tuple):
         colors = ScalarMappable(Normalize(*colors), SEQUENTIAL)
     with styled():
-        bar = _figure_of(axes[0]).colorbar(
+        bar = figure_of(axes[0]).colorbar(
             colors, ax=list(axes), location=location, shrink=0.75, aspect=30, pad=0.02
         )
         bar.outline.set_visible(False)
@@ -480,8 +505,8 @@ def add_legend(
     if not handles:
         return
     texts = [shortened(text, MAX_LEGEND_TEXT) for text in texts]
-    figure = _figure_of(ax)
-    letters = figure.get_figwidth() * (13.0 if loc else 18.0 * ax.get_position().width)
+    figure = figure_of(ax)
+    letters = figure.get_figwidth() * (13.0 if loc else 20.0 * ax.get_position().width)
     ncols = max(1, min(len(texts), int(letters / (max(map(len, texts)) + (6 if loc else 4)))))
     with styled():
         if loc:
@@ -509,12 +534,6 @@ def block_means(matrix: NDArray[np.float64], pixels: int = MAX_PIXELS) -> NDArra
         )
     with np.errstate(invalid="ignore"):
         return sums / np.where(counts > 0, counts, np.nan)
-
-
-def _figure_of(ax: Axes) -> Figure:
-    figure = ax.get_figure()
-    assert isinstance(figure, Figure)
-    return figure
 
 
 def _known(places: float | Sequence[float] | None) -> list[float]:

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 from numpy.typing import ArrayLike
 
-from pairtile.report.charts import embedding, figure_of_panels, lines
-from pairtile.report.style import GROUP_COLOURS
+from pairtile.report.charts import embedding, lines
+from pairtile.report.style import GROUP_COLOURS, figure_of_panels
 
 __all__ = ["sample_components", "sample_sizes", "time_courses"]
 

@@ -38,7 +38,6 @@ from pairtile.report.charts import (
     add_legend,
     bars,
     color_bar,
-    figure_of_panels,
     heat_map,
     histogram,
     lines,
@@ -48,7 +47,7 @@ from pairtile.report.formats import count, number, shortened
 from pairtile.report.method_report import FigureMaker, FigureWithText
 from pairtile.report.network_figures import degree_distribution
 from pairtile.report.results import Results
-from pairtile.report.style import GREY, GROUP_COLOURS
+from pairtile.report.style import GREY, GROUP_COLOURS, figure_of_panels
 from pairtile.report.text import page_text
 
 __all__ = [

@@ -6,13 +6,13 @@ from collections.abc import Hashable, Mapping
 from typing import Any
 
 from pairtile.engine.state import open_state
-from pairtile.report.charts import figure_of_panels, scatter
+from pairtile.report.charts import scatter
 from pairtile.report.formats import number, shortened
 from pairtile.report.make_figures import COMMON_FIGURES
 from pairtile.report.method_report import FigureMaker, FigureWithText
 from pairtile.report.results import Results
 from pairtile.report.sample_figures import drawn_series, time_courses
-from pairtile.report.style import GROUP_COLOURS
+from pairtile.report.style import GROUP_COLOURS, figure_of_panels
 from pairtile.report.text import page_text
 
 PANELS, COURSES = 9, 6
