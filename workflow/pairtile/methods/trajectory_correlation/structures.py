@@ -165,8 +165,15 @@ def residue_means(items: pd.DataFrame, values: ArrayLike, n_residues: int) -> ND
     value = np.asarray(values, dtype=np.float64)
     residue = items["residue"].to_numpy(dtype=np.int64)
     known = (residue >= 0) & np.isfinite(value)
-    total = np.bincount(residue[known], value[known], minlength=n_residues)
-    number = np.bincount(residue[known], minlength=n_residues)
+    return group_means(residue[known], value[known], n_residues)
+
+
+def group_means(
+    group: NDArray[np.integer], values: NDArray[np.float64], n_groups: int
+) -> NDArray[np.float64]:
+    """Mean of the values of each group, (groups,); NaN for groups without any."""
+    total = np.bincount(group, values, minlength=n_groups)
+    number = np.bincount(group, minlength=n_groups)
     return np.where(number > 0, total / np.maximum(number, 1), np.nan)
 
 
