@@ -32,12 +32,7 @@ from pairtile.methods.mutual_information.config import (
     KeepRule,
     MutualInformationConfig,
 )
-from pairtile.methods.mutual_information.context_scores import (
-    ExactMoments,
-    GeneMoments,
-    clr,
-    target_z,
-)
+from pairtile.methods.mutual_information.context_scores import ExactMoments, directed_scores
 from pairtile.methods.mutual_information.dpi import prune
 from pairtile.methods.mutual_information.kernels.distinct_q_values import distinct_q_values
 from pairtile.methods.mutual_information.null import RESOLVED, Null
@@ -143,7 +138,7 @@ class GeneRoles(NamedTuple):
 
     number: int
     is_regulator: NDArray[np.bool_] | None
-    moments: GeneMoments | None
+    moments: ExactMoments | None
 
 
 def infer_network(analysis: GeneAnalysis, merged: Merged, pairs_only: bool = False) -> Network:
@@ -520,8 +515,9 @@ def _scores(pairs: Pairs, score: str, genes: GeneRoles) -> list[NDArray[np.float
         return [pairs.mi_bits]
     if genes.moments is None:
         raise ValueError(f"score {score} needs the moments of all pairs")
-    function = {"clr": clr, "target_z": target_z}[score]
-    found = function(pairs.i, pairs.j, pairs.mi_bits, genes.moments, genes.is_regulator)
+    found = directed_scores(
+        score, pairs.mi_bits, pairs.i, pairs.j, genes.moments, genes.is_regulator
+    )
     return list(found) if _is_directed(score, genes) else [found[0]]
 
 

@@ -43,7 +43,7 @@ from pairtile.methods.mutual_information.config import (
     KeepAuto,
     MutualInformationConfig,
 )
-from pairtile.methods.mutual_information.context_scores import ExactMoments, better_direction
+from pairtile.methods.mutual_information.context_scores import ExactMoments, directed_scores
 from pairtile.methods.mutual_information.kernels.permuted_rows import Resampling
 from pairtile.methods.mutual_information.kernels.permuted_rows_cuda import RowsOnGpu
 from pairtile.methods.mutual_information.network import (
@@ -390,15 +390,17 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         needed = selection.top > 0 or selection.min_score is not None
         if scan is None or not needed:
             return scored.bits
-        return better_direction(
+        xp = self.device.xp
+        both = directed_scores(
             self.config.score,
-            self.device.xp,
             scored.bits,
-            scored.rows,
-            scored.columns,
+            scored.rows[:, None],
+            scored.columns[None, :],
             ExactMoments.from_summaries(scan),
             self.is_regulator,
+            xp,
         )
+        return xp.fmax(*both)  # backwards NaN where that is not allowed
 
     # --- consensus ------------------------------------------------------------------------------
 
