@@ -13,6 +13,7 @@ from pairtile.api.settings import analysis_config
 from pairtile.engine.estimator import Merged
 from pairtile.methods.mutual_information import network
 from pairtile.methods.mutual_information.config import MutualInformationConfig
+from pairtile.methods.mutual_information.keep import Bar
 from pairtile.methods.mutual_information.network import (
     GeneRoles,
     Pairs,
@@ -65,7 +66,7 @@ def built(pairs, null, keep, *, score="mi", dpi=False, moments=None, is_regulato
     rules = analysis_config(MutualInformationConfig, keep=keep, dpi=dpi)
     found = Significance(p.__getitem__, q.__getitem__, lambda some: extrapolated(some, null))
     genes = GeneRoles(GENES, is_regulator, moments)
-    chosen = choose(pairs, found, genes, rules.keep, score)
+    chosen = choose(pairs, found, genes, Bar.of(rules.keep), score)
     dpi = rules.dpi or None
     return build_network(pairs, chosen, found, genes, score=score, dpi=dpi)
 

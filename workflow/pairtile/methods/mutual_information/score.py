@@ -39,11 +39,11 @@ from pairtile.methods.mutual_information.bootstrap import (
     unrelated_genes,
 )
 from pairtile.methods.mutual_information.config import (
-    KeepAll,
     KeepAuto,
     MutualInformationConfig,
 )
 from pairtile.methods.mutual_information.context_scores import ExactMoments, directed_scores
+from pairtile.methods.mutual_information.keep import Bar
 from pairtile.methods.mutual_information.kernels.permuted_rows import Resampling
 from pairtile.methods.mutual_information.kernels.permuted_rows_cuda import RowsOnGpu
 from pairtile.methods.mutual_information.network import (
@@ -291,8 +291,8 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         return bits * n_samples, n_samples >= self.config.preprocess.min_samples
 
     def selection(self, null: State) -> Selection:
-        keep = self.config.keep
-        if isinstance(keep, KeepAll):
+        keep = Bar.of(self.config.keep)
+        if keep.everything:
             return Selection(everything=True)
         limits, least = None, keep.score_bound
         if keep.p_bound > 0.0:
@@ -380,7 +380,7 @@ class MutualInformation(Estimator[MutualInformationConfig]):
         if selection.top:
             rows[RANK_SCORE] = to_host(score[found]).astype(np.float64)
             rows[PASSED] = to_host(passed[found])
-        if self._resampling is not None and not self.config.keep.by_q_value:
+        if self._resampling is not None and not Bar.of(self.config.keep).by_q_value:
             return rows, pair_counts(scored)  # no q-value of a bootstrap is asked for
         top_bits = max(1.0, float(np.log2(self.settings.bins)))
         return rows, histogram_sums(scored, self.classes, samples, top_bits, self.device)
