@@ -74,7 +74,7 @@ def hits_table(
     items : DataFrame
         The items table (``prepare.items_table``).
     state : mapping
-        The state (``prepare.PreparedSequences``).
+        The state (``prepare.prepare_sequences``).
     energies : bool
         Whether energies were computed.
 
