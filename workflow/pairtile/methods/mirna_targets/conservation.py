@@ -31,7 +31,7 @@ from pairtile.methods.mirna_targets.kernels.kept_sites import (
     measure_kept,
 )
 from pairtile.methods.mirna_targets.records import PreparedPart
-from pairtile.methods.mirna_targets.scoring import CODES, CodedSequences
+from pairtile.methods.mirna_targets.scoring import CODES, CodedSequences, reverse_cumsum
 from pairtile.methods.mirna_targets.search import SequenceBatch
 
 CANONICAL = slice(3, len(SEED_CLASSES))
@@ -329,10 +329,7 @@ def conserved_sites(observed: NDArray[np.integer], shuffled: NDArray[np.integer]
     observed, shuffled   int (..., levels): sites of a seed class by level, of miRNAs and shuffles;
                          where shuffles have no site, none is expected
     """
-    kept, of_shuffles = (
-        np.cumsum(counts[..., ::-1], axis=-1)[..., ::-1].astype(np.float64)
-        for counts in (observed, shuffled)
-    )
+    kept, of_shuffles = (reverse_cumsum(x).astype(np.float64) for x in (observed, shuffled))
     share = of_shuffles / np.maximum(of_shuffles[..., :1], 1.0)
     return ConservedSites(kept, kept[..., :1] * share)
 

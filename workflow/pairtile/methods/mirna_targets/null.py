@@ -46,7 +46,13 @@ from pairtile.methods.mirna_targets.kernels.shuffled_mirnas import (
     shuffle_mirnas,
 )
 from pairtile.methods.mirna_targets.records import PreparedPart
-from pairtile.methods.mirna_targets.scoring import CODES, OTHER, offsets_of, pair_starts
+from pairtile.methods.mirna_targets.scoring import (
+    CODES,
+    OTHER,
+    offsets_of,
+    pair_starts,
+    reverse_cumsum,
+)
 from pairtile.methods.mirna_targets.search import SequenceBatch, Sites, TargetSearch, TracedBlock
 from pairtile.runtime.threads import in_threads, one_ahead
 
@@ -169,13 +175,13 @@ def hit_rates(
     untrimmed = settings.model_copy(update={"trim": None})
     search = TargetSearch(shuffles.block(controls), sample, untrimmed, choose("cpu"))
     sites = search.sites(0, len(controls), np.arange(len(rows)))
-    counts = np.zeros((CLASSES, SCORE_BINS), dtype=np.float64)
-    np.add.at(counts, (sites.seed_class, score_bins(sites.score, settings)), 1.0)
+    counts = np.zeros((CLASSES, SCORE_BINS), dtype=np.int64)
+    np.add.at(counts, (sites.seed_class, score_bins(sites.score, settings)), 1)
     expected = np.zeros((len(controls) * len(rows), CLASSES))
     pairs = np.repeat(controls, len(rows)), np.tile(np.arange(len(rows)), len(controls))
     sampled = Background(_places(sample), background.log_ratio[rows])
     expected_words(*pairs, words, sampled, expected)
-    at_least = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
+    at_least = reverse_cumsum(counts)
     # Half a hit where none was seen: a rate of 0 would make the first hit infinitely unlikely.
     return np.maximum(at_least, 0.5) / np.maximum(expected.sum(axis=0), 0.5)[:, None]
 
@@ -508,7 +514,7 @@ def pair_p_values(
     null_counts   int64 (miRNAs, PAIR_BINS): of the shuffles' pairs with a site
     null_pairs    int64 (miRNAs,): all pairs of the shuffles, with or without
     """
-    at_least = np.cumsum(null_counts[:, ::-1], axis=1)[:, ::-1]
+    at_least = reverse_cumsum(null_counts)
     step = pair_score_bins(score)
     p = (1.0 + at_least[mirna, step]) / (1.0 + null_pairs[mirna])
     return np.where(step == 0, 1.0, p)
@@ -519,18 +525,16 @@ def class_table(
 ) -> dict[str, NDArray[np.float64]]:
     """Sites against those of the shuffles, by class and for all canonical ones and all together.
 
-    observed   int64 (CLASSES,)
-    shuffled   int64 (shuffles, CLASSES)
+    observed   int64 (..., CLASSES)
+    shuffled   int64 (shuffles, ..., CLASSES)
 
-    Returns arrays (CLASSES + 2,): classes in the order of ``SEED_CLASSES``, canonical, all;
+    Returns arrays (..., CLASSES + 2): classes in the order of ``SEED_CLASSES``, canonical, all;
     ``sites``, ``expected`` (mean of the shuffles), ``ratio``, ``ratio_low``, ``ratio_high`` (to the
     97.5 and 2.5 % quantiles of the shuffles), ``p_value`` (shuffles with as many or more).
     """
-    groups = [*np.eye(CLASSES, dtype=np.int64), np.zeros(CLASSES, np.int64), np.ones(CLASSES, int)]
-    groups[CLASSES][CANONICAL] = 1
-    member = np.stack(groups)
-    real = (member @ observed).astype(np.float64)
-    drawn = (shuffled @ member.T).astype(np.float64)
+    member = np.vstack([np.eye(CLASSES), np.zeros(CLASSES), np.ones(CLASSES)]).astype(np.int64)
+    member[CLASSES, CANONICAL] = 1
+    real, drawn = ((x @ member.T).astype(np.float64) for x in (observed, shuffled))
     expected = drawn.mean(axis=0)
     low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):

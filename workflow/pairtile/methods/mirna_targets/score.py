@@ -39,6 +39,7 @@ from pairtile.methods.mirna_targets.null import (
     prepare_null,
 )
 from pairtile.methods.mirna_targets.prepare import prepare_sequences
+from pairtile.methods.mirna_targets.scoring import reverse_cumsum
 from pairtile.methods.mirna_targets.search import ALIGNMENT, ROWS, SequenceBatch, TargetSearch
 from pairtile.methods.mirna_targets.tables import rows_by_length, whole_pairs
 from pairtile.methods.mirna_targets.transcript_model import read_transcript_models
@@ -382,8 +383,8 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
         table = class_table(sums["site_counts"].sum(axis=1), sums["null_site_counts"].sum(axis=2))
         return {f"null_{name}": values for name, values in table.items()} | {
             "null_pair_scores": np.arange(PAIR_BINS) * PAIR_STEP,
-            "null_pairs": sums["pair_score_counts"].sum(axis=0)[::-1].cumsum()[::-1],
-            "null_pairs_expected": sums["null_pair_score_counts"].sum(axis=0)[::-1].cumsum()[::-1]
+            "null_pairs": reverse_cumsum(sums["pair_score_counts"].sum(axis=0)),
+            "null_pairs_expected": reverse_cumsum(sums["null_pair_score_counts"].sum(axis=0))
             / len(sums["null_site_counts"]),
         }
 
