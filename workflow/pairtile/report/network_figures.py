@@ -17,21 +17,15 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from numpy.typing import ArrayLike
 
-from pairtile.report.formats import counted, number
+from pairtile.report.formats import counted, number, shortened
 from pairtile.report.style import BLUE, GREY, INK, ORANGE, SKY, new_figure, styled
 
 __all__ = ["cleaning_overview", "degree_distribution", "precision_recall", "score_distribution"]
 
 
 MAX_BARS = 100
-MAX_NAME = 24
 # Of the degree distribution: about its axes' height, and room for a line of text, in points.
 HEIGHT_POINTS, NAME_POINTS = 220.0, 12.0
-
-
-def shortened(name: str, limit: int = MAX_NAME) -> str:
-    """A name that has room in a figure."""
-    return name if len(name) <= limit else name[: limit - 1] + "…"
 
 
 def score_distribution(

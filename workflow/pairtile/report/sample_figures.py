@@ -10,8 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 from numpy.typing import ArrayLike
 
-from pairtile.report.formats import percent
-from pairtile.report.network_figures import shortened
+from pairtile.report.formats import percent, shortened
 from pairtile.report.style import (
     BLUE,
     GREEN,

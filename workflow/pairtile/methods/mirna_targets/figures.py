@@ -15,8 +15,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 from scipy.cluster.hierarchy import leaves_list, linkage
 
-from pairtile.report.formats import count, percent, plain
-from pairtile.report.network_figures import shortened
+from pairtile.report.formats import count, percent, plain, shortened
 from pairtile.report.style import (
     BLUE,
     GREY,

@@ -20,8 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from pairtile.io.annotations import Condition
 from pairtile.methods.multimodal_correlation.modes import PairModes
 from pairtile.methods.multimodal_correlation.thresholds import RANDOM, SEPARATE
-from pairtile.report.formats import count, percent, plain
-from pairtile.report.network_figures import shortened
+from pairtile.report.formats import count, percent, plain, shortened
 from pairtile.report.style import (
     BLUE,
     GREEN,

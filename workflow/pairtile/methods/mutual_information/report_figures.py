@@ -10,10 +10,9 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from pairtile.engine.state import open_state
-from pairtile.report.formats import number
+from pairtile.report.formats import number, shortened
 from pairtile.report.make_figures import COMMON_FIGURES
 from pairtile.report.method_report import FigureMaker, FigureWithText
-from pairtile.report.network_figures import shortened
 from pairtile.report.results import Results
 from pairtile.report.sample_figures import drawn_series, time_courses
 from pairtile.report.style import BLUE, GROUP_COLOURS, MANY_POINTS, figure_of_panels, styled

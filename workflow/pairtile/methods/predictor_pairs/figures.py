@@ -13,8 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 
-from pairtile.report.formats import count, counted
-from pairtile.report.network_figures import shortened
+from pairtile.report.formats import count, counted, shortened
 from pairtile.report.style import (
     BLUE,
     GREY,
