@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pairtile.engine.chunk_file import Arrays, Rows, Summaries
+from pairtile.engine.chunk_file import Rows, Summaries
 from pairtile.engine.estimator import (
     Cost,
     Estimator,
@@ -170,9 +170,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
             )
         return self._search
 
-    def score_tile(
-        self, tile: Tile, selection: Selection, scan: Arrays | None, cut: float
-    ) -> tuple[Rows, Summaries]:
+    def score_tile(self, tile: Tile, selection: Selection) -> tuple[Rows, Summaries]:
         columns = np.arange(tile.column_begin, tile.column_end)
         allowed = self._allowed(tile)
         hits = self.search.hits(tile.row_begin, tile.row_end, columns, allowed)

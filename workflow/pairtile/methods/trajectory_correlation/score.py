@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pairtile.engine.chunk_file import Arrays, Rows, Summaries
+from pairtile.engine.chunk_file import Rows, Summaries
 from pairtile.engine.estimator import (
     Cost,
     Estimator,
@@ -265,11 +265,8 @@ class TrajectoryCorrelation(
             )
         return self._half_scores
 
-    def score_tile(
-        self, tile: Tile, selection: Selection, scan: Arrays | None, cut: float
-    ) -> tuple[Rows, Summaries]:
-        rows = slice(tile.row_begin, tile.row_end)
-        columns = slice(tile.column_begin, tile.column_end)
+    def score_tile(self, tile: Tile, selection: Selection) -> tuple[Rows, Summaries]:
+        rows, columns = tile.rows, tile.columns
         row = np.arange(tile.row_begin, tile.row_end, dtype=np.int32)
         column = np.arange(tile.column_begin, tile.column_end, dtype=np.int32)
         wanted = column[None, :] > row[:, None]
