@@ -397,6 +397,7 @@ def embedding(
     names: Sequence[str] = (),
     *,
     unit: str = "",
+    s: float = 22.0,
     **options: Unpack[Options],
 ) -> Figure:
     """Points on two principal components.
@@ -413,6 +414,8 @@ def embedding(
         Names of the points; some of those farthest from the middle are named.
     unit : str
         Of the components.
+    s : float
+        Size of a point, as in matplotlib.
     """
     place = np.asarray(scores, dtype=np.float64)
     distance = np.linalg.norm(place - np.median(place, axis=0), axis=1)
@@ -425,7 +428,7 @@ def embedding(
     options.setdefault("ylabel", labels[1])
     if len(names):
         options["named"] = [(names[k], *place[k].tolist()) for k in order]
-    return scatter(place[:, 0], place[:, 1], groups, **options)
+    return scatter(place[:, 0], place[:, 1], groups, s=s, **options)
 
 
 def heat_map(
@@ -523,7 +526,9 @@ def add_legend(
     ncols = max(1, min(len(texts), int(letters / (max(map(len, texts)) + (6 if loc else 4)))))
     with styled():
         if loc:
-            legend = figure.legend(handles, texts, loc=loc, ncols=ncols, title=title)
+            legend = figure.legend(
+                handles, texts, loc=loc, ncols=ncols, title=title, markerscale=1.5
+            )
         else:
             legend = ax.legend(
                 handles, texts, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=ncols,

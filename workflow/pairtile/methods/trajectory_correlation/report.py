@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.io.networks.drawing import Grouping
-from pairtile.methods.trajectory_correlation import figures as maps
+from pairtile.methods.trajectory_correlation import charts as maps
 from pairtile.methods.trajectory_correlation.report_numbers import message, numbers, warnings
 from pairtile.methods.trajectory_correlation.report_results import (
     LEVEL,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pairtile.methods.trajectory_correlation import figures as maps
+from pairtile.methods.trajectory_correlation import charts as maps
 from pairtile.methods.trajectory_correlation.report_results import (
     LEVEL,
     MotionResults,
