@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 from pairtile.config import load_config
+from pairtile.engine.estimator import Written
+from pairtile.methods.mirna_targets.export import write_hits
 from pairtile.methods.mirna_targets.prepare import PreparedSequences, prepare_sequences
-from pairtile.methods.mirna_targets.tables import ROWS
+from pairtile.methods.mirna_targets.search import ROWS
+from pairtile.methods.mirna_targets.tables import hits_table
 
 LET7 = "UGAGGUAGUAGGUUGUAUAGUU"
 # What pairs with let-7's positions 9 to 22, and with its seed, in the transcript's direction.
@@ -58,6 +62,23 @@ def rows(hits: list[dict[str, Any]]) -> pa.Table:
     """Hits as the merged table has them, sorted."""
     hits = sorted(hits, key=lambda hit: (hit["i"], hit["j"], hit["rank"]))
     return pa.Table.from_pylist(hits, schema=ROWS)
+
+
+def table(sequences: PreparedSequences, hits: list[dict[str, Any]], **more: Any) -> pa.Table:
+    """Hits as the files have them."""
+    return hits_table(rows(hits), sequences.items, sequences.state, **more)
+
+
+def write(
+    sequences: PreparedSequences,
+    batches: Callable[[], Iterable[pa.Table]],
+    folder: Path,
+    **keys: Any,
+) -> Written:
+    """The files of hits, written with some keys of the section."""
+    section = {"method": "mirna_targets", "mirnas": "m.fa", "transcripts": "t.fa", **keys}
+    config = load_config({"analyses": {"a": section}}).analyses["a"]
+    return write_hits(batches, sequences.items, sequences.state, folder, config)
 
 
 def ungapped_hit(

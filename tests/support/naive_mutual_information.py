@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import BSpline
 
 
@@ -57,3 +60,34 @@ def naive_mi_matrix(
         for j in range(i + 1, n):
             mi[i, j] = mi[j, i] = naive_mi(weights[i], weights[j])
     return mi
+
+
+class NaiveMoments(NamedTuple):
+    """Mean and spread of each gene's MI with its targets, and with its candidate sources."""
+
+    source: tuple[NDArray[np.float64], NDArray[np.float64]]
+    target: tuple[NDArray[np.float64], NDArray[np.float64]]
+
+    def mean_sd(self, role: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """As ``ExactMoments`` has it."""
+        return self.source if role == "source" else self.target
+
+
+def naive_moments(
+    i: ArrayLike,
+    j: ArrayLike,
+    mi: ArrayLike,
+    n_genes: int,
+    is_regulator: NDArray[np.bool_] | None = None,
+) -> NaiveMoments:
+    """Of pairs, each once, with a regulator in ``i``; both directions where both are allowed."""
+    pairs = pd.DataFrame({"source": i, "target": j, "mi": mi})
+    back = pairs if is_regulator is None else pairs[is_regulator[pairs["target"]]]
+    both = pd.concat([pairs, back.rename(columns={"source": "target", "target": "source"})])
+
+    def of(role: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        found = both.groupby(role)["mi"].agg(["mean", lambda mi: mi.std(ddof=0)])
+        mean, sd = found.reindex(range(n_genes)).fillna(0.0).to_numpy().T
+        return mean, np.where(sd > 1e-6 * np.hypot(mean, sd), sd, 0.0)
+
+    return NaiveMoments(of("source"), of("target"))

@@ -18,6 +18,7 @@ from pairtile.config import load_config
 from pairtile.config.network import exported_formats
 from pairtile.config.root import model_of
 from pairtile.engine.estimator import estimator_of
+from pairtile.engine.stages import NullStage
 from pairtile.report import write_report
 from pairtile.runtime.files import read_json
 from pairtile.simulate import Simulation, simulate_kinetic
@@ -214,7 +215,7 @@ class Analysis:
 
     @property
     def null_file(self) -> Path | None:
-        has_null = estimator_of(self.section["method"]).has_null
+        has_null = issubclass(estimator_of(self.section["method"]), NullStage)
         return self.out / "null.npz" if has_null else None
 
     @property
@@ -239,7 +240,7 @@ class Analysis:
             network_data(self.model, items, inputs, *found)
         state = self.out / "state"
         out = self.out / "plan.json"
-        plan(self.model, self.backend, self.seed, state, out, self.record("plan"))
+        plan(self.model, self.backend, self.seed, state, items, out, self.record("plan"))
         if self.null_file:
             null(self.model, out, state, self.null_file, self.record("null"))
         return self

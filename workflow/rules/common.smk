@@ -176,11 +176,6 @@ def whole_analysis(wildcards):
     return Deferred(CONFIG.analyses[wildcards.analysis])
 
 
-def inputs_to_check(wildcards):
-    """The analysis, where later steps read files or look for names."""
-    return Deferred(CONFIG.analyses[wildcards.analysis].inputs_to_check())
-
-
 def preparation_seed(wildcards):
     """The seed, where preparation draws with it; else another seed would prepare again."""
     return CONFIG.seed if CONFIG.analyses[wildcards.analysis].draws_in_prepare else 0

@@ -158,23 +158,6 @@ def test_tables_are_those_of_the_workflow(
         assert edges[column].tolist() == network[column].tolist(), column
 
 
-@pytest.mark.parametrize("name", ["bool60", "bool60noisy"])
-def test_golden_best_pairs(shared: Path, name: str) -> None:
-    folder = shared / "golden/predictor_pairs"
-    table = pd.read_csv(folder / f"{name}.data.tsv", sep="\t", header=None, index_col=0)
-    golden = pd.read_csv(folder / f"{name}__lag_q2_no_obs_a1.tsv", sep="\t")
-    found = predictor_pairs(levels=table.to_numpy(), top=1, permutations=0)
-    for column, of_golden in (
-        ("target", "target"),
-        ("predictor_1", "x1"),
-        ("predictor_2", "x2"),
-        ("n_ties", "n_ties"),
-    ):
-        assert found[column].tolist() == golden[of_golden].tolist()
-    np.testing.assert_allclose(found["mce_bits"], golden["mce_bits"], atol=1e-9, rtol=0)
-    np.testing.assert_allclose(found["imp_bits"], golden["imp_bits"], atol=1e-9, rtol=0)
-
-
 def test_every_kind_of_input_gives_the_same_sets() -> None:
     simulation = simulated()
     options: dict[str, Any] = {"permutations": 9, "top": 3}

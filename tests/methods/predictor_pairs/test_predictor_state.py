@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from pairtile.config import load_config
 from pairtile.engine.estimator import PreparedInput
-from pairtile.engine.in_memory import merged_in_memory
+from pairtile.engine.in_memory import all_tiles, merged_in_memory
 from pairtile.gpu.device import choose
 from pairtile.io.expression import Expression
 from pairtile.methods.predictor_pairs import state as predictor_state
@@ -20,7 +20,7 @@ from pairtile.methods.predictor_pairs.prepare import (
     prepare_predictor_input,
     prepare_predictors,
 )
-from pairtile.methods.predictor_pairs.read_input import PredictorInput, Series, levels_of
+from pairtile.methods.predictor_pairs.read_input import PredictorInput, Series, count_levels
 from pairtile.methods.predictor_pairs.score import PredictorPairs
 from pairtile.methods.predictor_pairs.state import kept_levels, search_input
 
@@ -31,12 +31,14 @@ def state_of(levels: np.ndarray, series: list[int] | None = None, **changes: Any
     complete = load_config({"analyses": {"a": section}}).analyses["a"]
     names = [f"g{k}" for k in range(len(levels))]
     samples = [f"s{k}" for k in range(levels.shape[1])]
-    table = levels_of(Expression(levels.astype(float), names, samples, "levels", []))
+    table = Expression(levels.astype(float), names, samples, "levels", [])
     courses = None
     if series is not None:
         numbers, found = pd.factorize(np.array(series))
         courses = Series(numbers.astype(np.int32), [str(name) for name in found], 0)
-    prepared = prepare_predictor_input(complete, PredictorInput(table, courses))
+    prepared = prepare_predictor_input(
+        complete, PredictorInput(table, count_levels(table), courses)
+    )
     return search_input(complete, prepared, seed=1)
 
 
@@ -87,11 +89,10 @@ PERMUTED = {"kind": "permutation"}
     ],
 )
 def test_permutation_of_slow_levels_is_warned_of(changes: dict[str, Any], warned: bool) -> None:
-    slow = state_of(slow_levels(), **changes).warnings
-    assert any("Levels change slowly" in text for text in slow) is warned
-    assert not any(
-        "change slowly" in text for text in state_of(random_levels(), **changes).warnings
-    )
+    slow, fast = (state_of(make(), **changes).warnings for make in (slow_levels, random_levels))
+    codes = [[getattr(text, "code", "") for text in texts] for texts in (slow, fast)]
+    assert ("levels_change_slowly" in codes[0]) is warned
+    assert "levels_change_slowly" not in codes[1]
 
 
 @pytest.mark.parametrize(("levels", "kind"), [("slow", "circular_shift"), ("fast", "permutation")])
@@ -157,7 +158,7 @@ def test_batches_are_permuted_within_where_they_are_stated(tmp_path: Path) -> No
         assert ready.parameters["null"]["kind"] == ("blocks" if stated else "permutation")
         assert any("split the samples" in text for text in ready.warnings) is not bool(stated)
         opened = PredictorPairs(config, ready.state, choose("cpu"), "float64")
-        tiles = opened.space(ready.state).tiles(*opened.tile_edges(opened.config, ready.state))
+        tiles = all_tiles(opened)
         sets = tables.tested_sets(opened, merged_in_memory(opened, tiles, 1))
         shares.append((sets.drop_duplicates("target")["p_value"] <= 0.05).mean())
     assert shares[0] > 0.5

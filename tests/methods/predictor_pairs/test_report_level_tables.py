@@ -13,7 +13,6 @@ from pairtile.methods.predictor_pairs import charts
 from pairtile.methods.predictor_pairs.report_results import (
     Levels,
     level_counts,
-    persistence,
     rule_of_two,
 )
 from pairtile.report.style import LEVEL_COLOURS, save_figure
@@ -42,24 +41,6 @@ def test_named_genes_are_counted_over_the_transitions() -> None:
     expected = np.zeros((2, 2, 2), dtype=np.int64)
     expected[0, 1, 0] = expected[1, 1, 1] = 1
     np.testing.assert_array_equal(levels.table(["a", "b"], "c"), expected)
-
-
-def test_persistence_tells_memory_from_chance() -> None:
-    slow = np.repeat(np.array([[0, 1, 0, 1]]), 25, axis=1)
-    stays, chance = persistence(slow[:, :-1], slow[:, 1:], 2)
-    assert stays == pytest.approx(96 / 99)
-    assert chance == pytest.approx(0.5, abs=0.01)
-    noise = np.random.default_rng(1).integers(0, 2, (200, 100))
-    stays, chance = persistence(noise[:, :-1], noise[:, 1:], 2)
-    assert stays == pytest.approx(chance, abs=0.02)
-
-
-def test_persistence_leaves_out_missing_levels_and_constant_genes() -> None:
-    earlier = np.array([[0, 0, -1, 1], [2, 2, 2, 2]])
-    later = np.array([[0, 1, 1, -1], [2, 2, 2, 2]])
-    # Of the first gene two transitions count: 0 -> 0 and 0 -> 1.
-    assert persistence(earlier, later, 3) == (0.5, 0.5)
-    assert np.isnan(persistence(earlier[1:], later[1:], 3)).all()
 
 
 @pytest.mark.parametrize("table", ["".join(bits) for bits in product("01", repeat=4)])

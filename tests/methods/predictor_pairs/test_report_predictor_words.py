@@ -88,15 +88,15 @@ def test_methods_paragraph_cites_what_was_used_and_nothing_else(demo: Path, tmp_
 
 
 SET_CODES = {
-    "few_samples_for_levels", "levels_persist", "no_p_values", "coarse_p_values", "kept_by_rank",
-    "triples_grown",
+    "few_samples_for_levels", "levels_change_slowly", "no_p_values", "coarse_p_values",
+    "kept_by_rank", "triples_grown",
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("changes", "slow", "codes"),
     [
-        ({"null": {"kind": "permutation"}}, True, set()),  # said where the null is made
+        ({"null": {"kind": "permutation"}}, True, {"levels_change_slowly"}),
         ({}, True, {"coarse_p_values", "kept_by_rank"}),
         ({}, False, {"kept_by_rank"}),
         ({"null": {"permutations": 9}}, False, {"coarse_p_values", "kept_by_rank"}),

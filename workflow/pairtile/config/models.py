@@ -125,13 +125,6 @@ class Analysis(ConfigModel):
         later = {"gold_standard", *self.table_inputs, *self.network_inputs}
         return {key: path for key, path in self.input_files().items() if key in later}
 
-    def inputs_to_check(self) -> Self | None:
-        """This analysis for the check before the plan: without what only the plan or no step uses.
-        None where later steps read nothing."""
-        if not (self.later_inputs() or any(getattr(self, key) for key in self.names_of_items)):
-            return None
-        return self._without({key for key, steps in self.used_by.items() if steps <= {"plan"}})
-
     def with_inputs(self, paths: Mapping[str, str]) -> Self:
         """This analysis with other paths of its inputs, by the keys of ``input_files``."""
         changed = self
@@ -141,14 +134,9 @@ class Analysis(ConfigModel):
 
     @property
     def needs_network_data(self) -> bool:
-        """Whether network and tables need what ``Estimator.network_data`` reads (rule
+        """Whether network and tables need what the method's ``NetworkData`` reads (rule
         ``network_data``)."""
         return False
-
-    @property
-    def n_bootstraps(self) -> int:
-        """How many bootstrap networks the network is made from; 0: it is made from the data."""
-        return 0
 
     def result_tables(self) -> tuple[str, ...]:
         """Those of ``tables`` that this analysis asks for."""

@@ -61,7 +61,7 @@ class MergedFiles(NamedTuple):
 
 
 class NetworkFiles(NamedTuple):
-    """What the step writes: edges, and the arrays of ``Estimator.score_histogram``."""
+    """What the step writes: edges, and the arrays of ``Estimator.result_arrays``."""
 
     network: Path
     scores: Path
@@ -109,7 +109,7 @@ def network(
         items, notes = with_symbols(read_table(merged_files.items), getattr(config, "names", None))
         step.note(*notes)
         write_network(result, items, out.network, get_method(config.method).package)
-        write_arrays(out.scores, opened.score_histogram(merged, result))
+        write_arrays(out.scores, opened.result_arrays(merged, result))
 
 
 def write_network(result: Network, items: pd.DataFrame, out: Path, package: str) -> None:

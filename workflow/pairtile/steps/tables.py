@@ -38,7 +38,7 @@ def tables(
         )
         opened = merged_files.open_estimator(config, "cpu")
         items, _ = with_symbols(read_table(merged_files.items), getattr(config, "names", None))
-        written = opened.write_tables(merged, items, folder)
+        written = opened.tables(merged, items, folder)
         step.count(**written.counts)
         step.warn(*written.warnings)
         step.details["checksums"] = {

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pairtile.engine.chunk_file import Rows, Summaries
-from pairtile.engine.estimator import Estimator, Merged, PreparedInput, State
+from pairtile.engine.chunk_file import Arrays, Rows, Summaries
+from pairtile.engine.estimator import Cost, Estimator, Merged, PreparedInput, State
 from pairtile.engine.network import Network, sort_edges
 from pairtile.engine.selection import Selection
 from pairtile.engine.tiles import PairSpace, Tile
@@ -51,20 +51,15 @@ class Kendall(Estimator[KendallConfig]):
         return PairSpace("triangle", len(state["signs"]), len(state["signs"]))
 
     @classmethod
-    def tile_edges(cls, config: KendallConfig, state: State) -> tuple[int, int]:
-        return TILE_EDGE, TILE_EDGE
-
-    @classmethod
-    def work_per_second(
-        cls, config: KendallConfig, state: State, backend: str, threads: int
-    ) -> float:
-        return 1e9 / max(1, state["signs"].shape[1])
+    def cost(cls, config: KendallConfig, state: State, backend: str, threads: int) -> Cost:
+        rate = 1e9 / max(1, state["signs"].shape[1])
+        return Cost(rate, cls.space(state).pairs_in, tile_edges=(TILE_EDGE, TILE_EDGE))
 
     def schema(self) -> pa.Schema:
         return pa.schema([("i", pa.int32()), ("j", pa.int32()), ("tau", pa.float64())])
 
-    def compute_tile(
-        self, tile: Tile, selection: Selection, scan: State | None, cut: float
+    def score_tile(
+        self, tile: Tile, selection: Selection, scan: Arrays | None, cut: float
     ) -> tuple[Rows, Summaries]:
         rows, columns = (
             self.state["signs"][begin:end].astype(np.float64)
@@ -90,5 +85,5 @@ class Kendall(Estimator[KendallConfig]):
         edges = sort_edges(edges.assign(size=edges["tau"].abs()), "size").drop(columns="size")
         return Network(edges, directed=False, counts={"edges": len(edges)})
 
-    def score_histogram(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
+    def result_arrays(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
         return {"edges": BINS, "counts": merged.sums["counts"]}

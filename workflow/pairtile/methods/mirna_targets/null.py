@@ -45,7 +45,7 @@ from pairtile.methods.mirna_targets.kernels.shuffled_mirnas import (
     log_canonical_probability,
     shuffle_mirnas,
 )
-from pairtile.methods.mirna_targets.scoring import CODES, OTHER
+from pairtile.methods.mirna_targets.scoring import CODES, OTHER, offsets_of, pair_starts
 from pairtile.methods.mirna_targets.search import SequenceBatch, Sites, TargetSearch, TracedBlock
 from pairtile.runtime.threads import in_threads, one_ahead
 
@@ -245,9 +245,12 @@ def matched_shuffles(
             distinct.append(len(nearest))
             mismatch.append(abs(np.log(np.exp(drawn.expected[k, chosen] - own).mean())))
     lengths = np.repeat(mirnas.lengths, shuffles)
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     text = np.concatenate([np.empty(0, np.uint8), *parts])
-    return SequenceBatch(text, offsets), np.array(distinct, np.int64), np.array(mismatch)
+    return (
+        SequenceBatch(text, offsets_of(lengths)),
+        np.array(distinct, np.int64),
+        np.array(mismatch),
+    )
 
 
 def _coded(sequences: SequenceBatch) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -432,13 +435,12 @@ class NullCounts:
         return i, seed_class, conservation.kept(search.coded_mirnas, i, j, seed_class).level
 
     def _pairs(self, sites: Sites, bins: NDArray[np.int8], words: SiteWords) -> ScoredPairs:
-        pair = sites.i.astype(np.int64) << 32 | sites.j
-        first = np.flatnonzero(np.r_[True, np.diff(pair) != 0][: len(pair)])
-        i, j = sites.i[first], sites.j[first]
-        score = np.empty(len(first), dtype=np.float32)
+        first = pair_starts(sites.i, sites.j)
+        i, j = sites.i[first[:-1]], sites.j[first[:-1]]
+        score = np.empty(len(i), dtype=np.float32)
         score_pairs(
             PairSites(
-                np.r_[first, len(pair)].astype(np.int64),
+                first,
                 i.astype(np.int64),
                 j.astype(np.int64),
                 sites.seed_class,
@@ -493,7 +495,7 @@ def _correlated(
     """
     some = np.flatnonzero(sites.seed_class >= CANONICAL.start)
     i, j = sites.i[some].astype(np.int64), sites.j[some].astype(np.int64)
-    each = np.r_[True, (np.diff(i) != 0) | (np.diff(j) != 0)][: len(i)]
+    each = pair_starts(i, j)[:-1]
     i, j = i[each], j[each]
     found = correlations[i // shuffles - first, j - columns[0]]
     known = np.isfinite(found)

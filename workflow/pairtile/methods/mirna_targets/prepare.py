@@ -20,13 +20,13 @@ from pairtile.methods.mirna_targets.context import site_abundance
 from pairtile.methods.mirna_targets.expression import PreparedExpression, prepare_expression
 from pairtile.methods.mirna_targets.fasta import BadRecord, Fasta, read_fasta, refuse_bad_records
 from pairtile.methods.mirna_targets.headers import take_apart, without_versions
-from pairtile.methods.mirna_targets.kernels.hit_sites import Texts
 from pairtile.methods.mirna_targets.maf import read_orthologs
 from pairtile.methods.mirna_targets.records import (
     choose_mirnas,
     hint_of_versions,
     without_duplicates,
 )
+from pairtile.methods.mirna_targets.scoring import Texts
 from pairtile.preprocess.items import printable, unique_names
 
 message = messages_of(__package__)

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from pairtile.errors import StoreError
 from pairtile.methods.mirna_targets.hits_bed_gff3 import COLOURS
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
-from pairtile.methods.mirna_targets.tables import ALIGNMENT, CANONICAL, CONSERVATION
+from pairtile.methods.mirna_targets.search import ALIGNMENT
+from pairtile.methods.mirna_targets.tables import CANONICAL, CONSERVATION
 from pairtile.report.formats import count, counted, listed, number, plain
 from pairtile.report.method_report import CaptionedFigure, MethodText, PageSection
 from pairtile.report.packed_columns import pack_column, to_digits

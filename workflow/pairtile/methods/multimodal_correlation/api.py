@@ -19,8 +19,8 @@ from pairtile.api.settings import analysis_config
 from pairtile.api.table import as_table
 from pairtile.declare.messages import by_severity
 from pairtile.engine.estimator import Merged
-from pairtile.engine.in_memory import merged_in_memory
-from pairtile.gpu.device import Device, choose
+from pairtile.engine.in_memory import all_tiles, merged_in_memory
+from pairtile.gpu.device import Device, choose, threads
 from pairtile.io.annotations import Annotations, Condition
 from pairtile.methods.multimodal_correlation.conditions import (
     ConditionTests,
@@ -151,10 +151,9 @@ def multimodal_correlation(
     state, of_samples = state_of(prepared, design, config, of_regulators)
     found += of_samples
     device = choose(settings["backend"])
-    precision = MultimodalCorrelation.resolve_precision(config, device.backend)
-    opened = MultimodalCorrelation(config, state, device, precision)
-    opened.seed = int(settings["seed"])
-    tiles = opened.space(state).tiles(*opened.tile_edges(config, state))
+    precision = MultimodalCorrelation.cost(config, state, device.backend, threads()).precision
+    opened = MultimodalCorrelation(config, state, device, precision, int(settings["seed"]))
+    tiles = all_tiles(opened)
     merged = merged_in_memory(opened, tiles, opened.seed)
     modes = merged.pairs.drop(columns=list(MASKS)).rename(columns={"i": "source", "j": "target"})
     by_correlation = merged.sums["modes_by_correlation"]

@@ -20,18 +20,21 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import special
 
-from pairtile.engine.chunk_file import Rows, Summaries
+from pairtile.engine.chunk_file import Arrays, Rows, Summaries
 from pairtile.engine.estimator import (
+    Cost,
     Estimator,
     Merged,
     PreparedInput,
     Ranking,
     State,
     Written,
+    state_bytes,
 )
 from pairtile.engine.selection import Selection
-from pairtile.engine.tiles import TILE_EDGE, PairSpace, Tile
+from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.errors import InputError
+from pairtile.gpu.device import Device
 from pairtile.io.regulators import find_regulators
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
 from pairtile.methods.multimodal_correlation.mixtures import (
@@ -66,7 +69,7 @@ MIXTURE_TILE_EDGE = 256
 
 READY_COPIES = {"gmm": 5, "none": 2}
 """Memory for genes made ready (values, ranks, marks) and while they are, as copies of the table
-beyond the three of ``memory_bytes``."""
+beyond the three of ``state_bytes``."""
 
 MODE_COPIES, MODE_BYTES = 3, 100
 """Of a mode that is kept: joined from strips, made a table, written; beside its two masks."""
@@ -81,9 +84,14 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
     sort_by: ClassVar[tuple[str, ...]] = ("i", "j", "cluster")
 
     def __init__(
-        self, config: MultimodalCorrelationConfig, state: State, device: Any, precision: str
+        self,
+        config: MultimodalCorrelationConfig,
+        state: State,
+        device: Device,
+        precision: str,
+        seed: int = 0,
     ) -> None:
-        super().__init__(config, state, device, precision)
+        super().__init__(config, state, device, precision, seed)
         self.genes, self.n_samples = (int(n) for n in state["values"].shape)
 
     # --- what the plan needs --------------------------------------------------------------------
@@ -109,17 +117,13 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
         )
 
     @classmethod
-    def check_settings(cls, config: MultimodalCorrelationConfig, state: State) -> None:
+    def validate(
+        cls, config: MultimodalCorrelationConfig, state: State, items: pd.DataFrame
+    ) -> None:
         samples, least = int(state["values"].shape[1]), config.estimator.min_samples
         if samples < least:
             expected = f"at least estimator.min_samples ({least}): no mode can have as many"
             raise InputError.at(config.expression, "", f"{samples} samples", expected)
-
-    @classmethod
-    def check_later_inputs(
-        cls, config: MultimodalCorrelationConfig, state: State, items: pd.DataFrame
-    ) -> None:
-        super().check_later_inputs(config, state, items)
         annotations_of(config, state)
 
     @classmethod
@@ -128,13 +132,7 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
         return PairSpace("triangle", int(state["regulators"].size) or genes, genes)
 
     @classmethod
-    def tile_edges(cls, config: MultimodalCorrelationConfig, state: State) -> tuple[int, int]:
-        mixtures = config.estimator.clustering == "gmm"
-        edge = MIXTURE_TILE_EDGE if mixtures else TILE_EDGE
-        return edge, edge
-
-    @classmethod
-    def tile_memory_bytes(
+    def memory(
         cls,
         config: MultimodalCorrelationConfig,
         state: State,
@@ -150,30 +148,33 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
         modes = rows * columns * (min(2, estimator.max_clusters) if mixtures else 1)
         # How many are kept is not known beforehand: where close correlations are common, this part.
         kept = modes * (1.0 - estimator.min_correlation)
+        ready += state_bytes(state)
         return ready + int(MODE_COPIES * kept * (2 * (values.shape[1] // 8 + 1) + MODE_BYTES))
 
     @classmethod
-    def work_per_second(
+    def cost(
         cls, config: MultimodalCorrelationConfig, state: State, backend: str, threads: int
-    ) -> float:
+    ) -> Cost:
         # Measured: docs/speed.md. Work grows with samples, and with all the components of all fits.
         estimator = config.estimator
-        samples = int(state["values"].shape[1])
+        genes, samples = (int(n) for n in state["values"].shape)
+        # A chunk does not have the key, nor needs to know.
+        network = pairs_permuted(config, genes) if hasattr(config, "threshold") else 0
+        pairs = cls.space(state).pairs_in
         if estimator.clustering == "none":
-            return (2e8 if backend == "cuda" else 5e6 * threads) / max(0.1, samples / 1000)
+            rate = (2e8 if backend == "cuda" else 5e6 * threads) / max(0.1, samples / 1000)
+            return Cost(rate, pairs, network=network)
         low, high = estimator.min_clusters, estimator.max_clusters
         components = sum(range(max(low, 2), high + 1)) or 1
         starts = 1.0 if config.compatibility == "kinc" else (1 + estimator.restarts) / 4
         cost = max(0.05, components / 14 * starts * samples / 200)
-        return (1e6 if backend == "cuda" else 1.5e3 * threads) / cost
-
-    @classmethod
-    def network_work(cls, config: MultimodalCorrelationConfig, state: State) -> int:
-        return pairs_permuted(config, int(state["values"].shape[0]))
-
-    @classmethod
-    def resolve_precision(cls, config: MultimodalCorrelationConfig, backend: str) -> str:
-        return "float32" if config.estimator.clustering == "gmm" else "float64"
+        return Cost(
+            (1e6 if backend == "cuda" else 1.5e3 * threads) / cost,
+            pairs,
+            network=network,
+            tile_edges=(MIXTURE_TILE_EDGE, MIXTURE_TILE_EDGE),
+            precision="float32",
+        )
 
     @classmethod
     def chunk_parameters(cls, config: MultimodalCorrelationConfig) -> dict[str, Any]:
@@ -215,8 +216,8 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
         others = np.delete(np.arange(self.genes), regulators)
         return np.concatenate([regulators, others])
 
-    def compute_tile(
-        self, tile: Tile, selection: Selection, scan: State | None, cut: float
+    def score_tile(
+        self, tile: Tile, selection: Selection, scan: Arrays | None, cut: float
     ) -> tuple[Rows, Summaries]:
         rows = self.order[tile.row_begin : tile.row_end]
         columns = self.order[tile.column_begin : tile.column_end]
@@ -242,7 +243,7 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
         names = {"i": "source", "j": "target", "correlation": "score"}
         return Ranking(edges.rename(columns=names)[list(names.values())], directed=False)
 
-    def score_histogram(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
+    def result_arrays(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
         return {
             "edges": np.linspace(-1.0, 1.0, merged.sums["modes_by_correlation"].size + 1),
             "counts": merged.sums["modes_by_correlation"],
@@ -250,7 +251,7 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
             **network.arrays,
         }
 
-    def write_tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
+    def tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
         return write_tables(self.config, self.state, merged, items, folder)
 
 

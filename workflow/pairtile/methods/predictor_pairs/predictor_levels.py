@@ -17,9 +17,14 @@ class PredictorLevels(Estimator[PredictorPairsConfig]):
     """What the estimator reads from its state."""
 
     def __init__(
-        self, config: PredictorPairsConfig, state: State, device: Device, precision: str
+        self,
+        config: PredictorPairsConfig,
+        state: State,
+        device: Device,
+        precision: str,
+        seed: int = 0,
     ) -> None:
-        super().__init__(config, state, device, precision)
+        super().__init__(config, state, device, precision, seed)
         self.cardinality = int(state["cardinality"][0])
         self.n_targets = int(state["targets"].size)
         self.sffs = config.estimator.cardinality > self.cardinality

@@ -9,6 +9,7 @@ is the first predictor of all sets that begin with it.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from math import comb
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,8 +18,9 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pairtile.engine.chunk_file import Rows, Summaries
+from pairtile.engine.chunk_file import Arrays, Rows, Summaries
 from pairtile.engine.estimator import (
+    Cost,
     Merged,
     PreparedInput,
     Ranking,
@@ -27,7 +29,9 @@ from pairtile.engine.estimator import (
 )
 from pairtile.engine.network import Network
 from pairtile.engine.selection import Selection
+from pairtile.engine.stages import CandidateMerge
 from pairtile.engine.tiles import PairSpace, Tile
+from pairtile.gpu.device import Device
 from pairtile.methods.predictor_pairs.best_sets import (
     ANY_KEY,
     best_keys,
@@ -64,16 +68,20 @@ if TYPE_CHECKING:
 HISTOGRAM_BINS = 200
 
 
-class PredictorPairs(PredictorLevels):
+class PredictorPairs(CandidateMerge, PredictorLevels):
     """Exhaustive search for the predictor sets of every target, with a searched null."""
 
     sort_by: ClassVar[tuple[str, ...]] = ("target_row", "rank")
-    work_unit: ClassVar[str] = "sets"
 
     def __init__(
-        self, config: PredictorPairsConfig, state: State, device: Any, precision: str
+        self,
+        config: PredictorPairsConfig,
+        state: State,
+        device: Device,
+        precision: str,
+        seed: int = 0,
     ) -> None:
-        super().__init__(config, state, device, precision)
+        super().__init__(config, state, device, precision, seed)
         self.keep_by_auto = getattr(config, "keep", None) == "auto"
         # Of a shuffled target only the best counts; those that SFFS grows from need as many seeds.
         self.null_top = self.top if self.sffs else 1
@@ -95,12 +103,14 @@ class PredictorPairs(PredictorLevels):
         return replace(made, state=made.state | prepared.quality.state(prepared.values))
 
     @classmethod
-    def decided(cls, config: PredictorPairsConfig, state: State) -> PredictorPairsConfig:
+    def resolve_auto(
+        cls, config: PredictorPairsConfig, state: State
+    ) -> tuple[PredictorPairsConfig, list[str]]:
         if getattr(config, "keep", None) != "auto":  # not every step has the key
-            return config
+            return config, []
         tested = draws_of_a_test(state) >= AUTO_DRAWS
         keep = KeepBestByFdrConfig(best_fdr=AUTO_FDR) if tested else "best"
-        return config.model_copy(update={"keep": keep})
+        return config.model_copy(update={"keep": keep}), []
 
     @classmethod
     def space(cls, state: State) -> PairSpace:
@@ -109,29 +119,17 @@ class PredictorPairs(PredictorLevels):
         return PairSpace("rectangle", rows, max(columns, 0))
 
     @classmethod
-    def work(cls, state: State, tile: Tile) -> int:
-        """Sets in a tile, those with the target's own gene included."""
-        predictors, c = int(state["predictors"].size), int(state["cardinality"][0])
-        # Sets whose first predictor is column k or a later one: those of the last predictors - k.
-        sets = comb(predictors - tile.column_begin, c) - comb(predictors - tile.column_end, c)
-        return (tile.row_end - tile.row_begin) * sets
-
-    @classmethod
-    def work_per_second(
-        cls, config: PredictorPairsConfig, state: State, backend: str, threads: int
-    ) -> float:
+    def cost(cls, config: PredictorPairsConfig, state: State, backend: str, threads: int) -> Cost:
         # Measured for pairs in tiles of 50 and of 500 samples: docs/speed.md.
         levels, c = int(state["n_levels"][0]), int(state["cardinality"][0])
         samples, missing = int(state["source_samples"].size), bool((state["levels"] < 0).any())
         if backend == "cuda":
             rate = {2: 7e11, 3: 2.2e11, 4: 8e10}[levels] / (1.0 + samples / 300)
-            return rate / ((2.0 if missing else 1.0) * (levels if c == 3 else 1.0))
-        rate = threads * {2: 1.5e9, 3: 3e8, 4: 6e7}[levels] / (1.0 + samples / 200)
-        return rate / ((10.0 if missing else 1.0) * (2.0 * levels if c == 3 else 1.0))
-
-    @classmethod
-    def resolve_precision(cls, config: PredictorPairsConfig, backend: str) -> str:
-        return "float64"
+            rate /= (2.0 if missing else 1.0) * (levels if c == 3 else 1.0)
+        else:
+            rate = threads * {2: 1.5e9, 3: 3e8, 4: 6e7}[levels] / (1.0 + samples / 200)
+            rate /= (10.0 if missing else 1.0) * (2.0 * levels if c == 3 else 1.0)
+        return Cost(rate, partial(sets_in, state), unit="sets")
 
     @classmethod
     def chunk_parameters(cls, config: PredictorPairsConfig) -> dict[str, Any]:
@@ -153,8 +151,8 @@ class PredictorPairs(PredictorLevels):
             )
         return self._searches[top]
 
-    def compute_tile(
-        self, tile: Tile, selection: Selection, scan: State | None, cut: float
+    def score_tile(
+        self, tile: Tile, selection: Selection, scan: Arrays | None, cut: float
     ) -> tuple[Rows, Summaries]:
         middle = min(max(self.n_targets, tile.row_begin), tile.row_end)
         parts = [
@@ -166,7 +164,7 @@ class PredictorPairs(PredictorLevels):
             if end > begin
         ]
         rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        return rows, {"sets": np.array([self.work(self.state, tile)], dtype=np.int64)}
+        return rows, {"sets": np.array([sets_in(self.state, tile)], dtype=np.int64)}
 
     def _best(self, begin: int, end: int, top: int, tile: Tile) -> dict[str, NDArray[Any]]:
         rows = slice(begin, end)
@@ -220,7 +218,7 @@ class PredictorPairs(PredictorLevels):
         edges = edges_of_sets(sets[sets["target_entropy_bits"] > 0.0])
         return Ranking(edges[["source", "target"]].assign(score=edges["score"]), directed=True)
 
-    def score_histogram(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
+    def result_arrays(self, merged: Merged, network: Network) -> dict[str, NDArray[Any]]:
         pairs = merged.pairs[merged.pairs["rank"] == 1]
         rows = pairs["target_row"].to_numpy()
         real = rows < self.n_targets
@@ -243,9 +241,17 @@ class PredictorPairs(PredictorLevels):
             "threshold_unit": np.array("bits"),
         }
 
-    def write_tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
+    def tables(self, merged: Merged, items: pd.DataFrame, folder: Path) -> Written:
         sets = tested_sets(self, merged)
         return write_predictor_tables(sets, kept_sets(sets, self.config.keep), items, folder)
+
+
+def sets_in(state: State, tile: Tile) -> int:
+    """Sets in a tile, those with the target's own gene included."""
+    predictors, c = int(state["predictors"].size), int(state["cardinality"][0])
+    # Sets whose first predictor is column k or a later one: those of the last predictors - k.
+    sets = comb(predictors - tile.column_begin, c) - comb(predictors - tile.column_end, c)
+    return (tile.row_end - tile.row_begin) * sets
 
 
 def draws_of_a_test(state: State) -> int:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.methods.predictor_pairs.config import PredictorPairsConfig
 from pairtile.methods.predictor_pairs.null import (
@@ -30,6 +31,8 @@ from pairtile.methods.predictor_pairs.null import (
 from pairtile.methods.predictor_pairs.prepare import PreparedPredictors
 from pairtile.preprocess.samples import dependence_warnings
 from pairtile.statistics.dependence import measure_dependence, trending_share
+
+message = messages_of(__package__)
 
 EXHAUSTIVE_TRIPLES = 200_000_000_000
 """``search: auto`` scores every triple of predictors up to so many (times targets): an hour on a
@@ -192,7 +195,7 @@ def _null_warnings(
     """What the null does not keep: the order of samples under permutation, drifts under shifts."""
     if config.null.permutations == 0:
         return []
-    warnings = []
+    warnings: list[str] = []
     if _is_too_short(config, kind, prepared):
         shifts = most_shifts(prepared.transitions.series)
         warnings.append(
@@ -203,11 +206,7 @@ def _null_warnings(
         )
     # With lag 0, samples have an order only where a table of series says so.
     if kind == "permutation" and slow is not None and _is_ordered(config):
-        warnings.append(
-            f"Levels change slowly: {slow}. Permutation breaks that up, so its p- and q-values "
-            "come out far too small: genes that have nothing to do with each other pass. Set "
-            "null.kind: circular_shift, which keeps it."
-        )
+        warnings.append(message("levels_change_slowly", slow=slow))
     targets = prepared.levels[np.ix_(prepared.targets, prepared.target_samples)]
     values = np.where(targets < 0, np.nan, targets.astype(np.float64))
     drifting = trending_share(values, prepared.transitions.series)

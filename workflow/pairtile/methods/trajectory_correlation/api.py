@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pairtile.api.keywords import Keywords
 from pairtile.api.messages import tell, warnings_of_network
 from pairtile.engine.estimator import PreparedInput
-from pairtile.engine.in_memory import merged_in_memory
+from pairtile.engine.in_memory import all_tiles, merged_in_memory
 from pairtile.errors import InputError
 from pairtile.gpu.device import choose
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
@@ -135,9 +135,9 @@ def trajectory_correlation(
     seed = int(settings["seed"])
     with tempfile.TemporaryDirectory(prefix="pairtile-") as scratch:
         config, ready, labels = _prepared(trajectory, trajectories, names, settings, scratch)
-        opened_ = TrajectoryCorrelation(config, ready.state, choose(settings["backend"]), "float64")
-        opened_.seed = seed
-        tiles = opened_.space(ready.state).tiles(*opened_.tile_edges(opened_.config, ready.state))
+        device = choose(settings["backend"])
+        opened_ = TrajectoryCorrelation(config, ready.state, device, "float64", seed)
+        tiles = all_tiles(opened_)
         merged = merged_in_memory(opened_, tiles, seed)
         network = opened_.network(merged)
         pairs = merged.pairs

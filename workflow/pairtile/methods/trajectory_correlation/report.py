@@ -85,9 +85,8 @@ def _residue_sums(results: Results) -> FigureWithText | None:
         matrix = found.matrix("mi_residue_sum")
     if matrix is None:
         return None
-    kept = results.items[results.items["kept"].to_numpy(dtype=bool)].reset_index(drop=True)
-    first = ~kept["residue"].duplicated().to_numpy()
-    marks = maps.ResidueMarks.of(found.residues[first])
+    kept = results.items[results.items["kept"].astype(bool)]
+    marks = maps.ResidueMarks.of(found.residues[~kept["residue"].duplicated().to_numpy()])
     limit = float(np.nanpercentile(matrix, STRONGEST_COLOUR))
     figure = maps.correlation_map(
         matrix, marks, label="summed mutual information (nats)", limit=max(limit, 1e-9)
@@ -136,12 +135,12 @@ def _p_values(results: Results) -> FigureWithText | None:
 
 
 def _frames(results: Results) -> FigureWithText | None:
-    path = results.folder / "frames.tsv"
-    if not path.is_file():
+    found = results.cached(motion_results)
+    frames, shares = found.table("frames.tsv"), found.matrix("component_shares")
+    if frames is None:
         return None
-    shares = results.cached(motion_results).matrix("component_shares")
     shares = np.full(2, np.nan) if shares is None else shares
-    figure = maps.frames_figure(pd.read_csv(path, sep="\t"), shares)
+    figure = maps.frames_figure(frames, shares)
     return page_text(results).figure("frames", figure, components=bool(np.isfinite(shares).all()))
 
 
@@ -252,7 +251,10 @@ def motion_section(results: Results, pictures: list[CaptionedFigure]) -> PageSec
                 _community_rows(results, found, method) for method in found.community_methods
             ],
             "groups": _group_tables(results, found),
-            "paths": _path_rows(found),
+            "paths": [
+                {**row, "path": found.path_names(row["items"])}
+                for row in found.paths.head(MAX_PATHS).to_dict("records")
+            ],
             "paths_total": len(found.paths),
             "headings": [
                 (results.text.item, ""),
@@ -273,25 +275,14 @@ def motion_section(results: Results, pictures: list[CaptionedFigure]) -> PageSec
 
 def _community_rows(results: Results, found: MotionResults, method: str) -> dict[str, Any]:
     table = found.communities[found.communities["method"] == method]
-    agreement = agreement_of(results, method)
-    member = found.members(method)
-    rows = []
-    for row in table.head(MAX_COMMUNITIES).to_dict("records"):
+    agreement, member = agreement_of(results, method), found.members(method)
+    rows = table.head(MAX_COMMUNITIES).to_dict("records")
+    for row in rows:
         where = found.residues[member == row["community"]]
-        rows.append(
-            {
-                "number": count(row["community"]),
-                "members": count(row["n_members"]),
-                "where": members_in_words(where, found.several_chains, limit=20),
-                "within": count(row["edges_within"]),
-                "out": count(row["edges_out"]),
-                "correlation": number(row["mean_correlation"]),
-            }
-        )
+        row["where"] = members_in_words(where, found.several_chains, limit=20)
     return {
         "method": METHOD_NAMES.get(method, method),
-        "modularity": number(float(table["modularity"].iloc[0])) if len(table) else "",
-        "agreement": "" if np.isnan(agreement) else number(agreement, 2),
+        "agreement": None if np.isnan(agreement) else agreement,
         "claimed": method in claimed_communities(results, found),
         "rows": rows,
         "more": len(table) - len(rows),
@@ -301,10 +292,9 @@ def _community_rows(results: Results, found: MotionResults, method: str) -> dict
 
 def _group_tables(results: Results, found: MotionResults) -> list[dict[str, Any]]:
     """``domains.tsv`` as one square table for each kind of groups."""
-    path = results.folder / "domains.tsv"
-    if not path.is_file():
+    table = found.table("domains.tsv")
+    if table is None:
         return []
-    table = pd.read_csv(path, sep="\t", dtype={"first": str, "second": str}, keep_default_na=False)
     kinds = {"domain": ("Domains", list(found.marks.domain_colours))}
     for method in claimed_communities(results, found):
         numbers = [str(n) for n in range(1, int(found.members(method).max(initial=0)) + 1)]
@@ -319,22 +309,6 @@ def _group_tables(results: Results, found: MotionResults) -> list[dict[str, Any]
             rows = [(a, [cells.get((a, b), "–") for b in shown]) for a in shown]
             made.append({"title": title, "names": shown, "rows": rows, "total": len(names)})
     return made
-
-
-def _path_rows(motion: MotionResults) -> list[dict[str, Any]]:
-    rows = []
-    for row in motion.paths.head(MAX_PATHS).to_dict("records"):
-        found = bool(row["items"])
-        rows.append(
-            {
-                "ends": f"{row['source']} – {row['target']}",
-                "rank": count(row["rank"]) if found else "–",
-                "length": number(row["length"]) if found else "–",
-                "weakest": number(row["weakest_correlation"]) if found else "–",
-                "path": motion.path_names(row["items"]) if found else "nothing joins the two",
-            }
-        )
-    return rows
 
 
 def _tells(values: pd.Series) -> bool:

@@ -14,10 +14,9 @@ from pairtile.methods.trajectory_correlation.report_results import (
     difference_of,
     kind_of,
     motion_results,
-    read_table,
     score_of,
 )
-from pairtile.report.formats import count, number
+from pairtile.report.formats import number
 from pairtile.report.method_report import CaptionedFigure, FigureWithText, MethodText, PageSection
 from pairtile.report.results import Results
 from pairtile.report.text import page_text
@@ -41,7 +40,7 @@ def difference_map(results: Results) -> FigureWithText | None:
     matrix = difference_of(results, found) if name else None
     if matrix is None or len(matrix) != len(found.marks):
         return None
-    q = found.difference_array(f"{_value(results)}_q_value")
+    q = found.matrix(f"{_value(results)}_q_value", "difference.npz")
     figure = maps.correlation_map(
         matrix,
         found.marks,
@@ -55,7 +54,7 @@ def difference_map(results: Results) -> FigureWithText | None:
 def fluctuations(results: Results) -> FigureWithText | None:
     """How far each variable moves in either state."""
     found, name = results.cached(motion_results), results.parameters.get("compare")
-    table = _table(results, "difference_residues.tsv") if name else None
+    table = found.table("difference_residues.tsv") if name else None
     if table is None or len(table) < 2:
         return None
     rows = found.residues["name"].map(dict(zip(table["name"], table.index, strict=True)))
@@ -76,14 +75,13 @@ def states_section(results: Results, pictures: list[CaptionedFigure]) -> PageSec
     name = results.parameters.get("compare")
     if not name:
         return None
-    tables = []
+    found, tables = results.cached(motion_results), []
     for file, (what, z) in COLUMNS.items():
-        table = _table(results, file)
+        table = found.table(file)
         if table is not None:
             z = z.replace("VALUE", _value(results))
             tables.append(_shown(results.text, table, file, what, z))
-    agreement = _table(results, "difference_agreement.tsv")
-    rows = [] if agreement is None else agreement.to_dict("records")
+    agreement = found.table("difference_agreement.tsv")
     return PageSection(
         id="states",
         title=f"Difference from {name}",
@@ -91,22 +89,17 @@ def states_section(results: Results, pictures: list[CaptionedFigure]) -> PageSec
         values={
             "name": name,
             "tables": tables,
-            "agreement": [
-                (row["between"], number(row["agreement"], 2), count(row["n_pairs"])) for row in rows
-            ],
-            "p_value": number(rows[-1]["p_value"], 2) if rows else "",
+            "agreement": [] if agreement is None else agreement.to_dict("records"),
         },
-        scripts=(),
     )
 
 
 def _shown(text: MethodText, table: pd.DataFrame, file: str, what: str, z: str) -> dict[str, Any]:
     q = z.removesuffix("z") + "q_value"
     tested = q in table and table[q].notna().any()
-    chosen = table[table[q] <= LEVEL] if tested else table.iloc[:0]
-    chosen = (
-        chosen.iloc[np.argsort(-chosen[z].abs().to_numpy(), kind="stable")] if tested else chosen
-    )
+    chosen = table.iloc[:0]
+    if tested:
+        chosen = table[table[q] <= LEVEL].sort_values(z, key=lambda z: -z.abs(), kind="stable")
     names = ["name"] if "name" in table else ["source", "target"]
     values = [c for c in map(str, table) if c.endswith("_difference")]
     columns = [*names, *values, *([z, q] if tested else [])]
@@ -132,7 +125,7 @@ def state_numbers(results: Results, found: MotionResults) -> dict[str, Any] | No
     tested the largest differences, which chance alone has, too."""
     name = results.parameters.get("compare")
     n = results.counts.get("pairs_that_differ")
-    edges = _table(results, "difference_network.tsv") if name else None
+    edges = found.table("difference_network.tsv") if name else None
     if edges is None:
         return None
     if n is None:
@@ -141,7 +134,7 @@ def state_numbers(results: Results, found: MotionResults) -> dict[str, Any] | No
     score = score if score in edges else "correlation_difference"
     columns = ["source", "target", score, *(f"{_value(results)}_{end}" for end in ("z", "q_value"))]
     clearest = edges[columns].head(2 * N_NAMED).to_numpy().tolist() if n else []
-    agreement = _table(results, "difference_agreement.tsv")
+    agreement = found.table("difference_agreement.tsv")
     made: dict[str, Any] = {"name": name, "differ": n, "clearest": clearest}
     if agreement is not None and len(agreement) == 3:
         made["agreement"] = agreement["agreement"].tolist()
@@ -165,8 +158,3 @@ def _extremes(results: Results, found: MotionResults) -> dict[str, Any]:
 
 def _value(results: Results) -> str:
     return "dcc" if kind_of(results) == "dcc" else "mi"
-
-
-def _table(results: Results, file: str) -> pd.DataFrame | None:
-    path = results.folder / file
-    return read_table(path, set()) if path.is_file() else None

@@ -20,6 +20,7 @@ from pairtile.methods.mirna_targets.kernels.traceback import (
     MIRNA_UNPAIRED,
     PAIRED,
     REFERENCE_UNPAIRED,
+    text_of,
 )
 from pairtile.methods.mirna_targets.scoring import CODES, OTHER
 
@@ -33,13 +34,6 @@ SEED_CLASSES = ("none", "offset 6mer", "6mer", "7mer-A1", "7mer-m8", "8mer")
 _NONE, _OFFSET_6MER, _6MER, _7MER_A1, _7MER_M8, _8MER = range(6)
 _GAP = ord("-")
 _A, _U = CODES[ord("A")], CODES[ord("U")]
-
-
-class Texts(NamedTuple):
-    """Texts one after the other: letters uint8 (total,); offsets int64 (texts + 1,)."""
-
-    letters: NDArray[np.uint8]
-    offsets: NDArray[np.int64]
 
 
 class HitSpans(NamedTuple):
@@ -77,6 +71,12 @@ class HitSites(NamedTuple):
     match_begin: NDArray[np.int32]
     match_end: NDArray[np.int32]
 
+    @classmethod
+    def empty(cls, count: int) -> HitSites:
+        """Room for so many hits."""
+        types = (np.int32, np.int32, np.int8, np.int32, np.float64, np.int32, np.int32)
+        return cls(*(np.empty(count, dtype=kind) for kind in types))
+
 
 @njit(parallel=True, nogil=True)
 def hit_sites(mirnas, transcripts, spans, queries, references, sites):  # type: ignore[no-untyped-def]
@@ -97,9 +97,9 @@ def hit_sites(mirnas, transcripts, spans, queries, references, sites):  # type: 
 def _sites_of_some(some, mirnas, transcripts, spans, queries, references, sites):  # type: ignore[no-untyped-def]
     """The same for hits some[0] .. some[1] - 1."""
     for hit in range(some[0], some[1]):
-        mirna = _text(mirnas, spans.mirna[hit])
-        transcript = _text(transcripts, spans.transcript[hit])
-        query, reference = _text(queries, hit), _text(references, hit)
+        mirna = text_of(mirnas, spans.mirna[hit])
+        transcript = text_of(transcripts, spans.transcript[hit])
+        query, reference = text_of(queries, hit), text_of(references, hit)
         left = mirna.size - spans.query_end[hit]
         right = spans.query_begin[hit] - 1
         first_of_right = query.size - right
@@ -164,37 +164,35 @@ def _seed_class(opposite, paired, last, transcript):  # type: ignore[no-untyped-
 
 
 @njit(parallel=True, nogil=True)
-def seed_classes(sequences, cells, states, found):  # type: ignore[no-untyped-def]
+def seed_classes(mirnas, references, traced, found):  # type: ignore[no-untyped-def]
     """Seed class of each alignment, from its states alone: as ``hit_sites``, without its lines.
 
-    sequences, cells, states   ``HitSequences``, ``AlignedCells``, ``AlignedStates`` of traceback
-    found                      int8 (hits,), filled
+    mirnas, references   ``Texts``; traced: ``Traced``
+    found                int8 (hits,), filled
     """
     n = len(found)
     for part in prange(-(-n // HITS_AT_A_TIME)):
         begin = part * HITS_AT_A_TIME
         some = (begin, min(begin + HITS_AT_A_TIME, n))
-        _classes_of_some(some, sequences, cells, states, found)
+        _classes_of_some(some, mirnas, references, traced, found)
 
 
 @njit(nogil=True)
-def _classes_of_some(some, sequences, cells, states, found):  # type: ignore[no-untyped-def]
+def _classes_of_some(some, mirnas, references, traced, found):  # type: ignore[no-untyped-def]
     opposite = np.empty(9, dtype=np.int64)
     paired = np.empty(9, dtype=np.bool_)
     for hit in range(some[0], some[1]):
-        begin, n = sequences.mirna_begin[hit], sequences.mirna_length[hit]
-        mirna = sequences.mirnas[begin : begin + n]
-        begin = sequences.reference_begin[hit]
-        transcript = sequences.references[begin : begin + sequences.reference_length[hit]]
+        mirna, transcript = text_of(mirnas, traced.i[hit]), text_of(references, traced.j[hit])
+        n = len(mirna)
         opposite[:] = 0
         paired[:] = False
         # The tail of the miRNA's 5' end lies opposite the letters behind the last cell.
-        tail = n - cells.end_row[hit]
-        here = np.int64(cells.end_column[hit]) + tail
-        of_hit, left = states.row[hit], states.length[hit]
+        tail = n - traced.row[hit]
+        here = np.int64(traced.column[hit]) + tail
+        left = traced.state_count[hit]
         position, k = 0, -tail
         while position < min(n, 8):
-            state = PAIRED if k < 0 or k >= left else states.states[of_hit, k]
+            state = PAIRED if k < 0 or k >= left else traced.states[hit, k]
             k += 1
             if state != REFERENCE_UNPAIRED:
                 position += 1
@@ -204,11 +202,6 @@ def _classes_of_some(some, sequences, cells, states, found):  # type: ignore[no-
                     paired[position] = a + b == 3 and a < OTHER and b < OTHER
             here -= state != MIRNA_UNPAIRED
         found[hit] = _seed_class(opposite, paired, min(position, 8), transcript)
-
-
-@njit(inline="always")
-def _text(texts, row):  # type: ignore[no-untyped-def]
-    return texts.letters[texts.offsets[row] : texts.offsets[row + 1]]
 
 
 @njit(nogil=True)
