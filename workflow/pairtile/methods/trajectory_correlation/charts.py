@@ -1,6 +1,7 @@
 """Figures of correlated motion: maps of all pairs, and profiles along the chain.
 
 Each function takes arrays and returns a matplotlib Figure, in a notebook as well as in the report.
+``FIGURES`` makes those of the page.
 """
 
 from __future__ import annotations
@@ -12,6 +13,16 @@ import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
+from pairtile.methods.trajectory_correlation.report_results import (
+    LEVEL,
+    METHOD_NAMES,
+    MotionResults,
+    claimed_communities,
+    difference_of,
+    kind_of,
+    motion_results,
+    score_of,
+)
 from pairtile.methods.trajectory_correlation.residue_marks import ResidueMarks, Side
 from pairtile.report import charts
 from pairtile.report.charts import (
@@ -24,7 +35,11 @@ from pairtile.report.charts import (
     scatter,
 )
 from pairtile.report.formats import count
+from pairtile.report.make_figures import score_distribution
+from pairtile.report.method_report import FigureMaker, FigureWithText
+from pairtile.report.results import Results
 from pairtile.report.style import INK, figure_of_panels, new_figure, styled
+from pairtile.report.text import page_text
 
 __all__ = [
     "ResidueMarks",
@@ -328,3 +343,201 @@ def _medians(
     filled = [k for k in range(20) if (owner == k).sum() >= least]
     middles = (edges[:-1] + edges[1:]) / 2
     return middles[filled], np.array([np.median(y[owner == k]) for k in filled])
+
+
+# --- on the page: which can be made, and the numbers of their captions ---
+
+
+MAX_PAIRS = 30_000
+"""Of a scatter plot; of more pairs some are drawn, evenly taken."""
+
+STRONGEST_COLOUR = 99.0
+"""Percentile of the strongest colour of a map of sums: neighbours would take the scale."""
+
+
+def _correlation(results: Results) -> FigureWithText | None:
+    found = results.cached(motion_results)
+    matrix = found.matrix(score_of(results))
+    if matrix is None:
+        return None
+    shown, limit = _above(results, found)
+    figure = correlation_map(
+        matrix, found.marks, shown, label=results.text.score,
+        diverging=kind_of(results) == "dcc", limit=1.0,
+    )  # fmt: skip
+    median = float(np.nanmedian(matrix[np.triu_indices(len(matrix), 1)]))
+    return page_text(results).figure(
+        "correlation", figure, n=len(matrix), above=limit, median=median
+    )
+
+
+def _dcc(results: Results) -> FigureWithText | None:
+    found = results.cached(motion_results)
+    matrix = None if kind_of(results) == "dcc" else found.matrix("dcc")
+    if matrix is None:
+        return None
+    figure = correlation_map(
+        matrix, found.marks, label="dynamical cross-correlation", diverging=True, limit=1.0
+    )
+    return page_text(results).figure("dcc", figure, n=len(matrix))
+
+
+def _residue_sums(results: Results) -> FigureWithText | None:
+    found = results.cached(motion_results)
+    matrix = centred = found.matrix("mi_centred_residue_sum")
+    if matrix is None:
+        matrix = found.matrix("mi_residue_sum")
+    if matrix is None:
+        return None
+    kept = results.items[results.items["kept"].astype(bool)]
+    marks = ResidueMarks.of(found.residues[~kept["residue"].duplicated().to_numpy()])
+    limit = float(np.nanpercentile(matrix, STRONGEST_COLOUR))
+    figure = correlation_map(
+        matrix, marks, label="summed mutual information (nats)", limit=max(limit, 1e-9)
+    )
+    return page_text(results).figure(
+        "residue_sums", figure, n=len(matrix), centred=centred is not None
+    )
+
+
+def _surrogates(results: Results) -> FigureWithText | None:
+    found = results.cached(motion_results)
+    null, values = found.matrix("null_mean"), found.matrix("mi_nats")
+    if kind_of(results) == "dcc" or null is None or values is None:
+        return None
+    i, j = np.triu_indices(len(values), 1)
+    every = -(-i.size // MAX_PAIRS)
+    i, j = i[::every], j[::every]
+    p = found.matrix("p_value")
+    small = None if p is None else p[i, j] <= LEVEL
+    figure = null_against_value(null[i, j], values[i, j], small, label=f"p ≤ {LEVEL:g}")
+    return page_text(results).figure("surrogates", figure, every=every)
+
+
+def _p_values(results: Results) -> FigureWithText | None:
+    counts = (results.scores or {}).get("p_value_counts")
+    if counts is None or not np.sum(counts):
+        return None
+    keep = results.parameters.get("keep")
+    figure = p_value_histogram(counts, keep.get("p_value") if isinstance(keep, dict) else None)
+    return page_text(results).figure("p_values", figure, pairs=int(np.sum(counts)))
+
+
+def _frames(results: Results) -> FigureWithText | None:
+    found = results.cached(motion_results)
+    frames, shares = found.table("frames.tsv"), found.matrix("component_shares")
+    if frames is None:
+        return None
+    shares = np.full(2, np.nan) if shares is None else shares
+    figure = frames_figure(frames, shares)
+    return page_text(results).figure("frames", figure, components=bool(np.isfinite(shares).all()))
+
+
+def _residues(results: Results) -> FigureWithText | None:
+    found = results.cached(motion_results)
+    table, positions = found.residues, results.parameters.get("variables") == "positions"
+    if len(table) < 2:
+        return None
+    profiles: dict[str, ArrayLike] = {}
+    if "sd" in table:
+        profiles["RMSF (Å)" if positions else "standard\ndeviation"] = table["sd"]
+    profiles["correlation\ntime (frames)"] = table["correlation_time"]
+    if "mean_correlation" in table:
+        profiles["mean\ncorrelation"] = table["mean_correlation"].abs()
+    if len(results.network) > 0 and table["betweenness"].notna().any():
+        profiles["betweenness"] = table["betweenness"]
+    method = next(iter(claimed_communities(results, found)), None)
+    members = found.members(method) if method else None
+    figure = residue_profiles(profiles, found.marks, members)
+    named = method is not None and members is not None and members.any()
+    return page_text(results).figure(
+        "residues",
+        figure,
+        profiles=list(profiles),
+        method=METHOD_NAMES.get(method, method) if method and named else "",
+    )
+
+
+def _distance(results: Results) -> FigureWithText | None:
+    found = results.cached(motion_results)
+    matrix = found.matrix(score_of(results))
+    if found.places is None or matrix is None:
+        return None
+    i, j = np.triu_indices(len(matrix), 1)
+    distance = np.linalg.norm(found.places[i] - found.places[j], axis=1)
+    # Angles of one residue lie at one place.
+    known = np.isfinite(distance) & (distance > 1e-3)
+    if known.sum() < 2:
+        return None
+    figure = correlation_against_distance(
+        distance[known], matrix[i, j][known], label=results.text.score
+    )
+    return page_text(results).figure("distance", figure, pairs=int(known.sum()))
+
+
+def _above(results: Results, found: MotionResults) -> tuple[NDArray[np.bool_] | None, str]:
+    """What the map shows above its diagonal, and in words: what passes the threshold of ``keep``,
+    in contact or not. None without one."""
+    keep = results.parameters.get("keep")
+    rule, value = next(iter(keep.items())) if isinstance(keep, dict) and keep else ("", None)
+    name = {"p_value": "p_value", "fdr": "q_value", "correlation": score_of(results)}.get(rule)
+    if name == "q_value" and results.parameters.get("contacts"):
+        name, value = "p_value", LEVEL  # q-values are of contacts alone
+    matrix = found.matrix(name or "p_value")
+    if matrix is None:
+        return None, ""
+    if rule == "correlation":
+        return np.abs(matrix) >= value, f"at least {value:g}"
+    limit = value if name and value is not None else LEVEL
+    return matrix <= limit, f"{'q' if name == 'q_value' else 'p'} ≤ {limit:g}"
+
+
+def _difference(results: Results) -> FigureWithText | None:
+    """All differences below the diagonal, above it those that are significant."""
+    found, name = results.cached(motion_results), results.parameters.get("compare")
+    matrix = difference_of(results, found) if name else None
+    if matrix is None or len(matrix) != len(found.marks):
+        return None
+    q = found.matrix("dcc_q_value" if kind_of(results) == "dcc" else "mi_q_value", "difference.npz")
+    figure = correlation_map(
+        matrix,
+        found.marks,
+        None if q is None else q <= LEVEL,
+        label="difference of correlation",
+        diverging=True,
+    )
+    return page_text(results).figure("difference", figure, n=len(matrix), tested=q is not None)
+
+
+def _fluctuations(results: Results) -> FigureWithText | None:
+    """How far each variable moves in either state."""
+    found, name = results.cached(motion_results), results.parameters.get("compare")
+    table = found.table("difference_residues.tsv") if name else None
+    if table is None or len(table) < 2:
+        return None
+    rows = found.residues["name"].map(dict(zip(table["name"], table.index, strict=True)))
+    table = table.reindex(rows.to_numpy())
+    label = "RMSF (Å)" if results.parameters.get("variables") == "positions" else "deviation"
+    marked = (table["q_value"] <= LEVEL).to_numpy()
+    figure = two_profiles(
+        (table["sd"], table["sd_other"]), ("here", str(name)), label, found.marks, marked
+    )
+    tested = table["q_value"].notna().any()
+    return page_text(results).figure(
+        "fluctuations", figure, marked=int(marked.sum()) if tested else None
+    )
+
+
+FIGURES: Mapping[str, FigureMaker] = {
+    "correlation": _correlation,
+    "dcc": _dcc,
+    "residue_sums": _residue_sums,
+    "frames": _frames,
+    "residues": _residues,
+    "difference": _difference,
+    "difference_fluctuation": _fluctuations,
+    "distance": _distance,
+    "score_distribution": score_distribution,
+    "surrogates": _surrogates,
+    "p_values": _p_values,
+}
