@@ -44,7 +44,6 @@ from pairtile.methods.mirna_targets.null import (
     transcript_model,
 )
 from pairtile.methods.mirna_targets.report import REPORT
-from pairtile.methods.mirna_targets.report_signal import signal
 from pairtile.methods.mirna_targets.scoring import CODES
 from pairtile.methods.mirna_targets.search import SequenceBatch, TargetSearch
 from pairtile.report.results import read_results
@@ -475,8 +474,9 @@ def test_the_page_begins_with_signal_and_chance(tmp_path: Path) -> None:
     asked = plain(null={"shuffles": 20}, estimator={"energies": False, "strict": True})
     strict = read_results(Analysis(tmp_path, asked, name="strict").all().out)
     assert page_text(strict).lines("findings")[0].count("ratio") == 1
-    assert next(iter(REPORT.figures or {})) == "signal"
-    drawn = signal(results)
+    assert REPORT.figures is not None
+    assert next(iter(REPORT.figures)) == "signal"
+    drawn = REPORT.figures["signal"](results)
     assert drawn is not None
     assert len(drawn.figure.axes) == 2
     paragraph, cited = text.cited("methods")

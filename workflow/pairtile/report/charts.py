@@ -139,7 +139,8 @@ def histogram(
     Parameters
     ----------
     edges : array, shape (B + 1,)
-        Bin edges, ascending. Without ``xlim``, empty bins at both ends are cut off.
+        Bin edges, ascending. Without ``xlim``, empty bins at both ends are cut off, and so are
+        ``vlines`` that lie farther outside than half of what is left.
     counts : mapping to arrays, shape (B,)
         Groups, stacked.
     null : mapping to arrays, shape (B,), optional
@@ -169,6 +170,16 @@ def histogram(
         first, last = int(filled[0]), int(filled[-1]) + 1
     starts = np.arange(first, last, max(1, -(-(last - first) // max_bins)))
     bins = np.append(bins[starts], bins[last])
+    if "xlim" not in options:
+        reach = np.ptp(bins) / 2
+        marks = {
+            label: [x for x in _known(places) if bins[0] - reach <= x <= bins[-1] + reach]
+            for label, places in options.get("vlines", {}).items()
+        }
+        shown = [bins[0], bins[-1], *(x for places in marks.values() for x in places)]
+        margin = 0.04 * reach
+        options["xlim"] = (min(shown) - margin, max(shown) + margin)
+        options["vlines"] = marks
     groups, chance = (
         {name: np.add.reduceat(values[:last], starts) for name, values in part.items()}
         for part in (groups, chance)
@@ -198,7 +209,6 @@ def histogram(
                     values, bins, color=(ORANGE, GREEN)[k % 2], linewidth=2.0, label=name,
                     baseline=None,
                 )  # fmt: skip
-        ax.set_xlim(bins[0], bins[-1])
         if options.get("yscale") == "log":
             ax.set_ylim(0.5, 3 * max(3.0, top))
         else:
@@ -387,6 +397,7 @@ def embedding(
     names: Sequence[str] = (),
     *,
     unit: str = "",
+    s: float = 22.0,
     **options: Unpack[Options],
 ) -> Figure:
     """Points on two principal components.
@@ -403,6 +414,8 @@ def embedding(
         Names of the points; some of those farthest from the middle are named.
     unit : str
         Of the components.
+    s : float
+        Size of a point, as in matplotlib.
     """
     place = np.asarray(scores, dtype=np.float64)
     distance = np.linalg.norm(place - np.median(place, axis=0), axis=1)
@@ -415,7 +428,7 @@ def embedding(
     options.setdefault("ylabel", labels[1])
     if len(names):
         options["named"] = [(names[k], *place[k].tolist()) for k in order]
-    return scatter(place[:, 0], place[:, 1], groups, **options)
+    return scatter(place[:, 0], place[:, 1], groups, s=s, **options)
 
 
 def heat_map(
@@ -429,6 +442,7 @@ def heat_map(
     blocks: Sequence[tuple[int, int]] = (),
     dots: ArrayLike | None = None,
     origin: Literal["upper", "lower"] = "upper",
+    aspect: Literal["equal", "auto"] = "equal",
     **options: Unpack[Options],
 ) -> Figure:
     """A matrix in colours, with their bar.
@@ -451,6 +465,8 @@ def heat_map(
         Cells that get a dot.
     origin : {"upper", "lower"}
         Where the first row is.
+    aspect : {"equal", "auto"}
+        Whether cells are squares.
     """
     values = np.asarray(matrix, dtype=np.float64)
     n, m = values.shape
@@ -460,7 +476,7 @@ def heat_map(
         image = ax.imshow(
             block_means(values), cmap=colormaps[cmap].with_extremes(bad="#f3f5f7"),
             norm=Normalize(*(limits or (None, None))), origin=origin, interpolation="none",
-            extent=(-0.5, m - 0.5, *ends), aspect="equal" if n == m else "auto",
+            extent=(-0.5, m - 0.5, *ends), aspect=aspect,
         )  # fmt: skip
         for start, end in blocks:
             frame = (start - 0.5, start - 0.5), end - start, end - start
@@ -510,7 +526,9 @@ def add_legend(
     ncols = max(1, min(len(texts), int(letters / (max(map(len, texts)) + (6 if loc else 4)))))
     with styled():
         if loc:
-            legend = figure.legend(handles, texts, loc=loc, ncols=ncols, title=title)
+            legend = figure.legend(
+                handles, texts, loc=loc, ncols=ncols, title=title, markerscale=1.5
+            )
         else:
             legend = ax.legend(
                 handles, texts, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=ncols,

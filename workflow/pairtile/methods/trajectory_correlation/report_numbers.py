@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from pairtile.declare.messages import Message, messages_of
-from pairtile.methods.trajectory_correlation import figures as maps
 from pairtile.methods.trajectory_correlation.report_results import (
     LEVEL,
     METHOD_NAMES,
@@ -21,6 +20,7 @@ from pairtile.methods.trajectory_correlation.report_results import (
     score_of,
 )
 from pairtile.methods.trajectory_correlation.report_states import N_NAMED, state_numbers
+from pairtile.report.charts import MAX_PIXELS
 from pairtile.report.results import Results
 
 message = messages_of(__package__)
@@ -51,7 +51,7 @@ def numbers(results: Results) -> dict[str, Any]:
         "kind": kind_of(results),
         "score": score_of(results),
         "level": LEVEL,
-        "max_pixels": maps.MAX_PIXELS,
+        "max_pixels": MAX_PIXELS,
         "replicas": replicas,
         "several_chains": found.several_chains,
         "apart": FAR,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pairtile.declare.columns import explained
 from pairtile.engine.state import MANIFEST, open_state
 from pairtile.errors import StoreError
-from pairtile.methods.trajectory_correlation.figures import ResidueMarks
+from pairtile.methods.trajectory_correlation.residue_marks import ResidueMarks
 from pairtile.methods.trajectory_correlation.stability import MIN_AGREEMENT
 from pairtile.methods.trajectory_correlation.structures import centred_structure
 from pairtile.report.formats import listed
