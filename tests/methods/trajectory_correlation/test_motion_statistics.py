@@ -61,7 +61,7 @@ def test_centred_is_the_value_less_the_mean_of_the_pairs_own_surrogates(kind: st
         centred.append(pairs.block(here, here) - null)
     above = np.triu_indices(4, 1)
     mean = np.mean(centred, axis=0)[above]
-    np.testing.assert_allclose(found.null["mi_centred"][above], mean, atol=1e-12)
+    np.testing.assert_allclose(found.blocks["mi_centred"][above], mean, atol=1e-12)
     wanted = {
         "correlation_centred": mean,
         "correlation_half_1": (centred[0] + centred[2])[above] / 2,
@@ -69,18 +69,18 @@ def test_centred_is_the_value_less_the_mean_of_the_pairs_own_surrogates(kind: st
     }
     for name, nats in wanted.items():
         # The root is steep at 0: 1e-12 nats are 1e-6 there.
-        np.testing.assert_allclose(found.null[name][above], as_correlation(nats), atol=2e-6)
+        np.testing.assert_allclose(found.blocks[name][above], as_correlation(nats), atol=2e-6)
     assert (mean < 0).any()
-    assert (found.null["correlation_centred"][above][mean < 0] == 0).all()
+    assert (found.blocks["correlation_centred"][above][mean < 0] == 0).all()
 
 
 def test_dcc_is_not_centred() -> None:
     runs = [np.moveaxis(slow(100, 4, 3.0, seed), 0, 2) for seed in (1, 2)]
     how, shifts = MotionEstimatorConfig(kind="dcc"), np.array([[20, 33], [25, 50]])
     found = MotionScores(runs, [how] * 2, shifts, choose("cpu")).block(slice(0, 2), slice(2, 4))
-    assert "mi_centred" not in found.null
+    assert "mi_centred" not in found.blocks
     one = MotionPairs(runs[1], how, choose("cpu")).dcc_block(slice(0, 2), slice(2, 4))
-    np.testing.assert_array_equal(found.null["correlation_half_2"], one)
+    np.testing.assert_array_equal(found.blocks["correlation_half_2"], one)
 
 
 @pytest.mark.parametrize(("frames", "raw"), [(500, 0.28), (2000, 0.14)])
