@@ -178,7 +178,7 @@ def test_repeated_frames_lift_what_nearest_neighbours_find() -> None:
     for share in (0, 0.02, 0.1):
         repeated = np.concatenate([xyz, *[xyz[: int(300 * share)]] * 7])
         series = np.moveaxis(repeated, 0, 2)
-        assert duplicate_frames(series).exact.size == 7 * int(300 * share)
+        assert len(duplicate_frames(series).exact) == 7 * int(300 * share)
         pairs = MotionPairs(series, estimator(), choose("cpu"))
         nats.append(pairs.block(slice(0, 2), slice(0, 2))[0, 1])
     assert [f"{value:.2g}" for value in nats] == ["-0.02", "1.2", "4.3"]

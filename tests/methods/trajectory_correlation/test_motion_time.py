@@ -75,24 +75,17 @@ def test_duplicate_frames_are_found_with_what_they_repeat() -> None:
     series[:, :, 150] = series[:, :, 20]
     series[:, :, 170] = series[:, :, 20]
     series[:, :, 90] = series[:, :, 5] + 1e-9
-    found = duplicate_frames(series)
-    np.testing.assert_array_equal(found.exact, [150, 170])
-    np.testing.assert_array_equal(found.exact_of, [20, 20])
-    np.testing.assert_array_equal(found.near, [90])
-    np.testing.assert_array_equal(found.near_of, [5])
+    assert duplicate_frames(series) == ({150: 20, 170: 20}, {90: 5})
 
 
 def test_frames_equal_in_some_variables_only_are_no_duplicates() -> None:
     series = normal(30, 3, 100)
     series[:29, :, 60] = series[:29, :, 3]
-    found = duplicate_frames(series)
-    assert len(found.exact) == len(found.near) == 0
+    assert duplicate_frames(series) == ({}, {})
 
 
 def test_all_frames_of_a_still_series_repeat_the_first() -> None:
-    found = duplicate_frames(np.ones((2, 3, 9)))
-    np.testing.assert_array_equal(found.exact, np.arange(1, 9))
-    np.testing.assert_array_equal(found.exact_of, 0)
+    assert duplicate_frames(np.ones((2, 3, 9))) == (dict.fromkeys(range(1, 9), 0), {})
 
 
 def test_slow_motion_has_no_duplicates() -> None:
