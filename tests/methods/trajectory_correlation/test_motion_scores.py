@@ -23,24 +23,16 @@ from pairtile.methods.trajectory_correlation.pair_scores import (
     p_value,
 )
 from pairtile.methods.trajectory_correlation.score import TrajectoryCorrelation
-from scipy import stats
-from scipy.signal import lfilter
+from trajectory_analyses import slow_series
 
 KINDS = ("ksg", "gaussian", "dcc", "bspline", "dihedral")
 CPU = choose("cpu")
 SHIFTS = np.array([[20, 31, 47, 60], [15, 22, 33, 40]])
 
 
-def slow(variables: int, d: int, frames: int, time: float, seed: int = 1) -> np.ndarray:
-    """AR(1) noise of unit variance."""
-    phi = np.exp(-1.0 / time)
-    noise = np.random.default_rng(seed).standard_normal((variables, d, frames + 200))
-    return lfilter([np.sqrt(1 - phi * phi)], [1, -phi], noise, axis=2)[:, :, 200:]
-
-
 def series(kind: str, frames: int = 90, variables: int = 9, seed: int = 1) -> np.ndarray:
     d = 1 if kind in ("bspline", "dihedral") else 3
-    values = slow(variables, d, frames, 3.0, seed)
+    values = slow_series(variables, d, frames, 3.0, seed)
     values[1] = -values[0] + 0.3 * values[1]
     return (values + np.pi) % (2 * np.pi) - np.pi if kind == "dihedral" else values
 
@@ -191,7 +183,7 @@ def test_the_histogram_counts_wanted_cells_from_end_to_end() -> None:
 def test_p_values_of_unrelated_slow_motions_are_uniform(kind: str, corrected: bool) -> None:
     """Also where the tail of the null is not that of normal numbers."""
     n, v = 400, 40
-    values = slow(v, 1 if kind in ("bspline", "dihedral") else 3, n, 3.0, seed=5)
+    values = slow_series(v, 1 if kind in ("bspline", "dihedral") else 3, n, 3.0, seed=5)
     if kind == "dihedral":
         values = (values + np.pi) % (2 * np.pi) - np.pi
     shifts = np.linspace(20, n - 20, 20).astype(int)[None]
@@ -225,10 +217,3 @@ def test_a_protein_on_two_cores_is_cut_into_chunks_of_a_minute() -> None:
     assert len(chunks) >= 2
     assert max(chunk.seconds for chunk in chunks) < 60
     assert max(seconds) < 30
-
-
-def test_the_p_value_is_that_of_one_more_draw() -> None:
-    """Of normal surrogates and a value like them, however few, p is uniform."""
-    drawn = np.random.default_rng(8).normal(3.0, 2.0, size=(5, 100_000))
-    p = p_value(drawn[0], drawn[1:].mean(axis=0), drawn[1:].std(axis=0, ddof=1), 4)
-    assert stats.kstest(p, "uniform").pvalue > 1e-3

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import trajectory_analyses
 from pairtile import trajectory_correlation
 from pairtile.gpu.device import choose
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
@@ -28,16 +29,13 @@ from pairtile.methods.trajectory_correlation.stationarity import (
     half_shifts,
     least_p_values,
 )
-from scipy.signal import lfilter
 from scipy.stats import f as fisher
 from scipy.stats import ttest_ind
 
 
 def slow(frames: int, variables: int, time: float, seed: int) -> np.ndarray:
     """Independent Ornstein-Uhlenbeck motions, (frames, variables, 3)."""
-    phi, start = np.exp(-1.0 / time), int(20 * time)
-    noise = np.random.default_rng(seed).standard_normal((frames + start, variables, 3))
-    return np.asarray(lfilter([np.sqrt(1 - phi * phi)], [1, -phi], noise, axis=0)[start:])
+    return trajectory_analyses.slow(frames, variables, 3, time, seed, start=int(20 * time))
 
 
 def as_correlation(nats: np.ndarray, d: int = 3) -> np.ndarray:
@@ -103,6 +101,8 @@ def test_surrogates_are_drawn_by_the_seed_and_the_replica() -> None:
     for ensemble in (False, True):
         state = {"replica_offsets": offsets, "correlation_time": tau, "ensemble": ensemble}
         first, again, other = (shifts_of(state, 20, seed) for seed in (1, 1, 2))
+        assert [len(part) for part in first] == [20, 20]
+        assert [len(part) for part in shifts_of(state, 0, 1)] == [0, 0]
         np.testing.assert_array_equal(first, again)
         assert not np.array_equal(first[0], other[0])
         assert not np.array_equal(first[0], first[1])
