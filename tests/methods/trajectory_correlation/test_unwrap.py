@@ -112,7 +112,7 @@ def test_a_trajectory_without_a_box_cannot_be_unwrapped() -> None:
         ),
         ([1, 2, 3] * 2, [""], [0] * 6, "A A A B B B"),
         ([5, 6, 7, 8, 9, 12], [""], [0] * 6, ""),
-        ([3, 2, 1] * 2, [""], [0] * 6, ""),
+        ([6, 5, 4, 3, 2, 1], [""], [0] * 6, ""),
     ],
 )
 def test_chains_begin_where_residue_numbers_do(
