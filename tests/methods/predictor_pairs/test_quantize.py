@@ -63,12 +63,12 @@ def naive_borders(seen: list[float], levels: int) -> list[float]:
 def least_squares(values: list[float], n_clusters: int) -> float:
     """Of all partitions of the sorted values."""
     ordered, n = sorted(values), len(values)
+    cost = {
+        (a, b): float(np.var(ordered[a:b])) * (b - a) if b > a else 0.0
+        for a, b in itertools.combinations_with_replacement(range(n + 1), 2)
+    }
     return min(
-        sum(
-            float(np.var(ordered[a:b])) * (b - a)
-            for a, b in itertools.pairwise((0, *cuts, n))
-            if b > a
-        )
+        sum(cost[part] for part in itertools.pairwise((0, *cuts, n)))
         for cuts in itertools.combinations_with_replacement(range(n + 1), n_clusters - 1)
     )
 
