@@ -60,7 +60,7 @@ class GeneAnalysis(Protocol):
     is_regulator: NDArray[np.bool_] | None
 
     def score_pairs(
-        self, i: NDArray[Any], j: NDArray[Any]
+        self, i: NDArray[np.integer], j: NDArray[np.integer]
     ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         """Scores and samples of a list of pairs."""
         ...
@@ -100,7 +100,7 @@ class Pairs:
             columns[3] = np.broadcast_to(columns[3][0], n_pairs)
         return cls(*columns)
 
-    def take(self, which: NDArray[Any] | slice) -> Pairs:
+    def take(self, which: NDArray[np.integer] | NDArray[np.bool_] | slice) -> Pairs:
         """Some of the pairs."""
         return Pairs(self.i[which], self.j[which], self.mi_bits[which], self.n_samples[which])
 

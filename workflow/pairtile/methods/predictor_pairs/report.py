@@ -34,7 +34,7 @@ def warnings(results: Results) -> list[str]:
     found = results.cached(predictor_results)
     if found.sets.empty:
         return []
-    said = [*_few_samples(results, found), *_of_p_values(results, found)]
+    said: list[str] = [*_few_samples(results, found), *_of_p_values(results, found)]
     if "search" in found.sets and (found.sets["search"] == "sffs").any():
         said.append(message("triples_grown"))
     return said
@@ -71,7 +71,7 @@ def _of_p_values(results: Results, found: PredictorResults) -> Iterator[Message]
 
 
 def _null(results: Results) -> str:
-    section: Any = results.parameters.get("null")
+    section = results.parameters.get("null")
     return str(section.get("kind", "permutation")) if isinstance(section, dict) else "permutation"
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.engine.chunk_file import Rows
 from pairtile.engine.estimator import Merged, State, Written
 from pairtile.io.symbols import add_symbols
 from pairtile.methods.predictor_pairs.best_sets import ANY_KEY, SET_COLUMNS
@@ -85,7 +86,7 @@ def write_predictor_tables(
     return Written({"predictor_rows": len(table), "hyperedges": len(edges)})
 
 
-def named_sets(sets: pd.DataFrame, names: NDArray[Any]) -> pd.DataFrame:
+def named_sets(sets: pd.DataFrame, names: NDArray[np.object_]) -> pd.DataFrame:
     """The columns of ``predictors.tsv``, with names in place of item numbers."""
     names = np.append(names.astype(object), "")
     columns = {"target": names[sets["target"].to_numpy()], "rank": sets["rank"].to_numpy()}
@@ -125,9 +126,7 @@ def _grown(opened: PredictorLevels, sets: pd.DataFrame) -> pd.DataFrame:
         sets["target_row"].to_numpy().astype(np.int32),
         opened.places()[sets[["predictor_1", "predictor_2"]].to_numpy()],
     )
-    columns: dict[str, Any] = {
-        f"predictor_{k + 1}": predictors[best.predictors[:, k]] for k in range(3)
-    }
+    columns = {f"predictor_{k + 1}": predictors[best.predictors[:, k]] for k in range(3)}
     targets = np.append(opened.state["targets"], np.int32(-1))
     grown = pd.DataFrame(columns)
     grown["target_row"] = best.target
@@ -140,7 +139,7 @@ def _grown(opened: PredictorLevels, sets: pd.DataFrame) -> pd.DataFrame:
     return grown
 
 
-def _entropies(opened: PredictorLevels, sets: pd.DataFrame) -> dict[str, NDArray[Any]]:
+def _entropies(opened: PredictorLevels, sets: pd.DataFrame) -> Rows:
     """Unpenalised entropies of sets and what each of their predictors adds."""
     columns = [c for c in members(sets) if opened.cardinality > 1 or c == "predictor_1"]
     chosen = opened.places()[sets[columns].to_numpy()]
@@ -148,7 +147,7 @@ def _entropies(opened: PredictorLevels, sets: pd.DataFrame) -> dict[str, NDArray
     targets = opened.target_levels(slice(0, opened.n_targets))
     rows = sets["target_row"].to_numpy().astype(np.int32)
     h_target, h_set, least, n_samples = set_entropies(predictors, targets, rows, chosen)
-    result: dict[str, NDArray[Any]] = {
+    result = {
         "target_entropy_bits": h_target,
         "mi_bits": np.maximum(h_target - h_set, 0.0),
         "imp_bits": np.maximum(least - h_set, 0.0),
