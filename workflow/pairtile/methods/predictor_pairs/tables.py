@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.engine.chunk_file import Rows
-from pairtile.engine.estimator import Merged, State, Written
+from pairtile.engine.estimator import Merged, Written
 from pairtile.io.symbols import add_symbols
 from pairtile.methods.predictor_pairs.best_sets import ANY_KEY, SET_COLUMNS
 from pairtile.methods.predictor_pairs.network import members, set_q_values
@@ -33,8 +33,13 @@ def tested_sets(opened: PredictorLevels, merged: Merged) -> pd.DataFrame:
     Columns as ``network.predictor_sets`` says, and ``target_row``, ``n_samples``. Taken from
     ``merged.scores`` where ``stored_sets`` put them.
     """
-    if any(name.startswith(STORED) for name in merged.scores):
-        return _from_stored(merged.scores)
+    stored = {
+        name.removeprefix(STORED): array
+        for name, array in merged.scores.items()
+        if name.startswith(STORED)
+    }
+    if stored:
+        return pd.DataFrame(stored)
     sets = _searched(opened, merged.pairs)
     real = sets[sets["target_row"] < opened.n_targets].reset_index(drop=True)
     drawn = sets[sets["target_row"] >= opened.n_targets]
@@ -58,15 +63,6 @@ def stored_sets(opened: PredictorLevels, sets: pd.DataFrame) -> dict[str, NDArra
         f"{STORED}{name}": plain[name].to_numpy(dtype=str if name in text else None)
         for name in sets
     }
-
-
-def _from_stored(scores: State) -> pd.DataFrame:
-    columns = {
-        name.removeprefix(STORED): array
-        for name, array in scores.items()
-        if name.startswith(STORED)
-    }
-    return pd.DataFrame(columns)
 
 
 def write_predictor_tables(
@@ -106,8 +102,7 @@ def _searched(opened: PredictorLevels, pairs: pd.DataFrame) -> pd.DataFrame:
     found = [c for c in SET_COLUMNS[: max(opened.cardinality, 2)] if c in pairs]
     names = {c: f"predictor_{n}" for n, c in enumerate(found, start=1)}
     sets = pairs.rename(columns=names)
-    asked = opened.config.estimator.cardinality
-    if asked == 3:
+    if opened.config.estimator.cardinality == 3:
         sets["search"] = "sffs" if opened.sffs else "exhaustive"
     return _grown(opened, sets) if opened.sffs else sets
 
