@@ -24,7 +24,6 @@ from pairtile.preprocess.statistics import row_blocks
 from pairtile.runtime.threads import in_threads
 from pairtile.splines.scorer import SplineSettings
 from pairtile.splines.values import marginal_entropies, scaled
-from pairtile.statistics.dependence import Dependence
 
 message = messages_of(__package__)
 
@@ -103,10 +102,18 @@ def state_of_values(
             f"each pair of {n_classes} entropy classes gets a null distribution of its own; "
             "transform: rank makes them alike where ties are few."
         )
-    state: dict[str, NDArray[Any]] = {"z": z, "entropy_bits": entropy, "regulators": regulators}
     dependence, measured = measured_samples(z, design)
-    state |= estimator_arrays(estimator) | dict(design) | measured
-    return SplineState(config, state, notes, sample_warnings(dependence, config, n_samples))
+    state: dict[str, NDArray[Any]] = {
+        "z": z,
+        "entropy_bits": entropy,
+        "regulators": regulators,
+        "bins_order": np.array([estimator.n_bins, estimator.spline_order]),
+        "by_rank": np.array(estimator.transform == "rank"),
+        **design,
+        **measured,
+    }
+    warnings = [*dependence_warnings(dependence, config), *few_samples_warnings(config, n_samples)]
+    return SplineState(config, state, notes, warnings)
 
 
 def scale_genes(
@@ -141,14 +148,6 @@ def floor_share(values: NDArray[np.float64]) -> float:
     return float(np.median(shares)) if shares else 0.0
 
 
-def estimator_arrays(estimator: SplineEstimatorConfig) -> dict[str, NDArray[Any]]:
-    """What a state keeps of the estimator as decided."""
-    return {
-        "bins_order": np.array([estimator.n_bins, estimator.spline_order]),
-        "by_rank": np.array(estimator.transform == "rank"),
-    }
-
-
 def estimator_notes(
     asked: SplineEstimatorConfig, decided: SplineEstimatorConfig, n_samples: int, floor: float
 ) -> list[str]:
@@ -160,13 +159,6 @@ def estimator_notes(
         f"Estimator: {decided.bins} bins, order {decided.order}, {what} (auto: {n_samples:,} "
         f"samples, {floor:.0%} of them at the most common value of the median gene)."
     ]
-
-
-def sample_warnings(
-    found: Dependence, config: MutualInformationConfig, n_samples: int
-) -> list[str]:
-    """Samples that depend on each other, with nothing stated of it; too few for the bins."""
-    return [*dependence_warnings(found, config), *few_samples_warnings(config, n_samples)]
 
 
 def few_samples_warnings(config: MutualInformationConfig, n_samples: int) -> list[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -65,6 +63,6 @@ class PredictorLevels(Estimator[PredictorPairsConfig]):
         everyone = np.concatenate([place[targets], itself])[rows].astype(np.int32)
         return np.full_like(everyone, -1) if self.config.estimator.self else everyone
 
-    def _levels(self, items: NDArray[Any], samples: str) -> NDArray[np.int8]:
+    def _levels(self, items: NDArray[np.integer], samples: str) -> NDArray[np.int8]:
         rows = np.asarray(self.state["levels"])[np.asarray(items)]
         return np.ascontiguousarray(rows[:, np.asarray(self.state[samples])], dtype=np.int8)

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.engine.estimator import State
 from pairtile.engine.state import MANIFEST, open_state
 from pairtile.errors import StoreError
 from pairtile.methods.predictor_pairs.network import SET_NAMES, members
@@ -196,7 +197,7 @@ def predictor_results(results: Results) -> PredictorResults:
 
 def results_of(
     sets: pd.DataFrame,
-    state: Mapping[str, NDArray[Any]] | None = None,
+    state: State | None = None,
     rows: Mapping[Any, int] | None = None,
 ) -> PredictorResults:
     """From a table of sets, and the state with the row of each gene in it where they are there."""
