@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pairtile.engine.estimator import Merged, Written
 from pairtile.io.symbols import add_symbols
 from pairtile.methods.multimodal_correlation.conditions import (
+    REGRESSION,
     ConditionTests,
     condition_networks,
 )
@@ -62,7 +63,7 @@ def write_tables(
         _write_frame(_curve(merged.scores), folder / "threshold.tsv")
     samples = mode_samples(config, state, edges)
     annotations = annotations_of(config, state)
-    tests = ConditionTests([], {})
+    tests = ConditionTests([])
     if annotations is not None:
         tests = conditions_tested(config, state, samples, annotations.conditions)
         _write_tests(edges, items, tests, folder / "condition_tests.tsv")
@@ -164,8 +165,8 @@ def _write_kinc(
         tests=[
             EdgeTest(
                 "__".join(filter(None, (test.condition, test.label))),
-                test.p_value,
-                test.r_squared,
+                test.results["p_value"].to_numpy(),
+                test.results["r_squared"].to_numpy() if test.kind == REGRESSION else None,
             )
             for test in tests.tests
         ],
