@@ -30,6 +30,7 @@ from pairtile.methods.multimodal_correlation.kernels.pair_mixtures import (
     Tallies,
     modes_of_pairs,
 )
+from pairtile.methods.multimodal_correlation.modes import tukey_outliers
 
 CRITERIA = ("aic", "bic", "icl")
 
@@ -623,11 +624,12 @@ def gene_arrays(genes: Genes, kinc: bool) -> tuple[NDArray[Any], ...]:
     last = np.where(ends, places, n_samples)[:, ::-1]
     last = np.minimum.accumulate(last, axis=1)[:, ::-1]
     tied = (~begins & (codes >= 0)).any(axis=1)
+    values = genes.values.astype(np.float32) if kinc else genes.values  # as the kernels find them
     return (
         genes.values,
         genes.unit,
         genes.present,
-        bit_words(_own_outliers(genes, kinc)),
+        bit_words(tukey_outliers(values, genes.codes >= 0)),
         genes.order.astype(np.uint16),
         first.astype(np.uint16),
         last.astype(np.uint16),
@@ -637,16 +639,3 @@ def gene_arrays(genes: Genes, kinc: bool) -> tuple[NDArray[Any], ...]:
         genes.keys,
         genes.log_n,
     )
-
-
-def _own_outliers(genes: Genes, kinc: bool) -> NDArray[np.bool_]:
-    """Each gene's outliers among its own usable samples, as the kernels find them among those of a
-    pair."""
-    kind: Any = np.float32 if kinc else np.float64
-    values: NDArray[Any] = np.asarray(genes.values, dtype=kind)
-    size = genes.usable.astype(np.int64)
-    rows = np.arange(len(values))
-    first, third = (values[rows, genes.order[rows, share * size // 4]] for share in (1, 3))
-    reach = kind(1.5) * (third - first)
-    outside = (values < (first - reach)[:, None]) | (values > (third + reach)[:, None])
-    return np.asarray(outside & (genes.codes >= 0))
