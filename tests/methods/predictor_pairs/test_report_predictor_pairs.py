@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from pairtile.errors import StoreError
+from pairtile.methods.predictor_pairs.charts import FIGURES, MAX_COURSES
 from pairtile.methods.predictor_pairs.report_results import predictor_results
 from pairtile.methods.predictor_pairs.report_sections import (
-    FIGURES,
-    MAX_COURSES,
     MAX_ROWS,
     shown_sets,
 )

@@ -25,7 +25,6 @@ REPORT = MethodReport(
         title="Kendall's tau",
         package=__package__,
         score="Kendall's tau",
-        score_axis="tau",
         strength=("tau",),
         signed=True,
     ),

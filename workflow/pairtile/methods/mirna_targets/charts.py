@@ -608,7 +608,7 @@ def _score_distribution(results: Results) -> FigureWithText | None:
         scores["edges"],
         scores["counts"],
         threshold,
-        label=results.text.score_axis,
+        label=results.text.score,
         logarithmic=True,
     )
     n = int(scores["counts"].sum())

@@ -19,6 +19,7 @@ from pairtile.methods.trajectory_correlation.report_results import (
     kind_of,
     members_in_words,
     motion_results,
+    score_name,
     score_of,
 )
 from pairtile.methods.trajectory_correlation.report_states import (
@@ -61,6 +62,7 @@ def motion_section(results: Results, pictures: list[CaptionedFigure]) -> PageSec
         template="section_motion.html.j2",
         values={
             "words": results.text,
+            "score": score_name(results),
             "communities": [
                 _community_rows(results, found, method) for method in found.community_methods
             ],
@@ -174,11 +176,11 @@ def adapted(results: Results) -> MethodText:
     words = replace(words, item=item, items=items)
     score = score_of(results)
     if score == "correlation_centred":
-        words = replace(words, score=f"centred {words.score}", strength=(score, "correlation"))
+        words = replace(words, strength=(score, "correlation"))
     if kind_of(results) == "dcc":
         axis = "dynamical cross-correlation"
         # Two atoms that move against each other are as strongly coupled.
-        words = replace(words, score=axis, score_axis=axis, signed=True)
+        words = replace(words, score=axis, signed=True)
     return words
 
 
@@ -190,29 +192,8 @@ TEXT = MethodText(
     edge="pair",
     edges="pairs",
     score="generalized correlation",
-    score_axis="generalized correlation",
     strength=("correlation",),
     ties=("p_value",),
-    counts={
-        "atoms": "atoms of the system",
-        "residues": "residues selected",
-        "fit_atoms": "atoms that frames are superposed on",
-        "variables_dropped": "variables left out",
-        "variables_constant": "variables that never move",
-        "variables_few_frames": "variables with few effective frames",
-        "variables_drifting": "variables that drift",
-        "frames": "frames, all replicas together",
-        "frames_repeated": "frames exactly equal to others",
-        "frames_nearly_repeated": "frames nearly equal to others",
-        "contacts": "pairs in contact",
-        "pairs_candidates": "pairs that may become edges",
-        "edges": "edges of the network",
-        "pairs_that_differ": "pairs that differ from the other state",
-        "communities_leiden": "communities (Leiden)",
-        "communities_girvan_newman": "communities (Girvan-Newman)",
-        "variables_compared": "variables that the other analysis has too",
-        "pairs_compared": "pairs that the other analysis has too",
-    },
     numbers=numbers,
     warnings=warnings,
     empty=message("no_pairs_kept"),
