@@ -224,7 +224,7 @@ def genome(
     profile.enable()
     for number in order.tolist():
         tile = tiles[number]
-        _, counts = opened.score_tile(tile, Selection(everything=True), None, -np.inf)
+        _, counts = opened.score_tile(tile, Selection(everything=True))
         done["tiles"] += 1
         done["cells"] += cells_in(prepared.state, tile) * (shuffles + 1)
         done["hits"] += int(counts["hits"].sum())

@@ -27,7 +27,7 @@ class Pretend:
         self.parts: list[Tile] = []
         Pretend.opened += 1
 
-    def score_tile(self, tile: Tile, selection: Any, scan: Any, cut: float) -> None:
+    def score_tile(self, tile: Tile, selection: Any) -> None:
         self._take(tile)
 
     def _take(self, tile: Tile) -> None:
@@ -45,7 +45,7 @@ class PretendFirst(Pretend, FirstPass[Any]):
     def scan_tile(self, tile: Tile) -> Any:
         self._take(tile)
 
-    def score_tile(self, tile: Tile, selection: Any, scan: Any, cut: float) -> None:
+    def score_tile(self, tile: Tile, selection: Any) -> None:
         raise AssertionError("the second pass is not sampled")
 
 

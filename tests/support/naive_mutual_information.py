@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from pairtile.methods.mutual_information.kernels.exchange import Exchange
 from scipy.interpolate import BSpline
 
 
@@ -91,3 +92,29 @@ def naive_moments(
         return mean, np.where(sd > 1e-6 * np.hypot(mean, sd), sd, 0.0)
 
     return NaiveMoments(of("source"), of("target"))
+
+
+def naive_permuted_rows(
+    values: NDArray[np.float64],
+    genes: NDArray[np.int64],
+    seed: int,
+    side: int,
+    pair_class: int,
+    exchange: Exchange,
+) -> NDArray[np.float64]:
+    """What ``permuted_rows`` gives, from the random orders that NumPy draws."""
+    key = [np.uint64(seed), np.uint64(0x6E756C6C)]
+    rows = values[genes]
+    for draw, (gene, row) in enumerate(zip(genes, rows, strict=True)):
+        bits = np.random.Philox(key=key, counter=[0, draw, side, pair_class])
+        order = np.random.Generator(bits).permutation(np.arange(values.shape[1]))
+        for group, shifted in enumerate(exchange.shifted):
+            members = np.flatnonzero(exchange.group == group)
+            if shifted:
+                n = members.size
+                shift = order[exchange.start[group]] % (n // 4 + 1) + (n // 2) * side
+                row[members] = np.roll(values[gene, members], -shift)
+            else:  # missing ones stay in their places
+                observed = members[~np.isnan(values[gene, members])]
+                row[observed] = values[gene, order[np.isin(order, observed)]]
+    return rows

@@ -14,9 +14,9 @@ from pairtile.methods.mirna_targets import charts
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
 from pairtile.methods.mirna_targets.report_hits import (
     POSITION_BINS,
-    alignment_of,
     read_hits,
     read_targets,
+    seed_columns,
     target_rows,
 )
 from pairtile.report import write_report
@@ -63,7 +63,7 @@ def test_hits_are_counted_by_seed_class_and_place(demo: Path) -> None:
 
 def test_targets_are_counted_for_each_mirna_and_transcript(demo: Path) -> None:
     table = pd.read_csv(demo / "targets.tsv", sep="\t")
-    targets = read_targets(demo / "targets.tsv", pd.read_parquet(demo / "items.parquet"))
+    targets = read_targets(demo / "targets.tsv")
     assert targets.n == len(table)
     assert targets.canonical == (table["n_canonical_sites"] > 0).sum()
     assert targets.mirnas["pairs"].to_dict() == table["mirna"].value_counts().to_dict()
@@ -99,8 +99,7 @@ def test_a_damaged_table_is_named(tmp_path: Path, name: str) -> None:
     ],
 )
 def test_the_seed_is_counted_from_the_five_prime_end_past_gaps(query: str, seed: str) -> None:
-    lines = alignment_of(query, " " * len(query), "x" * len(query))
-    assert lines[0][lines[3] : lines[4]] == seed
+    assert query[slice(*seed_columns(query))] == seed
 
 
 # --- figures ------------------------------------------------------------------------------------

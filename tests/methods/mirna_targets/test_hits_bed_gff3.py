@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from pairtile.engine.estimator import PreparedInput
 from pairtile.methods.mirna_targets.hits_bed_gff3 import (
     COLOURS,
     NUMBER,
@@ -21,7 +22,6 @@ from pairtile.methods.mirna_targets.hits_bed_gff3 import (
     items_to_genome,
 )
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
-from pairtile.methods.mirna_targets.prepare import PreparedSequences
 from pairtile.methods.mirna_targets.tables import hits_table
 from pairtile.methods.mirna_targets.transcript_model import read_transcript_models
 
@@ -35,7 +35,7 @@ chr1\t1000\t1135\tminus\t0\t-\t0\t0\t0\t3\t10,5,20,\t0,50,115,
 """
 
 
-def several(folder: Path) -> tuple[PreparedSequences, pa.Table]:
+def several(folder: Path) -> tuple[PreparedInput, pa.Table]:
     sequences = hand.prepared(folder, {"m1": LET7, "m2": LET7}, TRANSCRIPTS)
     hits = [
         hand.ungapped_hit(sequences, "m1", "plus", 3),
@@ -46,7 +46,7 @@ def several(folder: Path) -> tuple[PreparedSequences, pa.Table]:
     return sequences, hand.table(sequences, hits)
 
 
-def places(folder: Path, sequences: PreparedSequences, hits: pa.Table) -> pa.Table:
+def places(folder: Path, sequences: PreparedInput, hits: pa.Table) -> pa.Table:
     (folder / "a.bed").write_text(BED)
     to_genome = items_to_genome(sequences.items, read_transcript_models(folder / "a.bed"))
     return hit_places(hits, to_genome)

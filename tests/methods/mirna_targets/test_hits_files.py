@@ -15,11 +15,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hand_made_hits import BODY, LET7, SEED
+from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import ConfigError, InputError
 from pairtile.methods.mirna_targets import export, viennarna_columns
 from pairtile.methods.mirna_targets.energy import WINDOW, site_accessibilities
 from pairtile.methods.mirna_targets.export import FILES
-from pairtile.methods.mirna_targets.prepare import PreparedSequences
 from pairtile.methods.mirna_targets.tables import (
     targets_table,
     write_arrow_tsv,
@@ -31,7 +31,7 @@ from pairtile.methods.mirna_targets.viennarna_columns import (
 )
 
 
-def several(folder: Path) -> tuple[PreparedSequences, list[dict[str, Any]]]:
+def several(folder: Path) -> tuple[PreparedInput, list[dict[str, Any]]]:
     site = BODY + SEED + "A"
     sequences = hand.prepared(
         folder,

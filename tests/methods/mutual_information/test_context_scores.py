@@ -92,48 +92,15 @@ def test_clr_is_symmetric_without_regulators() -> None:
     np.testing.assert_array_equal(forward, backward)
 
 
-def of_list(score: str, mi: np.ndarray, regulators: np.ndarray | None) -> np.ndarray:
-    """The score of every source and target by way of a list of pairs."""
-    n = mi.shape[1]
-    is_regulator = np.ones(n, dtype=bool) if regulators is None else np.isin(range(n), regulators)
-    rows = np.arange(n) if regulators is None else regulators
-    both = [(r, i, j) for r, i in enumerate(rows) for j in range(n) if i != j]
-    once = [(r, i, j) for r, i, j in both if not is_regulator[j] or i < j]
-    row, i, j = (np.array(part, dtype=int) for part in zip(*once, strict=True))
-    scored = ~np.isnan(mi[row, j])
-    row, i, j = row[scored], i[scored], j[scored]
-    flags = None if regulators is None else is_regulator
-    moments = naive_moments(i, j, mi[row, j], n, flags)
-    forward, backward = directed_scores(score, mi[row, j], i, j, moments, flags)
-    square = np.full((n, n), np.nan)
-    square[i, j] = forward
-    square[j, i] = backward
-    return square[rows]
-
-
-@st.composite
-def matrices_of_results(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray | None]:
-    n = draw(st.integers(2, 8))
-    random = np.random.default_rng(draw(st.integers(0, 10_000)))
-    mi = random.random((n, n)).round(draw(st.integers(0, 3)))
-    mi[random.random((n, n)) < draw(st.sampled_from([0.0, 0.3]))] = np.nan
-    mi = np.triu(mi, 1) + np.triu(mi, 1).T
-    np.fill_diagonal(mi, np.nan)
-    if draw(st.booleans()):
-        return mi, None
-    regulators = np.flatnonzero(random.random(n) < 0.5)
-    regulators = regulators if regulators.size else np.array([0])
-    return mi[regulators], regulators
-
-
-@pytest.mark.parametrize(("of_matrix", "score"), [(clr, "clr"), (target_z, "target_z")])
-@settings(deadline=None)
-@given(case=matrices_of_results())
-def test_matrix_form_gives_what_the_list_form_gives(
-    of_matrix: Any, score: str, case: tuple[np.ndarray, np.ndarray | None]
-) -> None:
-    mi, regulators = case
-    np.testing.assert_allclose(of_matrix(mi), of_list(score, mi, regulators), atol=1e-9)
+@given(case=matrices())
+@settings(max_examples=80, deadline=None)
+def test_matrix_form_gives_the_definition(case: Any) -> None:
+    mi, is_regulator = case
+    everybody = np.ones(len(mi), dtype=bool) if is_regulator is None else is_regulator
+    rows = np.flatnonzero(everybody)
+    table = pd.DataFrame(mi[rows], index=rows, columns=range(len(mi)))
+    for function, expected in zip((clr, target_z), dense_scores(mi, everybody), strict=True):
+        np.testing.assert_allclose(function(table), expected[rows], atol=1e-9)
 
 
 @pytest.mark.parametrize("function", [clr, target_z])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from naive_mutual_information import naive_mi_matrix, naive_moments
@@ -46,9 +48,8 @@ def all_rows(estimator, selection=None, scan=None, cut=-np.inf):
     """Rows and summaries of all tiles."""
     parts, sums = [], {}
     for tile in tiles(estimator):
-        rows, summary = estimator.score_tile(
-            tile, selection or Selection(everything=True), scan, cut
-        )
+        chosen = replace(selection or Selection(everything=True), scan=scan, cut=cut)
+        rows, summary = estimator.score_tile(tile, chosen)
         add_summaries(sums, summary)
         parts.append(rows)
     return {k: np.concatenate([p[k] for p in parts]) for k in parts[0]}, sums

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from naive_predictors import canonical_mce, dense_search, naive_mce, naive_search
+from naive_predictors import canonical_mce, dense_search, naive_mce, naive_search, rows_of
 from pairtile.gpu.device import choose
 from pairtile.methods.predictor_pairs import search as predictor_search
 from pairtile.methods.predictor_pairs.best_sets import ANY_KEY, join_best
@@ -24,20 +24,6 @@ from pairtile.methods.predictor_pairs.search import (
 both_backends = pytest.mark.parametrize(
     "backend", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
 )
-
-
-def rows_of(best: BestSets) -> list[tuple[int, tuple[int, ...], int, float, int]]:
-    """A result as ``naive_search`` gives it."""
-    return list(
-        zip(
-            best.target.tolist(),
-            [tuple(row) for row in best.predictors.tolist()],
-            best.key.tolist(),
-            best.mce_bits.tolist(),
-            best.n_ties.tolist(),
-            strict=True,
-        )
-    )
 
 
 def random_levels(random: Any, rows: int, samples: int, levels: int, kind: str) -> Any:
@@ -265,24 +251,6 @@ def test_nothing_to_search_gives_an_empty_table(backend: str) -> None:
         (1, 3),
         (2, 3),
     }
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"levels": 5}, "levels\n.*an integer between 2 and 4"),
-        ({"cardinality": 4}, "cardinality\n.*an integer between 1 and 3"),
-        ({"top": 0}, "top\n.*an integer between 1 and 1000"),
-        ({"penalty": "some"}, "penalty\n.*no_obs, none or poor_obs"),
-        ({"alpha": -1.0}, "alpha\n.*a number of at least 0"),
-        ({"alpha": np.nan}, "alpha\n.*a number of at least 0"),
-        ({"beta": 0.0}, "beta\n.*a number greater than 0 and at most 1"),
-        ({"min_samples": 0}, "min_samples\n.*an integer between 1 and 1000000"),
-    ],
-)
-def test_impossible_settings_are_refused(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        SearchSettings(**({"levels": 2} | change))
 
 
 def test_scores_a_billionth_of_a_bit_apart_are_no_tie() -> None:

@@ -11,19 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from naive_predictors import entropy_bits, naive_counts, naive_floating_search, naive_mce, score
+from naive_predictors import (
+    entropy_bits,
+    naive_counts,
+    naive_floating_search,
+    naive_mce,
+    rows_of,
+    score,
+)
 from pairtile.gpu.device import choose
-from pairtile.methods.predictor_pairs.search import BestSets, PredictorSearch, SearchSettings
+from pairtile.methods.predictor_pairs.search import PredictorSearch, SearchSettings
 from pairtile.methods.predictor_pairs.sets import extend_sets, set_entropies
 
 SAMPLES = st.sampled_from([1, 3, 20, 33, 64, 100, 150])
-
-
-def rows_of(best: BestSets) -> list[tuple[int, tuple[int, ...], int, float, int]]:
-    columns = [best.target, best.key, best.mce_bits, best.n_ties]
-    target, key, mce, ties = (column.tolist() for column in columns)
-    sets = [tuple(row) for row in best.predictors.tolist()]
-    return list(zip(target, sets, key, mce, ties, strict=True))
 
 
 def random_levels(random: Any, rows: int, samples: int, levels: int, missing: float) -> Any:

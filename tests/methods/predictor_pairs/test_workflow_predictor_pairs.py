@@ -62,21 +62,6 @@ def test_golden_best_pairs_ties_and_scores(shared: Path, tmp_path: Path, name: s
         np.testing.assert_allclose(best[column], golden[of_golden], atol=1e-9, rtol=0)
 
 
-def test_golden_expression_is_quantised_and_searched_alike(shared: Path, tmp_path: Path) -> None:
-    folder = shared / "golden/predictor_pairs"
-    values = pd.read_csv(folder / "pf3d7_200.expr_log2fpkm1.tsv", sep="\t", header=None)
-    values.index = pd.Index([f"g{k:03d}" for k in range(len(values))], name="gene")
-    values.columns = [f"t{k}" for k in range(values.shape[1])]
-    values.to_csv(tmp_path / "expression.tsv", sep="\t")
-    changes = {"levels": None, "expression": "expression.tsv", "preprocess": {"log2": False}}
-    Analysis(tmp_path, section(**changes)).all()
-    found = read(tmp_path / "results/net/predictors.tsv")
-    best = found[found["rank"] == 1]
-    golden = pd.read_csv(folder / "pf3d7_200__lag_q3_no_obs_a1.tsv", sep="\t")
-    assert best["predictor_1"].tolist() == [f"g{k:03d}" for k in golden["x1"]]
-    assert best["n_ties"].tolist() == golden["n_ties"].tolist()
-
-
 @pytest.mark.parametrize(
     "changes",
     [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 
-import MDAnalysis
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -19,7 +18,6 @@ from pairtile.methods.trajectory_correlation.network import (
 )
 from pairtile.methods.trajectory_correlation.residues import (
     in_contact,
-    residues_of,
     touching_residues,
 )
 
@@ -258,22 +256,3 @@ def test_difference_of_an_analysis_with_itself_is_nothing():
 def test_analyses_of_different_molecules_have_no_difference():
     with pytest.raises(InputError, match="compare: closed"):
         matched_items(items(["A:LYS1", "A:GLY2"]), items(["C:LYS1", "C:GLY2"]), ("open", "closed"))
-
-
-@pytest.mark.parametrize(
-    ("resids", "chains"),
-    [
-        ([1, 2, 3, 1, 2, 3], ["A", "A", "A", "B", "B", "B"]),
-        ([5, 6, 7, 8, 9, 12], [""] * 6),
-        ([3, 2, 1, 3, 2, 1], [""] * 6),
-    ],
-    ids=["two protomers", "one molecule", "no order"],
-)
-def test_numbers_that_begin_again_make_chains(resids: list[int], chains: list[str]) -> None:
-    universe = MDAnalysis.Universe.empty(6, n_residues=6, atom_resindex=range(6), trajectory=True)
-    universe.add_TopologyAttr("resids", resids)
-    universe.add_TopologyAttr("resnames", ["GLY"] * 6)
-    universe.add_TopologyAttr("names", ["CA"] * 6)
-    found = residues_of(universe, np.arange(6)).table
-    assert found["chain"].tolist() == chains
-    assert found["label"][0] == ("A:" if chains[0] else "") + f"GLY{resids[0]}"

@@ -185,14 +185,10 @@ class Estimator(ABC, Generic[A]):
         """Columns of ``pairs.parquet``."""
 
     @abstractmethod
-    def score_tile(
-        self, tile: Tile, selection: Selection, scan: Arrays | None, cut: float
-    ) -> tuple[Rows, Summaries]:
+    def score_tile(self, tile: Tile, selection: Selection) -> tuple[Rows, Summaries]:
         """A tile's rows, sorted by ``sort_by``, and its summaries.
 
-        ``scan``: sums of the first pass (``stages.FirstPass``). ``cut`` is the lowest ranking score
-        that can still be among the best ``selection.top``; where ``selection.top`` is set, rows
-        carry ``passed`` and ``rank_score`` too.
+        Where ``selection.top`` is set, rows carry ``passed`` and ``rank_score`` too.
         """
 
     @abstractmethod

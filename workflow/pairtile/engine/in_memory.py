@@ -8,6 +8,7 @@ same result.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
 
 import numpy as np
@@ -65,7 +66,8 @@ def merged_in_memory(opened: Estimator, tiles: Sequence[Tile], seed: int) -> Mer
         for tile in tiles:
             add_summaries(scan, opened.scan_tile(tile))
     sums: Summaries = {}
-    scored = score_tiles(opened, tiles, selection_of(opened, null), scan, sums)
+    selection = replace(selection_of(opened, null), scan=scan)
+    scored = score_tiles(opened, tiles, selection, sums)
     names = opened.schema().names
     bands = (
         _joined([rows for _, rows in band], names)

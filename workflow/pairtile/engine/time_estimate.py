@@ -100,7 +100,7 @@ def _seconds(opened: Estimator[Any], part: Tile) -> float:
     if isinstance(opened, FirstPass) and opened.needs_scan(opened.config):
         opened.scan_tile(part)
     else:
-        opened.score_tile(part, Selection(everything=True), None, float("-inf"))
+        opened.score_tile(part, Selection(everything=True))
     return time.perf_counter() - start
 
 

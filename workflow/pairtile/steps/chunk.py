@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ from pairtile.config.models import Analysis
 from pairtile.engine.chunk_file import (
     PASSED,
     RANK_SCORE,
-    Arrays,
     ChunkHeader,
     Rows,
     Summaries,
@@ -95,14 +95,15 @@ def chunk(
             return
 
         selection = selection_of(opened, read_null(null))
-        sums: Arrays | None = None if scan is None else read_arrays(scan)
+        if scan is not None:
+            selection = replace(selection, scan=read_arrays(scan))
         schema = opened.schema()
         if selection.top:
             schema = schema.append(pa.field(PASSED, pa.bool_()))
             schema = schema.append(pa.field(RANK_SCORE, pa.float64()))
 
         def computed() -> Iterator[tuple[int, Rows]]:
-            for tile, rows in score_tiles(opened, counted(), selection, sums, summaries):
+            for tile, rows in score_tiles(opened, counted(), selection, summaries):
                 yield tile.number, rows
             progress.say()
             _finish(step, opened.device, header)

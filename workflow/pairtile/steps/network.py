@@ -100,7 +100,7 @@ def network(
         result = opened.network(merged)
         step.device = opened.device.name
         step.peak_gpu_memory_bytes = opened.device.peak_bytes()
-        step.count(**result.counts)
+        step.count(**{"edges": len(result.edges)} | result.counts)
         step.note(*result.notes)
         step.warn(*result.warnings)
         step.details["threshold"] = result.threshold

@@ -1,7 +1,5 @@
 """What a configuration says under ``method: kendall``."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 from pairtile.config.models import Analysis
@@ -11,16 +9,13 @@ from pairtile.config.values import Choice, Number
 from pydantic import Field
 
 
-class KendallConfig(ExpressionAnalysis):
-    """Kendall's rank correlation tau-a of all pairs of genes without missing values."""
+class TauConfig(ExpressionAnalysis):
+    """Kendall's rank correlation tau-a of all pairs of genes."""
 
-    method: Annotated[Literal["kendall"], Choice()] = Field(
-        description="Which method this analysis runs."
-    )
+    method: Annotated[Literal["kendall"], Choice()] = Field(description="The method.")
     min_tau: Annotated[float, Number(low=0, high=1)] = Field(
         default=0.5, description="Pairs whose tau is at least this, of either sign, become edges."
     )
     chunks: Chunks = chunks_field()
     export: ExportList = export_field()
-
     used_by: ClassVar = Analysis.used_by | {"min_tau": frozenset({"score", "network"})}

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -31,7 +30,8 @@ from pairtile.methods.mirna_targets.kernels.kept_sites import (
     kept_sites,
     measure_kept,
 )
-from pairtile.methods.mirna_targets.scoring import CODES, CodedSequences
+from pairtile.methods.mirna_targets.records import PreparedPart
+from pairtile.methods.mirna_targets.scoring import CODES, CodedSequences, reverse_cumsum
 from pairtile.methods.mirna_targets.search import SequenceBatch
 
 CANONICAL = slice(3, len(SEED_CLASSES))
@@ -46,9 +46,23 @@ _SHOWN = 5
 # --- input ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class PreparedOrthologs:
-    """``state``: the arrays
+def prepare_orthologs(
+    orthologs: Fasta,
+    transcripts: Sequence[str],
+    genes: Mapping[str, str],
+    reference: str | None,
+    tree: str | PathLike[str] | None,
+    spelled: Callable[[str], str] = str,
+) -> PreparedPart:
+    """Sort orthologs (``maf.read_orthologs``), named ``transcript|species``, by transcript.
+
+    orthologs : what follows the last ``|`` of a name is its species; several records of a species
+    count as one. transcripts : names, rows as in the state. genes : gene of a transcript; what
+    precedes ``|`` is looked for among these, too. reference : species of the transcripts; its
+    records are left out. tree : Newick file with the reference and all species. spelled :
+    ``Fasta.spelled`` of the transcripts.
+
+    Arrays of the state:
 
     | name | type, shape | meaning |
     |---|---|---|
@@ -60,29 +74,6 @@ class PreparedOrthologs:
     | ortholog_names | uint8 | names of the species, each with LF; the reference is the last |
     | tree_below | uint64 (branches, words) | ``SpeciesTree``; no branches without a tree |
     | tree_length | float64 (branches,) | |
-    """
-
-    state: dict[str, NDArray[Any]]
-    counts: dict[str, int]
-    warnings: list[str]
-    notes: Sequence[str] = ()
-
-
-def prepare_orthologs(
-    orthologs: Fasta,
-    transcripts: Sequence[str],
-    genes: Mapping[str, str],
-    reference: str | None,
-    tree: str | PathLike[str] | None,
-    spelled: Callable[[str], str] = str,
-) -> PreparedOrthologs:
-    """Sort orthologs (``maf.read_orthologs``), named ``transcript|species``, by transcript.
-
-    orthologs : what follows the last ``|`` of a name is its species; several records of a species
-    count as one. transcripts : names, rows as in the state. genes : gene of a transcript; what
-    precedes ``|`` is looked for among these, too. reference : species of the transcripts; its
-    records are left out. tree : Newick file with the reference and all species. spelled :
-    ``Fasta.spelled`` of the transcripts.
 
     Raises
     ------
@@ -123,7 +114,7 @@ def prepare_orthologs(
     lines = "".join(f"{name}\n" for name in [*names, reference or ""])
     letters = SequenceBatch(orthologs.text, orthologs.offsets).block(kept)
     without = int((group < 0).sum())
-    return PreparedOrthologs(
+    return PreparedPart(
         state={
             "ortholog_codes": CODES[letters.text],
             "ortholog_offsets": letters.offsets,
@@ -338,10 +329,7 @@ def conserved_sites(observed: NDArray[np.integer], shuffled: NDArray[np.integer]
     observed, shuffled   int (..., levels): sites of a seed class by level, of miRNAs and shuffles;
                          where shuffles have no site, none is expected
     """
-    kept, of_shuffles = (
-        np.cumsum(counts[..., ::-1], axis=-1)[..., ::-1].astype(np.float64)
-        for counts in (observed, shuffled)
-    )
+    kept, of_shuffles = (reverse_cumsum(x).astype(np.float64) for x in (observed, shuffled))
     share = of_shuffles / np.maximum(of_shuffles[..., :1], 1.0)
     return ConservedSites(kept, kept[..., :1] * share)
 

@@ -6,6 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
 
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
@@ -14,6 +17,17 @@ from pairtile.io.regulators import read_regulators
 from pairtile.methods.mirna_targets.fasta import Fasta
 
 message = messages_of(__package__)
+
+
+class PreparedPart(NamedTuple):
+    """What a part of the input adds to what is prepared: arrays of the state, counts, warnings and
+    notes."""
+
+    state: dict[str, NDArray[Any]]
+    counts: dict[str, int]
+    warnings: list[str]
+    notes: Sequence[str] = ()
+
 
 _SHOWN = 5
 

@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pairtile.engine.chunk_file import Arrays, Rows, Summaries
+from pairtile.engine.chunk_file import Rows, Summaries
 from pairtile.engine.estimator import (
     Cost,
     Estimator,
@@ -35,13 +35,13 @@ from pairtile.methods.mirna_targets.conservation import Conservation
 from pairtile.methods.mirna_targets.kernels.pair_scores import PAIR_BINS, PAIR_STEP
 from pairtile.methods.mirna_targets.null import (
     NullCounts,
-    all_counts,
     class_table,
     count_shapes,
     pair_p_values,
     prepare_null,
 )
-from pairtile.methods.mirna_targets.prepare import PreparedSequences, prepare_sequences
+from pairtile.methods.mirna_targets.prepare import prepare_sequences
+from pairtile.methods.mirna_targets.scoring import reverse_cumsum
 from pairtile.methods.mirna_targets.search import ALIGNMENT, ROWS, SequenceBatch, TargetSearch
 from pairtile.methods.mirna_targets.tables import rows_by_length, whole_pairs
 from pairtile.methods.mirna_targets.transcript_model import read_transcript_models
@@ -100,25 +100,17 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
 
     @classmethod
     def with_null(
-        cls, config: MirnaTargetsConfig, prepared: PreparedSequences, seed: int
+        cls, config: MirnaTargetsConfig, prepared: PreparedInput, seed: int
     ) -> PreparedInput:
         """Sequences as they were laid out, and the shuffles where there is a null."""
-        made = PreparedInput(
-            prepared.items,
-            prepared.state,
-            prepared.counts,
-            prepared.notes,
-            prepared.warnings,
-            prepared.parameters,
-        )
         if config.null is False:
-            return made
-        null = prepare_null(made.state, config.estimator, config.null.shuffles, seed)
+            return prepared
+        null = prepare_null(prepared.state, config.estimator, config.null.shuffles, seed)
         return replace(
-            made,
-            state=made.state | null.state,
-            notes=made.notes + null.notes,
-            warnings=made.warnings + null.warnings,
+            prepared,
+            state=prepared.state | null.state,
+            notes=[*prepared.notes, *null.notes],
+            warnings=prepared.warnings + null.warnings,
         )
 
     @classmethod
@@ -171,16 +163,14 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
         if self._search is None:
             state = self.state
             self._search = TargetSearch(
-                SequenceBatch(state["mirna_text"], np.asarray(state["mirna_offsets"])),
-                SequenceBatch(state["transcript_text"], np.asarray(state["transcript_offsets"])),
+                SequenceBatch.of_state(state, "mirna"),
+                SequenceBatch.of_state(state, "transcript"),
                 self.config.estimator,
                 self.device,
             )
         return self._search
 
-    def score_tile(
-        self, tile: Tile, selection: Selection, scan: Arrays | None, cut: float
-    ) -> tuple[Rows, Summaries]:
+    def score_tile(self, tile: Tile, selection: Selection) -> tuple[Rows, Summaries]:
         columns = np.arange(tile.column_begin, tile.column_end)
         allowed = self._allowed(tile)
         hits = self.search.hits(tile.row_begin, tile.row_end, columns, allowed)
@@ -297,10 +287,10 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
     def all_null_counts(self, merged: Merged) -> dict[str, NDArray[np.int64]]:
         """What the tiles counted, added up, with a null (``null.count_shapes``)."""
         assert self.config.null is not False
-        levels = 0 if self.conservation is None else self.conservation.levels
-        expression = "mirna_ranks" in self.state
-        shapes = count_shapes(self.n_mirnas, self.config.null.shuffles, levels, expression)
-        return all_counts(merged.sums, shapes)
+        shapes = count_shapes(self.state, self.config.null.shuffles, self.conservation)
+        return {
+            name: merged.sums.get(name, np.zeros(shape, np.int64)) for name, shape in shapes.items()
+        }
 
     @cached_property
     def conservation(self) -> Conservation | None:
@@ -383,8 +373,8 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
         table = class_table(sums["site_counts"].sum(axis=1), sums["null_site_counts"].sum(axis=2))
         return {f"null_{name}": values for name, values in table.items()} | {
             "null_pair_scores": np.arange(PAIR_BINS) * PAIR_STEP,
-            "null_pairs": sums["pair_score_counts"].sum(axis=0)[::-1].cumsum()[::-1],
-            "null_pairs_expected": sums["null_pair_score_counts"].sum(axis=0)[::-1].cumsum()[::-1]
+            "null_pairs": reverse_cumsum(sums["pair_score_counts"].sum(axis=0)),
+            "null_pairs_expected": reverse_cumsum(sums["null_pair_score_counts"].sum(axis=0))
             / len(sums["null_site_counts"]),
         }
 

@@ -226,6 +226,11 @@ def offsets_of(lengths: ArrayLike) -> NDArray[np.int64]:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
 
 
+def reverse_cumsum(counts: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Of each place on the last axis, the sum of this and all behind it."""
+    return np.cumsum(counts[..., ::-1], axis=-1)[..., ::-1]
+
+
 def pair_starts(i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.int64]:
     """Where the runs of entries of one pair begin, and behind the last run: int64 (pairs + 1,)."""
     new = (i[1:] != i[:-1]) | (j[1:] != j[:-1])

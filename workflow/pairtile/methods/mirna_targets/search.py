@@ -6,9 +6,9 @@ here, then energies. A pair's hits depend on nothing but the pair and the settin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -363,6 +363,11 @@ class SequenceBatch:
         lengths = np.array([len(s) for s in sequences], dtype=np.int64)
         text = np.frombuffer("".join(sequences).encode("ascii"), dtype=np.uint8)
         return cls(text, offsets_of(lengths))
+
+    @classmethod
+    def of_state(cls, state: Mapping[str, NDArray[Any]], kind: str) -> SequenceBatch:
+        """The sequences of a state whose names begin with ``kind``."""
+        return cls(np.asarray(state[f"{kind}_text"]), np.asarray(state[f"{kind}_offsets"]))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

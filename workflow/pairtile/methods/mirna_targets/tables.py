@@ -28,12 +28,11 @@ from pairtile.methods.mirna_targets.kernels.hit_sites import (
 from pairtile.methods.mirna_targets.kernels.pair_scores import (
     PAIR_BINS,
     PAIR_STEP,
-    SCORE_BINS,
     SCORE_STEP,
 )
 from pairtile.methods.mirna_targets.null import CLASS_ROWS, class_table
 from pairtile.methods.mirna_targets.prepare import MIRNA
-from pairtile.methods.mirna_targets.scoring import Texts, pair_starts
+from pairtile.methods.mirna_targets.scoring import Texts, pair_starts, reverse_cumsum
 from pairtile.methods.mirna_targets.search import ALIGNMENT, ROWS
 from pairtile.runtime.threads import in_threads
 
@@ -74,7 +73,7 @@ def hits_table(
     items : DataFrame
         The items table (``prepare.items_table``).
     state : mapping
-        The state (``prepare.PreparedSequences``).
+        The state (``prepare.prepare_sequences``).
     energies : bool
         Whether energies were computed.
 
@@ -216,35 +215,30 @@ def signal_table(
     sums : of the merge (``null.NullCounts``). mirnas : their names. The last three are missing in
     rows of single miRNAs but for canonical sites.
     """
-    shuffled = sums["null_site_counts"]
-    rows: dict[str, list[Any]] = {name: [] for name in SIGNAL.names}
-    for step in range(SCORE_BINS):
-        observed = sums["site_counts"][:, step:].sum(axis=1)
-        if step and not observed.any():
-            break
-        table = class_table(observed, shuffled[:, :, step:].sum(axis=2))
-        _append(rows, ALL_MIRNAS, CLASS_ROWS, least_score + step * SCORE_STEP, table)
-    n_shuffles = len(shuffled)
-    for row, name in enumerate(mirnas):
-        observed = sums["mirna_sites"][row]
-        table = class_table(observed, sums["null_mirna_sites"][row][None] / n_shuffles)
-        canonical = class_table(
-            _as_class(observed[CANONICAL_CLASSES].sum()),
-            _as_class(sums["null_mirna_canonical"][row]),
-        )
-        for column in ("ratio_low", "ratio_high", "p_value"):
-            table[column] = np.full(len(CLASS_ROWS), np.nan)
-            table[column][CLASS_ROWS.index("canonical")] = canonical[column][-1]
-        _append(rows, str(name), CLASS_ROWS, least_score, table)
-    return pa.table(
-        {
-            name: values
-            if name in ("mirna", "seed_class")
-            else _missing(rounded(np.array(values, dtype=np.float64)))
-            for name, values in rows.items()
-        },
-        schema=SIGNAL,
+    shuffles = len(sums["null_site_counts"])
+    observed = reverse_cumsum(sums["site_counts"]).T
+    steps = np.arange(max(int(observed.any(axis=1).sum()), 1))
+    drawn = reverse_cumsum(sums["null_site_counts"]).transpose(0, 2, 1)
+    together = class_table(observed[steps], drawn[:, steps])
+    each = class_table(sums["mirna_sites"], sums["null_mirna_sites"][None] / shuffles)
+    canonical = class_table(
+        _as_class(sums["mirna_sites"][:, CANONICAL_CLASSES].sum(axis=1)),
+        _as_class(sums["null_mirna_canonical"].T),
     )
+    for name in ("ratio_low", "ratio_high", "p_value"):
+        each[name] = np.full_like(each[name], np.nan)
+        each[name][:, CLASS_ROWS.index("canonical")] = canonical[name][:, -1]
+    names = [*[ALL_MIRNAS] * len(steps), *map(str, mirnas)]
+    least = np.full(len(names), float(least_score))
+    least[steps] += steps * SCORE_STEP
+    numbers = {"min_score": np.repeat(least, len(CLASS_ROWS))}
+    numbers |= {name: np.concatenate([together[name], each[name]]).ravel() for name in each}
+    columns = {
+        "mirna": np.repeat(np.array(names, dtype=object), len(CLASS_ROWS)),
+        "seed_class": CLASS_ROWS * len(names),
+        **{name: _missing(rounded(values)) for name, values in numbers.items()},
+    }
+    return pa.table({name: columns[name] for name in SIGNAL.names}, schema=SIGNAL)
 
 
 def signal_curve(sums: Mapping[str, NDArray[Any]], mirnas: NDArray[Any]) -> pa.Table:
@@ -256,8 +250,7 @@ def signal_curve(sums: Mapping[str, NDArray[Any]], mirnas: NDArray[Any]) -> pa.T
     steps = np.arange(stride, PAIR_BINS, stride)
 
     def at_least(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        counts = np.concatenate([counts.sum(axis=0, keepdims=True), counts])
-        return np.cumsum(counts[:, ::-1], axis=1)[:, ::-1][:, steps]
+        return reverse_cumsum(np.vstack([counts.sum(axis=0), counts]))[:, steps]
 
     pairs = at_least(sums["pair_score_counts"])
     expected = at_least(sums["null_pair_score_counts"]) / len(sums["null_site_counts"])
@@ -279,22 +272,6 @@ def signal_curve(sums: Mapping[str, NDArray[Any]], mirnas: NDArray[Any]) -> pa.T
 
 SIGNAL = arrow_schema(__package__, "signal.tsv")
 CURVE_STEP = 0.5
-
-
-def _append(
-    rows: dict[str, list[Any]],
-    mirna: str,
-    classes: tuple[str, ...],
-    least_score: float,
-    table: Mapping[str, NDArray[np.float64]],
-) -> None:
-    of_rows: dict[str, Any] = {
-        "mirna": [mirna] * len(classes),
-        "seed_class": classes,
-        "min_score": [least_score] * len(classes),
-    }
-    for name in SIGNAL.names:
-        rows[name].extend(of_rows[name] if name in of_rows else table[name])
 
 
 def _as_class(number: Any) -> NDArray[np.int64]:

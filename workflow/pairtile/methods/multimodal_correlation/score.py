@@ -20,7 +20,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import special
 
-from pairtile.engine.chunk_file import Arrays, Rows, Summaries
+from pairtile.engine.chunk_file import Rows, Summaries
 from pairtile.engine.estimator import (
     Cost,
     Estimator,
@@ -216,11 +216,9 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
         others = np.delete(np.arange(self.genes), regulators)
         return np.concatenate([regulators, others])
 
-    def score_tile(
-        self, tile: Tile, selection: Selection, scan: Arrays | None, cut: float
-    ) -> tuple[Rows, Summaries]:
-        rows = self.order[tile.row_begin : tile.row_end]
-        columns = self.order[tile.column_begin : tile.column_end]
+    def score_tile(self, tile: Tile, selection: Selection) -> tuple[Rows, Summaries]:
+        rows = self.order[tile.rows]
+        columns = self.order[tile.columns]
         upper = tile.row_begin == tile.column_begin
         modes = self.engine.tile(rows, columns, upper)
         sums: Summaries = {

@@ -372,15 +372,13 @@ class MutualInformation(
     def scan_tile(self, tile: Tile) -> Summaries:
         return moment_sums(self._scored(tile), self.genes, self.is_regulator, self.device)
 
-    def score_tile(
-        self, tile: Tile, selection: Selection, scan: Arrays | None, cut: float
-    ) -> tuple[Rows, Summaries]:
+    def score_tile(self, tile: Tile, selection: Selection) -> tuple[Rows, Summaries]:
         xp, to_host = self.device.xp, self.device.to_host
         scored = self._scored(tile)
-        score = self._ranking_score(scored, scan, selection)
+        score = self._ranking_score(scored, selection)
         row_class, column_class = self.classes[scored.rows], self.classes[scored.columns]
         passed = selection.passed(xp, scored.statistic, row_class, column_class, score)
-        keep = passed | (score >= cut) if selection.top else passed
+        keep = passed | (score >= selection.cut) if selection.top else passed
         if scored.scored is not None:
             keep = keep & scored.scored
         found = xp.nonzero(keep)
@@ -402,10 +400,10 @@ class MutualInformation(
         top_bits = max(1.0, float(np.log2(self.settings.bins)))
         return rows, histogram_sums(scored, self.classes, samples, top_bits, self.device)
 
-    def _ranking_score(self, scored: ScoredTile, scan: Arrays | None, selection: Selection) -> Any:
+    def _ranking_score(self, scored: ScoredTile, selection: Selection) -> Any:
         """The better of a pair's two directed scores; MI itself where ranking is by MI."""
         needed = selection.top > 0 or selection.min_score is not None
-        if scan is None or not needed:
+        if selection.scan is None or not needed:
             return scored.bits
         xp = self.device.xp
         both = directed_scores(
@@ -413,7 +411,7 @@ class MutualInformation(
             scored.bits,
             scored.rows[:, None],
             scored.columns[None, :],
-            ExactMoments.from_summaries(scan),
+            ExactMoments.from_summaries(selection.scan),
             self.is_regulator,
             xp,
         )

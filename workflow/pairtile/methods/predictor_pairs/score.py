@@ -18,7 +18,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pairtile.engine.chunk_file import Arrays, Rows, Summaries
+from pairtile.engine.chunk_file import Rows, Summaries
 from pairtile.engine.estimator import (
     Cost,
     Merged,
@@ -151,9 +151,7 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
             )
         return self._searches[top]
 
-    def score_tile(
-        self, tile: Tile, selection: Selection, scan: Arrays | None, cut: float
-    ) -> tuple[Rows, Summaries]:
+    def score_tile(self, tile: Tile, selection: Selection) -> tuple[Rows, Summaries]:
         middle = min(max(self.n_targets, tile.row_begin), tile.row_end)
         parts = [
             self._best(begin, end, top, tile)

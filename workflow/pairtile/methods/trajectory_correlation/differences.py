@@ -310,13 +310,13 @@ def difference_network(table: pd.DataFrame, items: pd.DataFrame, kind: str) -> p
 
 
 def residue_differences(
-    items: pd.DataFrame, other: pd.DataFrame, matched: pd.Series, seed: int
+    items: pd.DataFrame, other_items: pd.DataFrame, matched: pd.Series, seed: int
 ) -> pd.DataFrame:
     """One row for each variable of both: how far it moves (RMSF of positions) in either state.
 
     Columns are those of ``difference_residues.tsv`` in ``columns.toml``.
     """
-    mine, theirs = items.loc[matched.index], other.loc[matched.to_numpy()]
+    mine, theirs = items.loc[matched.index], other_items.loc[matched.to_numpy()]
     table = pd.DataFrame(
         {
             "name": mine["name"].to_numpy(),
@@ -331,7 +331,8 @@ def residue_differences(
         with np.errstate(divide="ignore"):
             logs = np.log(part[columns].to_numpy(dtype=np.float64)).T
         replicas.append(np.where(np.isfinite(logs), logs, np.nan))
-    return table.join(compare_states(*replicas, seed))
+    one, other = replicas
+    return table.join(compare_states(one, other, seed))
 
 
 def _other_contacts(path: Path, matched: pd.Series, n_items: int) -> dict[str, NDArray[Any]]:
@@ -385,7 +386,8 @@ def contact_differences(
         np.arcsin(np.sqrt(frame.iloc[:, 1:].to_numpy()[apart].T.clip(0.0, 1.0)))
         for frame in (mine, theirs)
     ]
-    return table.join(compare_states(*replicas, seed))
+    first, second = replicas
+    return table.join(compare_states(first, second, seed))
 
 
 def _communities(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import count as count_from
 from itertools import islice
 from string import ascii_uppercase
@@ -358,19 +360,22 @@ def variable_contacts(
     """
     n = counts[0].shape[0]
     itself = sparse.eye_array(n, dtype=np.int64, format="csr")
-    both = (sum(counts) + int(frames.sum()) * itself).tocoo()
+    both = reduce(operator.add, counts, int(frames.sum()) * itself).tocoo()
     # Each contact of residues under a number of its own, from 1 on, to be found again by variables.
-    numbers = sparse.csr_array((np.arange(1, both.nnz + 1), both.coords), shape=(n, n))
-    numbers += sparse.triu(numbers, 1).T
+    low, high = both.coords
+    number = np.arange(1, both.nnz + 1)
+    upper = sparse.csr_array((number, (low, high)), shape=(n, n))
+    whole = upper + sparse.csr_array((number * (low < high), (high, low)), shape=(n, n))
     owner = np.asarray(residue_of_variable, dtype=np.int64)
-    touching = sparse.triu(numbers[owner][:, owner], 1, format="csr").sorted_indices().tocoo()
+    touching = whole[owner][:, owner].sorted_indices().tocoo()
+    i, j = touching.coords
     shares = [both.data / max(int(frames.sum()), 1)]
     for count, n_frames in zip(counts, frames.tolist(), strict=True):
         shares.append((count + n_frames * itself)[both.coords] / max(n_frames, 1))
-    fraction = np.array(shares, dtype=np.float32)[:, touching.data - 1]
+    fraction = np.array(shares, dtype=np.float32)[:, touching.data[i < j] - 1]
     return {
-        "contact_i": touching.row.astype(np.int32),
-        "contact_j": touching.col.astype(np.int32),
+        "contact_i": i[i < j].astype(np.int32),
+        "contact_j": j[i < j].astype(np.int32),
         "contact_fraction": fraction[0],
         "contact_fraction_replicas": fraction[1:],
     }

@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pairtile.engine.chunk_file import Arrays, Rows, Summaries
+from pairtile.engine.chunk_file import Rows, Summaries
 from pairtile.engine.estimator import (
     Cost,
     Estimator,
@@ -265,19 +265,16 @@ class TrajectoryCorrelation(
             )
         return self._half_scores
 
-    def score_tile(
-        self, tile: Tile, selection: Selection, scan: Arrays | None, cut: float
-    ) -> tuple[Rows, Summaries]:
-        rows = slice(tile.row_begin, tile.row_end)
-        columns = slice(tile.column_begin, tile.column_end)
+    def score_tile(self, tile: Tile, selection: Selection) -> tuple[Rows, Summaries]:
+        rows, columns = tile.rows, tile.columns
         row = np.arange(tile.row_begin, tile.row_end, dtype=np.int32)
         column = np.arange(tile.column_begin, tile.column_end, dtype=np.int32)
         wanted = column[None, :] > row[:, None]
         everything = None if wanted.all() else wanted
         scored = self.scores.block(rows, columns, everything)
-        blocks = scored.columns()
+        blocks = dict(scored.blocks)
         if self.half_scores is not None:
-            halves = self.half_scores.block(rows, columns, everything).null
+            halves = self.half_scores.block(rows, columns, everything).blocks
             blocks |= {name: halves[name] for name in HALVES}
         n_pairs = int(wanted.sum())
         at_row, at_column = np.nonzero(wanted)
@@ -289,7 +286,7 @@ class TrajectoryCorrelation(
                 found[name] = np.full(n_pairs, np.nan) if block is None else block[wanted]
         summaries = {
             "pairs": np.array([n_pairs], dtype=np.int64),
-            "correlation_counts": self.scores.histogram(scored.correlation, wanted),
+            "correlation_counts": self.scores.histogram(scored.blocks["correlation"], wanted),
             "null_counts": scored.null_counts,
             "p_value_counts": _p_value_counts(found["p_value"]),
         }

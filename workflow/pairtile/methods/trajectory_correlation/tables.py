@@ -124,8 +124,8 @@ def residue_network(
     that weighs its edges."""
     assert edges is not None
     number = pd.Index(items.loc[items["kept"], "name"])
-    ends = (number.get_indexer(edges[end]) for end in ("source", "target"))
-    return ResidueNetwork.of(len(number), *ends, edges[score])
+    i, j = (number.get_indexer(edges[end]) for end in ("source", "target"))
+    return ResidueNetwork.of(len(number), i, j, edges[score])
 
 
 def mean_correlation(merged: Merged, n_items: int, score: str) -> NDArray[np.float64]:

@@ -131,7 +131,7 @@ def _sites_of_some(some, mirnas, transcripts, spans, queries, references, sites)
         seed_class = _seed_class(opposite, paired, min(position, 8), transcript)
         first, last, skipped = _match(opposite, seed_class, min(position, 8))
         sites.seed_class[hit] = seed_class
-        sites.local_au[hit] = _au_content(transcript, first, last, skipped)
+        sites.local_au[hit] = au_content(transcript, first, last + skipped, 1, 1 + skipped, False)
         sites.match_begin[hit] = first if seed_class != _NONE else 0
         sites.match_end[hit] = last + skipped if seed_class != _NONE else 0
 
@@ -225,28 +225,22 @@ def _has_run(opposite, paired, low, high):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True)
-def _au_content(transcript, first, last, skipped):  # type: ignore[no-untyped-def]
+def au_content(transcript, first, last, before, after, others):  # type: ignore[no-untyped-def]
     """Weighted share of A and U in the 30 letters on either side of ``first`` to ``last``.
 
-    A letter at distance d from the nearer end counts 1/d. ``skipped`` letters after ``last`` are
-    part of the site: they do not count, and the 30 letters begin behind them. Letters that are
-    none of A C G U T, and places off the transcript, are left out of both sums.
+    The nearest letter counts 1 / before, or 1 / after behind, the next one 1 / (before + 1), and so
+    on. Places off the transcript are left out of both sums, and so are letters that are none of
+    A C G U T unless ``others``.
     """
     au, total = 0.0, 0.0
-    for distance in range(1, FLANK + 1):
-        before = first - distance
-        if 1 <= before <= transcript.size:
-            base = CODES[transcript[before - 1]]
-            if base != OTHER:
-                total += 1.0 / distance
+    for step in range(FLANK):
+        for side in range(2):
+            place = first - 1 - step if side == 0 else last + 1 + step
+            if 1 <= place <= transcript.size:
+                base = CODES[transcript[place - 1]]
+                weight = 1.0 / (step + (before if side == 0 else after))
+                if others or base != OTHER:
+                    total += weight
                 if base in (_A, _U):
-                    au += 1.0 / distance
-        distance_after = distance + skipped
-        after = last + distance_after
-        if 1 <= after <= transcript.size:
-            base = CODES[transcript[after - 1]]
-            if base != OTHER:
-                total += 1.0 / distance_after
-                if base in (_A, _U):
-                    au += 1.0 / distance_after
+                    au += weight
     return au / total if total > 0 else math.nan
