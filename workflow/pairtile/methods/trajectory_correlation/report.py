@@ -34,6 +34,7 @@ from pairtile.report.method_report import (
     MethodText,
     PageSection,
 )
+from pairtile.report.packed_columns import cells
 from pairtile.report.results import Results
 
 MAX_COMMUNITIES, MAX_GROUPS, MAX_PATHS, MAX_RESIDUES = 30, 20, 200, 3000
@@ -44,9 +45,6 @@ COLUMNS = (
     "n_effective",
 )
 """Columns of residues.tsv that the page shows."""
-
-# What is shown, and the number to sort by (None: what is shown).
-Cell = tuple[str, str | None]
 
 
 def motion_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
@@ -79,7 +77,7 @@ def motion_section(results: Results, pictures: list[CaptionedFigure]) -> PageSec
             "rows": [
                 (str(name), list(cells))
                 for name, *cells in zip(
-                    residues["name"], *(_cells(residues[column]) for column in columns), strict=True
+                    residues["name"], *(cells(residues[column]) for column in columns), strict=True
                 )
             ],
             "shown": len(residues),
@@ -130,15 +128,6 @@ def _group_tables(results: Results, found: MotionResults) -> list[dict[str, Any]
 def _tells(values: pd.Series) -> bool:
     """Whether a column is worth a place: not empty."""
     return bool((values != "").any()) if values.dtype == object else bool(values.notna().any())
-
-
-def _cells(values: pd.Series) -> list[Cell]:
-    if values.dtype.kind == "f":
-        # What has no value is sorted below all that have one.
-        return [(number(value), "-1e308" if pd.isna(value) else f"{value:.8g}") for value in values]
-    if values.dtype.kind in "iu":
-        return [(count(value), str(value)) for value in values]
-    return [(str(value), None) for value in values]
 
 
 def community_grouping(results: Results, names: pd.Index[Any]) -> Grouping | None:
