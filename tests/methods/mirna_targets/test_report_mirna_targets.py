@@ -81,7 +81,7 @@ def test_findings_agree_with_the_tables(demo: Path) -> None:
     canonical = hits["seed_class"].isin(["8mer", "7mer-m8", "7mer-A1"]).sum()
     assert f"{canonical} of {len(hits)} hits" in text
     assert "2 transcripts left out as unusable" in text
-    assert "pairs of miRNA and transcript 90 of 240 scanned (38%)" in text
+    assert "90 of 240" in text
     rows = [row.text_content() for row in page.xpath("//*[@id='dropped-table']/tbody/tr")]
     assert rows == ["bad-0line 7: no letters", "bad-1line 7: no letters"]
 
