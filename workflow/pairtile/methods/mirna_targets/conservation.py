@@ -15,13 +15,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.errors import InputError
 from pairtile.io.text_file import open_lines
+from pairtile.methods.mirna_targets.arrays import OrthologArrays, SequenceArrays
 from pairtile.methods.mirna_targets.fasta import Fasta
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
 from pairtile.methods.mirna_targets.kernels.kept_sites import (
@@ -48,21 +49,9 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class PreparedOrthologs:
-    """``state``: the arrays
+    """Orthologs laid out, and what there is to say of them."""
 
-    | name | type, shape | meaning |
-    |---|---|---|
-    | ortholog_codes | uint8 (letters,) | codes of the letters, group by group |
-    | ortholog_offsets | int64 (records + 1,) | where each record begins and ends |
-    | ortholog_species | int32 (records,) | its species |
-    | ortholog_first | int64 (groups + 1,) | records of each group: of one transcript or gene |
-    | ortholog_group | int32 (transcripts,) | group of each, rows as in the state; -1 without |
-    | ortholog_names | uint8 | names of the species, each with LF; the reference is the last |
-    | tree_below | uint64 (branches, words) | ``SpeciesTree``; no branches without a tree |
-    | tree_length | float64 (branches,) | |
-    """
-
-    state: dict[str, NDArray[Any]]
+    state: OrthologArrays
     counts: dict[str, int]
     warnings: list[str]
     notes: Sequence[str] = ()
@@ -250,9 +239,13 @@ class Kept(NamedTuple):
 class Conservation:
     """Looks up which species keep sites; opened once on the state."""
 
-    def __init__(self, state: Mapping[str, NDArray[Any]]) -> None:
-        names = ("codes", "offsets", "species", "first")
-        self.records = OrthologRecords(*(np.asarray(state[f"ortholog_{name}"]) for name in names))
+    def __init__(self, state: SequenceArrays) -> None:
+        self.records = OrthologRecords(
+            np.asarray(state["ortholog_codes"]),
+            np.asarray(state["ortholog_offsets"]),
+            np.asarray(state["ortholog_species"]),
+            np.asarray(state["ortholog_first"]),
+        )
         self.group = np.asarray(state["ortholog_group"])
         lines = np.asarray(state["ortholog_names"]).tobytes().decode("utf-8", "surrogateescape")
         self.species = lines.split("\n")[:-2]

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from pairtile.declare.columns import with_metadata
 from pairtile.declare.messages import Message, messages_of
 from pairtile.engine.estimator import Estimator, Merged, Written
+from pairtile.methods.mirna_targets.arrays import SequenceArrays
 from pairtile.methods.mirna_targets.config import ExtraColumnsConfig, MirnaTargetsConfig
 from pairtile.methods.mirna_targets.conservation import Conservation, conservation_rates
 from pairtile.methods.mirna_targets.conservation_tables import (
@@ -70,7 +71,7 @@ message = messages_of(__package__)
 
 
 def write_target_tables(
-    opened: Estimator[MirnaTargetsConfig],
+    opened: Estimator[MirnaTargetsConfig, SequenceArrays],
     merged: Merged,
     items: pd.DataFrame,
     folder: Path,
@@ -175,7 +176,7 @@ class HitFiles:
 def write_hits(
     batches: Callable[[], Iterable[pa.Table]],
     items: pd.DataFrame,
-    state: Mapping[str, NDArray[Any]],
+    state: SequenceArrays,
     folder: str | PathLike[str],
     *,
     energies: bool = True,
@@ -331,7 +332,7 @@ def _at_least_one(batches: Iterable[pa.Table]) -> Iterable[pa.Table]:
 
 def with_more_columns(
     hits: pa.Table,
-    state: Mapping[str, NDArray[Any]],
+    state: SequenceArrays,
     asked: ExtraColumnsConfig,
     rates: NDArray[np.float64] | None = None,
     accessibilities: Accessibilities | None = None,
@@ -362,7 +363,7 @@ def with_more_columns(
 
 
 def with_expression(
-    targets: pa.Table, state: Mapping[str, NDArray[Any]], counts: Mapping[str, NDArray[np.int64]]
+    targets: pa.Table, state: SequenceArrays, counts: Mapping[str, NDArray[np.int64]]
 ) -> pa.Table:
     """The pairs (``targets_table``) with ``expression.expression_columns``, where there is any."""
     if "mirna_ranks" not in state:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.gpu.device import choose
+from pairtile.methods.mirna_targets.arrays import NullArrays, SequenceArrays
 from pairtile.methods.mirna_targets.config import AlignmentConfig
 from pairtile.methods.mirna_targets.conservation import CANONICAL, Conservation
 from pairtile.methods.mirna_targets.expression import Correlations, correlation_bins
@@ -69,24 +70,15 @@ _LETTERS = {"U": np.frombuffer(b"ACGUN", np.uint8), "T": np.frombuffer(b"ACGTN",
 
 @dataclass(frozen=True)
 class PreparedNull:
-    """``state``: the arrays
+    """Shuffles, what pair scores need, and what there is to say of them."""
 
-    | name | type, shape | meaning |
-    |---|---|---|
-    | null_text | uint8 (letters,) | shuffles of the first miRNA, of the second, ... |
-    | null_offsets | int64 (miRNAs * shuffles + 1,) | where each begins and ends |
-    | null_start, null_step | float64 (16,), (64,) | the Markov chain |
-    | null_log_ratio | float64 (transcripts, 4) | of ``Background``, rows as in the state |
-    | null_rates | float64 (CLASSES, SCORE_BINS) | hits for each expected word |
-    """
-
-    state: dict[str, NDArray[Any]]
+    state: NullArrays
     notes: list[str]
     warnings: list[str]
 
 
 def prepare_null(
-    state: Mapping[str, NDArray[Any]], settings: AlignmentConfig, shuffles: int, seed: int
+    state: SequenceArrays, settings: AlignmentConfig, shuffles: int, seed: int
 ) -> PreparedNull:
     """Draw the shuffles and measure what pair scores need; ``state``: of ``PreparedSequences``."""
     mirnas = SequenceBatch(state["mirna_text"], state["mirna_offsets"])
@@ -317,7 +309,7 @@ class NullCounts:
 
     def __init__(
         self,
-        state: Mapping[str, NDArray[Any]],
+        state: SequenceArrays,
         settings: AlignmentConfig,
         transcripts: SequenceBatch,
         shuffles: int,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pairtile.declare.messages import Message, by_severity, messages_of
 from pairtile.errors import InputError
 from pairtile.io.text_file import open_lines
+from pairtile.methods.mirna_targets.arrays import SequenceArrays, TranscriptArrays
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.conservation import PreparedOrthologs, prepare_orthologs
 from pairtile.methods.mirna_targets.context import site_abundance
@@ -63,7 +64,7 @@ class PreparedSequences:
     """
 
     items: pd.DataFrame
-    state: dict[str, NDArray[Any]]
+    state: SequenceArrays
     counts: dict[str, int]
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -162,7 +163,7 @@ def lay_out(
     """
     mirnas, transcripts = files
     trim = config.estimator.trim
-    state = {
+    state: SequenceArrays = {
         "mirna_text": mirnas.text,
         "mirna_offsets": mirnas.offsets,
         "mirna_lines": _lines(mirnas),
@@ -178,7 +179,8 @@ def lay_out(
             items, transcripts, len(mirnas), config.genes
         )
     state["site_abundance"] = site_abundance(
-        *(Texts(state[f"{kind}_text"], state[f"{kind}_offsets"]) for kind in (MIRNA, TRANSCRIPT))
+        Texts(state["mirna_text"], state["mirna_offsets"]),
+        Texts(state["transcript_text"], state["transcript_offsets"]),
     )
     names = [transcripts.names[row] for row in state["transcript_order"]]
     genes = {}
@@ -192,7 +194,7 @@ def lay_out(
         paths = config.mirna_expression, config.transcript_expression
         more.append(prepare_expression(paths, mirnas.names, names, genes, transcripts.spelled))
     for part in more:
-        state |= part.state
+        state.update(cast(SequenceArrays, part.state))
     messages = [
         *messages,
         *(note for part in more for note in part.notes),
@@ -233,7 +235,7 @@ def _lines(fasta: Fasta) -> NDArray[np.uint8]:
     return np.frombuffer(text.encode("utf-8", "surrogateescape"), dtype=np.uint8)
 
 
-def _sorted_transcripts(transcripts: Fasta, trim: int | None) -> dict[str, NDArray[Any]]:
+def _sorted_transcripts(transcripts: Fasta, trim: int | None) -> TranscriptArrays:
     lengths = transcripts.lengths
     if trim is not None:
         lengths = np.minimum(lengths, trim)
@@ -253,7 +255,7 @@ def _counts(
     mirnas: Fasta,
     transcripts: Fasta,
     restriction: Restriction | None,
-    state: Mapping[str, NDArray[Any]],
+    state: SequenceArrays,
 ) -> dict[str, int]:
     counts = {
         "mirnas_read": len(mirnas) + len(mirnas.bad) + mirnas.n_passed,

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pairtile.engine.estimator import Merged, State, Written
+from pairtile.engine.chunk_file import Arrays
+from pairtile.engine.estimator import Merged, Written
 from pairtile.io.symbols import add_symbols
 from pairtile.methods.predictor_pairs.best_sets import SET_COLUMNS
 from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import NO_KEY
@@ -60,7 +61,7 @@ def stored_sets(opened: PredictorLevels, sets: pd.DataFrame) -> dict[str, NDArra
     }
 
 
-def _from_stored(scores: State) -> pd.DataFrame:
+def _from_stored(scores: Arrays) -> pd.DataFrame:
     columns = {
         name.removeprefix(STORED): array
         for name, array in scores.items()
@@ -170,7 +171,10 @@ def _signs(opened: PredictorLevels, sets: pd.DataFrame) -> dict[str, NDArray[np.
     """Spearman's rho of each predictor with the target, over transitions in which both have a
     value."""
     values = np.asarray(opened.state["values"])
-    before, after = (values[:, opened.state[f"{end}_samples"]] for end in ("source", "target"))
+    before, after = (
+        values[:, samples]
+        for samples in (opened.state["source_samples"], opened.state["target_samples"])
+    )
     targets = sets["target"].to_numpy()
     found = {}
     for k, column in enumerate(members(sets)):

@@ -7,10 +7,8 @@ With two replicas or more in both, differences are tested with replicas as the u
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,6 +18,7 @@ from numpy.typing import NDArray
 
 from pairtile.engine.estimator import Estimator, Written
 from pairtile.errors import InputError
+from pairtile.methods.trajectory_correlation.arrays import ContactArrays, MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.estimators import generalized_correlation
 from pairtile.methods.trajectory_correlation.matrices import (
@@ -186,7 +185,7 @@ DIFFERENCE_MATRICES = [f"{value}_difference" for value in VALUES]
 
 
 def write_difference(
-    opened: Estimator[TrajectoryCorrelationConfig],
+    opened: Estimator[TrajectoryCorrelationConfig, MotionArrays],
     pairs: StreamedPairs,
     items: pd.DataFrame,
     n_edges: int,
@@ -342,7 +341,7 @@ def _empty_tests(n: int) -> Differences:
     return Differences(*(np.full(n, np.nan) for _ in range(5)))
 
 
-def _other_contacts(path: Path, matched: pd.Series, n_items: int) -> dict[str, NDArray[Any]]:
+def _other_contacts(path: Path, matched: pd.Series, n_items: int) -> ContactArrays:
     """Contacts of the other analysis by the numbers of this one; those of variables that only it
     has are left out."""
     arrays = read_arrays(path)
@@ -359,8 +358,8 @@ def _other_contacts(path: Path, matched: pd.Series, n_items: int) -> dict[str, N
 
 
 def contact_differences(
-    state: Mapping[str, NDArray[Any]],
-    other: Mapping[str, NDArray[Any]],
+    state: ContactArrays,
+    other: ContactArrays,
     items: pd.DataFrame,
     seed: int,
 ) -> pd.DataFrame:
@@ -404,9 +403,9 @@ def contact_differences(
 
 
 def _communities(
-    opened: Estimator[TrajectoryCorrelationConfig],
+    opened: Estimator[TrajectoryCorrelationConfig, MotionArrays],
     table: pd.DataFrame,
-    contacts: Mapping[str, NDArray[Any]] | None,
+    contacts: ContactArrays | None,
     items: pd.DataFrame,
     n_edges: int,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -491,7 +490,7 @@ def _agreement_rows(
 
 
 def _write_structure(
-    opened: Estimator[TrajectoryCorrelationConfig],
+    opened: Estimator[TrajectoryCorrelationConfig, MotionArrays],
     table: pd.DataFrame,
     edges: pd.DataFrame,
     items: pd.DataFrame,

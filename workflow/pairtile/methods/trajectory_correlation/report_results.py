@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pairtile.engine.state import MANIFEST, open_state
 from pairtile.errors import StoreError
+from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.figures import ResidueMarks
 from pairtile.methods.trajectory_correlation.stability import MIN_AGREEMENT
 from pairtile.methods.trajectory_correlation.structures import centred_structure
@@ -104,7 +105,7 @@ class MotionResults:
         tables of time series, and where the state is gone."""
         if not (self.folder / "state" / MANIFEST).is_file():
             return None
-        state = open_state(self.folder / "state")
+        state = cast(MotionArrays, open_state(self.folder / "state"))
         return np.asarray(centred_structure(state)["structure"]) if "structure" in state else None
 
     @cached_property

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from pairtile.methods.trajectory_correlation.arrays import ContactArrays
 from pairtile.methods.trajectory_correlation.atoms import (
     alternate_positions,
     guessed_element,
@@ -273,7 +274,7 @@ _ARRAY = 16  # what an array takes beside its numbers, in numbers
 
 def trajectory_contacts(
     config: TrajectoryCorrelationConfig, items: pd.DataFrame, source: Trajectories | None = None
-) -> dict[str, NDArray]:
+) -> ContactArrays:
     """Which variables belong to residues that touch, from the frames that the series are made of.
 
     The trajectories are read once, a frame at a time.
@@ -400,7 +401,7 @@ def variable_contacts(
     residues_in_contact: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]],
     residue_of_variable: Sequence[int] | NDArray[np.integer],
     n_residues: int,
-) -> dict[str, NDArray]:
+) -> ContactArrays:
     """Contacts of residues as contacts of the variables that belong to them.
 
     Two variables of one residue touch always. Returns ``contact_i`` < ``contact_j`` (int32, in
@@ -434,7 +435,7 @@ def variable_contacts(
 
 
 def in_contact(
-    i: ArrayLike, j: ArrayLike, state: Mapping[str, NDArray[Any]], fraction: float
+    i: ArrayLike, j: ArrayLike, state: ContactArrays, fraction: float
 ) -> NDArray[np.bool_]:
     """Which pairs of variables belong to residues that touch.
 
@@ -454,7 +455,7 @@ def in_contact(
 
 
 def pairs_in_contact(
-    state: Mapping[str, NDArray[Any]], fraction: float
+    state: ContactArrays, fraction: float
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """All pairs of variables, i < j, that ``in_contact`` says yes to."""
     # Shares are kept in single precision, in which 0.6 is a little above that of a double.
