@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 # For what its import does: it says when numba compiles.
 import pairtile.cpu.compiling  # noqa: F401
-from pairtile.config.models import Analysis
+from pairtile.config.models import Analysis, InputFile, marked
 from pairtile.engine.chunk_file import Arrays, Rows, Summaries
 from pairtile.engine.selection import Selection
 from pairtile.engine.tiles import TILE_EDGE, PairSpace, Tile
@@ -231,8 +231,8 @@ class Estimator(ABC, Generic[A, S]):
     def chunk_parameters(cls, config: A) -> dict[str, Any]:
         """The part of the configuration that chunks depend on, for their fingerprint (that of the
         state is there besides). Here: all keys of the step ``score`` but paths."""
-        keys = config.for_step("score").resolved()
-        return {key: value for key, value in keys.items() if key not in config.input_keys}
+        keys, files = config.for_step("score").resolved(), marked(type(config), InputFile)
+        return {key: value for key, value in keys.items() if key not in files}
 
     def ranking(self, merged: Merged) -> Ranking:
         """All stored candidates with the score that ranks them, for the evaluation; for methods
