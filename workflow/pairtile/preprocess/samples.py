@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -25,6 +25,7 @@ from pairtile.io.names import some
 from pairtile.io.sparse_rows import SparseRows, Values, stored_values
 from pairtile.io.table import check_samples
 from pairtile.preprocess.logarithm import measure_scale
+from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.preprocess.statistics import row_blocks
 from pairtile.statistics.dependence import Dependence
 
@@ -63,14 +64,15 @@ class SampleDesign:
         return cls(none, none, np.empty((0, 0)))
 
     @property
-    def state(self) -> dict[str, NDArray[Any]]:
+    def state(self) -> SampleArrays:
         """What null distributions need, as arrays of a state; none for what is not stated."""
         arrays: dict[str, NDArray[Any]] = {
             "sample_series": self.stretches,
             "sample_batch": self.batch,
             "sample_time": self.times,
         }
-        return {name: values for name, values in arrays.items() if values.size}
+        stated = {name: values for name, values in arrays.items() if values.size}
+        return cast(SampleArrays, stated)
 
     @property
     def stretches(self) -> NDArray[np.int32]:
@@ -259,7 +261,8 @@ def without_empty_samples(expression: Expression, scratch: Path | None = None) -
 
 def dependence_warnings(found: Dependence, config: TableAnalysis) -> list[str]:
     """Samples have near copies or fall into groups, and nothing is stated of it."""
-    stated, warnings = config.samples, []
+    stated = config.samples
+    warnings: list[str] = []
     # What is alike within a series stays so in nulls, which shift genes along each series.
     kept = stated.replicate or stated.series
     if found.near_copies > NEAR_COPIES_SHARE * found.n_samples and not kept:

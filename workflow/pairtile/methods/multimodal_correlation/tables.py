@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pairtile.engine.estimator import Merged, Written
 from pairtile.io.symbols import add_symbols
+from pairtile.methods.multimodal_correlation.arrays import ModeArrays
 from pairtile.methods.multimodal_correlation.conditions import (
     ConditionTests,
     condition_networks,
@@ -39,7 +40,7 @@ ROWS = 100_000
 
 def write_tables(
     config: MultimodalCorrelationConfig,
-    state: Mapping[str, NDArray[Any]],
+    state: ModeArrays,
     merged: Merged,
     items: pd.DataFrame,
     folder: Path,

@@ -21,6 +21,7 @@ from pairtile.engine.estimator import Merged, Ranking
 from pairtile.engine.network import Network, sort_edges
 from pairtile.engine.selection import RunningTopK
 from pairtile.gpu.device import Device
+from pairtile.methods.mutual_information.arrays import SplineArrays
 from pairtile.methods.mutual_information.bootstrap import bootstrap_consensus, low_selection_bound
 from pairtile.methods.mutual_information.config import (
     BootstrapsConfig,
@@ -54,7 +55,7 @@ class GeneAnalysis(Protocol):
     """What is needed of an opened estimator of gene pairs."""
 
     config: MutualInformationConfig
-    state: Mapping[str, NDArray[Any]]
+    state: SplineArrays
     device: Device
     genes: int
     is_regulator: NDArray[np.bool_] | None

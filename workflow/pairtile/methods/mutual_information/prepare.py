@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +12,14 @@ from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.engine.state import release
 from pairtile.io.regulators import find_regulators
+from pairtile.methods.mutual_information.arrays import SplineArrays
 from pairtile.methods.mutual_information.config import (
     MutualInformationConfig,
     SplineEstimatorConfig,
 )
 from pairtile.methods.mutual_information.null_design import entropy_classes, measured_samples
 from pairtile.preprocess.expression import prepare_expression
+from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.preprocess.samples import dependence_warnings, read_arranged
 from pairtile.preprocess.statistics import row_blocks
 from pairtile.runtime.threads import in_threads
@@ -38,7 +39,9 @@ MAX_GENES = 1000
 """Genes of which the most common value is counted."""
 
 
-def spline_state(config: MutualInformationConfig, scratch: Path | None = None) -> PreparedInput:
+def spline_state(
+    config: MutualInformationConfig, scratch: Path | None = None
+) -> PreparedInput[SplineArrays]:
     """Read, clean and scale the expression that the configuration names; match its regulators.
 
     The arrays of the state are those of ``MutualInformation``; of a sparse table ``z`` is mapped
@@ -56,19 +59,20 @@ def spline_state(config: MutualInformationConfig, scratch: Path | None = None) -
     counts = {**prepared.counts, **counts}
     warnings = [*prepared.warnings, *warnings]
     items.loc[regulators, "is_regulator"] = True
-    quality = prepared.quality.state(prepared.values)
+    quality = prepared.quality.state(prepared.values)  # before the values are scaled
     made = state_of_values(config, prepared.values, regulators, design.state)
     notes += made.notes
     warnings += made.warnings
     parameters = {"preprocess": prepared.parameters}
-    return PreparedInput(items, made.state | quality, counts, notes, warnings, parameters)
+    state: SplineArrays = {**made.state, **quality}
+    return PreparedInput(items, state, counts, notes, warnings, parameters)
 
 
 class SplineState(NamedTuple):
     """The state of ``MutualInformation``, with its estimator decided, and what there is to say."""
 
     config: MutualInformationConfig
-    state: dict[str, NDArray[Any]]
+    state: SplineArrays
     notes: list[str]
     warnings: list[str]
 
@@ -77,7 +81,7 @@ def state_of_values(
     config: MutualInformationConfig,
     values: NDArray[np.float64],
     regulators: NDArray[np.int32],
-    design: Mapping[str, NDArray[Any]],
+    design: SampleArrays,
 ) -> SplineState:
     """Scale prepared values, float64 (genes, samples), NaN where missing; they are overwritten.
 
@@ -103,7 +107,7 @@ def state_of_values(
             "transform: rank makes them alike where ties are few."
         )
     dependence, measured = measured_samples(z, design)
-    state: dict[str, NDArray[Any]] = {
+    state: SplineArrays = {
         "z": z,
         "entropy_bits": entropy,
         "regulators": regulators,

@@ -163,7 +163,10 @@ def _signs(opened: PredictorLevels, sets: pd.DataFrame) -> dict[str, NDArray[np.
     """Spearman's rho of each predictor with the target, over transitions in which both have a
     value."""
     values = np.asarray(opened.state["values"])
-    before, after = (values[:, opened.state[f"{end}_samples"]] for end in ("source", "target"))
+    before, after = (
+        values[:, samples]
+        for samples in (opened.state["source_samples"], opened.state["target_samples"])
+    )
     targets = sets["target"].to_numpy()
     found = {}
     for k, column in enumerate(members(sets)):
