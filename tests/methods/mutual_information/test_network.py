@@ -50,6 +50,9 @@ def example(seed=0, regulators=None):
     return pairs, Null([draws], np.zeros(GENES, dtype=np.int8))
 
 
+STRONG = float(np.sort(example()[0].mi_bits)[-30])
+
+
 def histogram(pairs):
     return np.histogram(pairs.mi_bits, bins=BINS, range=(0, TOP_BITS))[0][None, :]
 
@@ -106,6 +109,7 @@ def test_q_values_of_scattered_pairs_use_the_histogram():
         ({"p_value": 0.001}, lambda p, bits: p <= 0.001),
         ({"fdr": 0.05}, lambda p, bits: false_discovery_control(p) <= 0.05),
         ({"score": 0.3}, lambda p, bits: bits >= 0.3),
+        ({"score": STRONG}, lambda p, bits: bits >= STRONG),
         ({"top_edges": 17}, lambda p, bits: bits >= np.sort(bits)[-17]),
         ({"fdr": 0.05, "top_edges": 9}, lambda p, bits: bits >= np.sort(bits)[-9]),
         ("all", lambda p, bits: p <= 1.0),
@@ -186,13 +190,12 @@ def test_q_values_come_from_the_p_values_beside_them(keep):
     np.testing.assert_allclose(edges["q_value"], of_all[place], rtol=1e-9)
 
 
-def test_p_and_q_of_a_whole_network_belong_together():
+@pytest.mark.parametrize("keep", [{"fdr": 0.05}, "all"], ids=str)
+def test_p_and_q_of_a_whole_network_belong_together(keep):
     random = np.random.default_rng(1)
     values = random.normal(size=(40, 80))
     values[:20] += 2 * random.normal(size=80)
-    network = infer_network(
-        values, keep={"fdr": 0.05}, dpi=False, permutations=20_000, backend="cpu"
-    )
+    network = infer_network(values, keep=keep, dpi=False, permutations=20_000, backend="cpu")
     kept, n_tests = network.shape[0], 40 * 39 // 2
     p = np.sort(network["p_value"])
     q = np.minimum.accumulate((p * n_tests / np.arange(1, kept + 1))[::-1])[::-1]
