@@ -208,7 +208,15 @@ def prepared(folder: Path, chunks: int) -> Path:
     inputs = {"expression": str(folder / "expression.tsv")}
     prepare(config, 0, inputs, out / "items.parquet", out / "state", steps / "prepare.json")
     with mock.patch.object(tiles, "TILE_EDGE", EDGE):
-        plan(config, "cpu", 1, out / "state", out / "plan.json", steps / "plan.json")
+        plan(
+            config,
+            "cpu",
+            1,
+            out / "state",
+            out / "items.parquet",
+            out / "plan.json",
+            steps / "plan.json",
+        )
     assert len(read_plan(out / "plan.json").chunks) == chunks
     null(config, out / "plan.json", out / "state", out / "null.npz", steps / "null.json")
     return out

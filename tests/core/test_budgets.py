@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,9 @@ ROOMS = {
 
 # These, too, only ever go down.
 MAX_ANY = 1340
-HOOKS = {"Estimator": 34, "Analysis": 29, "MethodText": 26, "MethodReport": 5}
+HOOKS = {"Estimator": 14, "Analysis": 17, "MethodText": 20, "MethodReport": 4}
+# A stage that a method may add, by its own count.
+HOOKS |= {"NullStage": 3, "FirstPass": 2, "CandidateMerge": 1, "Bootstraps": 2, "NetworkData": 1}
 
 SOURCES = {".py", ".pyi", ".cu", ".cuh", ".j2", ".toml", ".js", ".css"}
 SNAKEMAKE_MANUAL = {"cores", "current_basedir"}
@@ -42,6 +45,7 @@ SNAKEMAKE_MANUAL = {"cores", "current_basedir"}
 the package cannot be found."""
 
 
+@cache
 def trees() -> dict[Path, ast.Module]:
     """Every Python file of the package, parsed."""
     return {path: ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}

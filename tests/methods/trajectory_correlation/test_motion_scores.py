@@ -208,10 +208,9 @@ def test_a_protein_on_two_cores_is_cut_into_chunks_of_a_minute() -> None:
         "replica_offsets": np.array([0, 800]),
         "correlation_time": np.ones((1, 214)),
     }
-    pairs_a_second = TrajectoryCorrelation.work_per_second(section, state, "cpu", 2)
-    space = TrajectoryCorrelation.space(state)
-    tiles = space.tiles(*TrajectoryCorrelation.tile_edges(section, state))
-    seconds = [space.pairs_in(tile) / pairs_a_second for tile in tiles]
+    cost = TrajectoryCorrelation.cost(section, state, "cpu", 2)
+    tiles = TrajectoryCorrelation.space(state).tiles(*cost.tile_edges)
+    seconds = [cost.tile(tile) / cost.per_second for tile in tiles]
     assert sum(seconds) > 60
     chunks = plan_chunks(seconds)
     assert len(chunks) >= 2

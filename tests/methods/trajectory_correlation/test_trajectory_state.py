@@ -79,7 +79,7 @@ def test_the_kind_follows_the_effective_frames(
     section = tables(tmp_path, slow(frames, time=12.0), estimator=estimator)
     found = trajectory_state(section, seed=4)
     assert found.parameters["estimator"]["kind"] == kind
-    assert TrajectoryCorrelation.decided(section, found.state).estimator.kind == kind
+    assert TrajectoryCorrelation.resolve_auto(section, found.state)[0].estimator.kind == kind
     said = [note for note in found.notes if "The estimator is kind" in note]
     assert len(said) == (why is not None)
     assert why is None or re.search(rf"kind: {kind} \(auto\): {why}", said[0])

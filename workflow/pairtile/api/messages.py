@@ -49,7 +49,7 @@ def warnings_of_network(
     counts, parameters, found
         Of all steps: what they counted, resolved and warned of.
     scores
-        The arrays of ``Estimator.score_histogram`` that the method's warnings go by.
+        The arrays of ``Estimator.result_arrays`` that the method's warnings go by.
     read
         What the method's report would read from files: the function that reads it -> what it gives.
     """

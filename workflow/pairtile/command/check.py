@@ -16,7 +16,6 @@ from pairtile.io.input_files import verify_checksum
 from pairtile.report.formats import counted
 from pairtile.runtime.files import read_json
 from pairtile.runtime.record import about
-from pairtile.steps.later_inputs import check_later_inputs
 from pairtile.steps.network_data import network_data
 from pairtile.steps.plan import plan
 from pairtile.steps.prepare import prepare
@@ -69,8 +68,7 @@ def _analysis(
     if analysis.needs_network_data:
         record = records / "network_data.json"
         network_data(analysis, items, {}, folder / "network_data.npz", record)
-    check_later_inputs(analysis, state, items)
-    plan(analysis, backend, seed, state, folder / "plan.json", records / "plan.json")
+    plan(analysis, backend, seed, state, items, folder / "plan.json", records / "plan.json")
     planned, prepared = read_json(folder / "plan.json"), read_json(records / "prepare.json")
     decided = [note for note in read_json(records / "plan.json")["notes"] if "(auto" in note]
     yield f"\n{name} ({analysis.method})"

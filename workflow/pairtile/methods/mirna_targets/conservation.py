@@ -13,15 +13,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.errors import InputError
 from pairtile.io.text_file import open_lines
+from pairtile.methods.mirna_targets.arrays import OrthologArrays, SequenceArrays
 from pairtile.methods.mirna_targets.fasta import Fasta
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
 from pairtile.methods.mirna_targets.kernels.kept_sites import (
@@ -31,7 +31,8 @@ from pairtile.methods.mirna_targets.kernels.kept_sites import (
     kept_sites,
     measure_kept,
 )
-from pairtile.methods.mirna_targets.scoring import CODES, CodedSequences
+from pairtile.methods.mirna_targets.records import PreparedPart
+from pairtile.methods.mirna_targets.scoring import CODES, CodedSequences, reverse_cumsum
 from pairtile.methods.mirna_targets.search import SequenceBatch
 
 CANONICAL = slice(3, len(SEED_CLASSES))
@@ -46,28 +47,6 @@ _SHOWN = 5
 # --- input ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class PreparedOrthologs:
-    """``state``: the arrays
-
-    | name | type, shape | meaning |
-    |---|---|---|
-    | ortholog_codes | uint8 (letters,) | codes of the letters, group by group |
-    | ortholog_offsets | int64 (records + 1,) | where each record begins and ends |
-    | ortholog_species | int32 (records,) | its species |
-    | ortholog_first | int64 (groups + 1,) | records of each group: of one transcript or gene |
-    | ortholog_group | int32 (transcripts,) | group of each, rows as in the state; -1 without |
-    | ortholog_names | uint8 | names of the species, each with LF; the reference is the last |
-    | tree_below | uint64 (branches, words) | ``SpeciesTree``; no branches without a tree |
-    | tree_length | float64 (branches,) | |
-    """
-
-    state: dict[str, NDArray[Any]]
-    counts: dict[str, int]
-    warnings: list[str]
-    notes: Sequence[str] = ()
-
-
 def prepare_orthologs(
     orthologs: Fasta,
     transcripts: Sequence[str],
@@ -75,7 +54,7 @@ def prepare_orthologs(
     reference: str | None,
     tree: str | PathLike[str] | None,
     spelled: Callable[[str], str] = str,
-) -> PreparedOrthologs:
+) -> PreparedPart[OrthologArrays]:
     """Sort orthologs (``maf.read_orthologs``), named ``transcript|species``, by transcript.
 
     orthologs : what follows the last ``|`` of a name is its species; several records of a species
@@ -123,7 +102,7 @@ def prepare_orthologs(
     lines = "".join(f"{name}\n" for name in [*names, reference or ""])
     letters = SequenceBatch(orthologs.text, orthologs.offsets).block(kept)
     without = int((group < 0).sum())
-    return PreparedOrthologs(
+    return PreparedPart(
         state={
             "ortholog_codes": CODES[letters.text],
             "ortholog_offsets": letters.offsets,
@@ -250,9 +229,13 @@ class Kept(NamedTuple):
 class Conservation:
     """Looks up which species keep sites; opened once on the state."""
 
-    def __init__(self, state: Mapping[str, NDArray[Any]]) -> None:
-        names = ("codes", "offsets", "species", "first")
-        self.records = OrthologRecords(*(np.asarray(state[f"ortholog_{name}"]) for name in names))
+    def __init__(self, state: SequenceArrays) -> None:
+        self.records = OrthologRecords(
+            np.asarray(state["ortholog_codes"]),
+            np.asarray(state["ortholog_offsets"]),
+            np.asarray(state["ortholog_species"]),
+            np.asarray(state["ortholog_first"]),
+        )
         self.group = np.asarray(state["ortholog_group"])
         lines = np.asarray(state["ortholog_names"]).tobytes().decode("utf-8", "surrogateescape")
         self.species = lines.split("\n")[:-2]
@@ -338,10 +321,7 @@ def conserved_sites(observed: NDArray[np.integer], shuffled: NDArray[np.integer]
     observed, shuffled   int (..., levels): sites of a seed class by level, of miRNAs and shuffles;
                          where shuffles have no site, none is expected
     """
-    kept, of_shuffles = (
-        np.cumsum(counts[..., ::-1], axis=-1)[..., ::-1].astype(np.float64)
-        for counts in (observed, shuffled)
-    )
+    kept, of_shuffles = (reverse_cumsum(x).astype(np.float64) for x in (observed, shuffled))
     share = of_shuffles / np.maximum(of_shuffles[..., :1], 1.0)
     return ConservedSites(kept, kept[..., :1] * share)
 

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Generic, NamedTuple, TypeVar
 
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
@@ -14,6 +15,21 @@ from pairtile.io.regulators import read_regulators
 from pairtile.methods.mirna_targets.fasta import Fasta
 
 message = messages_of(__package__)
+
+
+A = TypeVar("A")
+"""Arrays of the state."""
+
+
+class PreparedPart(NamedTuple, Generic[A]):
+    """What a part of the input adds to what is prepared: arrays of the state, counts, warnings and
+    notes."""
+
+    state: A
+    counts: dict[str, int]
+    warnings: list[str]
+    notes: Sequence[str] = ()
+
 
 _SHOWN = 5
 

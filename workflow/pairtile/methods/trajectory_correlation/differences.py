@@ -7,10 +7,9 @@ With two replicas or more in both, differences are tested with replicas as the u
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from pairtile.engine.estimator import Estimator, Written
 from pairtile.errors import InputError
+from pairtile.methods.trajectory_correlation.arrays import ContactArrays, MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.estimators import generalized_correlation
 from pairtile.methods.trajectory_correlation.matrices import (
@@ -151,7 +151,7 @@ def difference(
 
 
 def _by_own_numbers(
-    i: NDArray[Any], j: NDArray[Any], matched: pd.Series, n_items: int
+    i: NDArray[np.int32], j: NDArray[np.int32], matched: pd.Series, n_items: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
     """Pairs of the other analysis by the numbers of this one, the lower first, and which of them
     this one has. ``n_items``: items of the other."""
@@ -187,7 +187,7 @@ DIFFERENCE_MATRICES = [f"{value}_difference" for value in VALUES]
 
 
 def write_difference(
-    opened: Estimator[TrajectoryCorrelationConfig],
+    opened: Estimator[TrajectoryCorrelationConfig, MotionArrays],
     pairs: StreamedPairs,
     items: pd.DataFrame,
     n_edges: int,
@@ -332,7 +332,7 @@ def _compared(
     return pd.DataFrame(columns).join(tests)
 
 
-def _other_contacts(path: Path, matched: pd.Series, n_items: int) -> dict[str, NDArray[Any]]:
+def _other_contacts(path: Path, matched: pd.Series, n_items: int) -> ContactArrays:
     """Contacts of the other analysis by the numbers of this one; those of variables that only it
     has are left out."""
     arrays = read_arrays(path)
@@ -346,8 +346,8 @@ def _other_contacts(path: Path, matched: pd.Series, n_items: int) -> dict[str, N
 
 
 def contact_differences(
-    state: Mapping[str, NDArray[Any]],
-    other: Mapping[str, NDArray[Any]],
+    state: ContactArrays,
+    other: ContactArrays,
     items: pd.DataFrame,
     seed: int,
 ) -> pd.DataFrame:
@@ -378,9 +378,9 @@ def contact_differences(
 
 
 def _communities(
-    opened: Estimator[TrajectoryCorrelationConfig],
+    opened: Estimator[TrajectoryCorrelationConfig, MotionArrays],
     table: pd.DataFrame,
-    contacts: Mapping[str, NDArray[Any]] | None,
+    contacts: ContactArrays | None,
     items: pd.DataFrame,
     n_edges: int,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -458,7 +458,7 @@ def _agreement_rows(
 
 
 def _write_structure(
-    opened: Estimator[TrajectoryCorrelationConfig],
+    opened: Estimator[TrajectoryCorrelationConfig, MotionArrays],
     table: pd.DataFrame,
     edges: pd.DataFrame,
     items: pd.DataFrame,

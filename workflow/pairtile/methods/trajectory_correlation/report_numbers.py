@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from pairtile.declare.messages import Message, messages_of
-from pairtile.methods.trajectory_correlation import figures as maps
 from pairtile.methods.trajectory_correlation.report_results import (
     LEVEL,
     METHOD_NAMES,
@@ -18,9 +17,11 @@ from pairtile.methods.trajectory_correlation.report_results import (
     kind_of,
     members_in_words,
     motion_results,
+    score_name,
     score_of,
 )
 from pairtile.methods.trajectory_correlation.report_states import N_NAMED, state_numbers
+from pairtile.report.charts import MAX_PIXELS
 from pairtile.report.results import Results
 
 message = messages_of(__package__)
@@ -50,8 +51,9 @@ def numbers(results: Results) -> dict[str, Any]:
     return {
         "kind": kind_of(results),
         "score": score_of(results),
+        "score_name": score_name(results),
         "level": LEVEL,
-        "max_pixels": maps.MAX_PIXELS,
+        "max_pixels": MAX_PIXELS,
         "replicas": replicas,
         "several_chains": found.several_chains,
         "apart": FAR,

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pairtile.methods.trajectory_correlation import figures as maps
 from pairtile.methods.trajectory_correlation.report_results import (
     LEVEL,
     MotionResults,
@@ -17,9 +16,8 @@ from pairtile.methods.trajectory_correlation.report_results import (
     score_of,
 )
 from pairtile.report.formats import number
-from pairtile.report.method_report import CaptionedFigure, FigureWithText, MethodText, PageSection
+from pairtile.report.method_report import CaptionedFigure, MethodText, PageSection
 from pairtile.report.results import Results
-from pairtile.report.text import page_text
 
 N_NAMED = 3
 
@@ -32,42 +30,6 @@ COLUMNS = {
     "difference_contacts.tsv": ("contacts", "z"),
 }
 """Table -> what differs in it, and the column that says how clearly."""
-
-
-def difference_map(results: Results) -> FigureWithText | None:
-    """All differences below the diagonal, above it those that are significant."""
-    found, name = results.cached(motion_results), results.parameters.get("compare")
-    matrix = difference_of(results, found) if name else None
-    if matrix is None or len(matrix) != len(found.marks):
-        return None
-    q = found.matrix(f"{_value(results)}_q_value", "difference.npz")
-    figure = maps.correlation_map(
-        matrix,
-        found.marks,
-        None if q is None else q <= LEVEL,
-        label="difference of correlation",
-        diverging=True,
-    )
-    return page_text(results).figure("difference", figure, n=len(matrix), tested=q is not None)
-
-
-def fluctuations(results: Results) -> FigureWithText | None:
-    """How far each variable moves in either state."""
-    found, name = results.cached(motion_results), results.parameters.get("compare")
-    table = found.table("difference_residues.tsv") if name else None
-    if table is None or len(table) < 2:
-        return None
-    rows = found.residues["name"].map(dict(zip(table["name"], table.index, strict=True)))
-    table = table.reindex(rows.to_numpy())
-    label = "RMSF (Å)" if results.parameters.get("variables") == "positions" else "deviation"
-    marked = (table["q_value"] <= LEVEL).to_numpy()
-    figure = maps.two_profiles(
-        (table["sd"], table["sd_other"]), ("here", str(name)), label, found.marks, marked
-    )
-    tested = table["q_value"].notna().any()
-    return page_text(results).figure(
-        "fluctuations", figure, marked=int(marked.sum()) if tested else None
-    )
 
 
 def states_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:

@@ -9,7 +9,6 @@ from matplotlib import colormaps
 from matplotlib.colors import to_hex
 from numpy.typing import NDArray
 
-from pairtile.methods.trajectory_correlation.figures import SEQUENTIAL
 from pairtile.methods.trajectory_correlation.report_results import (
     METHOD_NAMES,
     MotionResults,
@@ -21,6 +20,7 @@ from pairtile.methods.trajectory_correlation.structures import (
     HEX_NEITHER,
     atom_lines,
 )
+from pairtile.report.charts import SEQUENTIAL
 from pairtile.report.formats import number
 from pairtile.report.method_report import CaptionedFigure, PageSection
 from pairtile.report.results import Results
