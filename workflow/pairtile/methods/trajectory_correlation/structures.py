@@ -225,7 +225,7 @@ def write_structure_pdb(
     community = np.where(community > _LARGEST, 0, community)
     remarks = [f"B-FACTOR: {meaning}", "OCCUPANCY: COMMUNITY, 0 FOR NONE"]
     remarks += [f"CHAIN {new}: {old or 'NO NAME'}" for old, new in letters.items() if new != old]
-    lines = [f"REMARK   6 {_one_line(text)}" for text in remarks]
+    lines = [f"REMARK   6 {' '.join(text.split())[:68]}" for text in remarks]
     _write_lines(path, [*lines, *atom_lines(structure, value, community), "END"])
 
 
@@ -422,10 +422,6 @@ def _atom_line(
 def _in_columns(resid: int) -> int:
     """The number of a residue in the four columns of a PDB file, from 0 again after 9999."""
     return int(resid) if -1000 < resid < 10_000 else int(resid) % 10_000
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())[:68]
 
 
 def _write_lines(path: Path, lines: list[str]) -> None:
