@@ -25,6 +25,7 @@ from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelation
 from pairtile.methods.trajectory_correlation.estimators import generalized_correlation
 from pairtile.methods.trajectory_correlation.matrices import (
     StreamedPairs,
+    columns_of,
     write_matrices,
     write_table,
 )
@@ -399,34 +400,27 @@ def _communities(
     method, seed = opened.config.communities[0], opened.seed
     kind = "dcc" if opened.config.estimator.kind == "dcc" else "mi"
     named = replica_columns(table, kind)
-    columns = ["name", "community", "community_other"]
-    lines = ["between", "agreement", "n_pairs", "p_value"]
+    between = columns_of("difference_agreement.tsv")
     if min(map(len, named)) < 2 or not n_edges:
-        return pd.DataFrame(columns=columns), pd.DataFrame(columns=lines)
+        none = pd.DataFrame(columns=columns_of("difference_communities.tsv"))
+        return none, pd.DataFrame(columns=between)
     i, j = table["i"].to_numpy(), table["j"].to_numpy()
     rule = opened.config.contact_rule
     candidate = [np.ones(len(table), dtype=bool)] * 2
     if rule and contacts is not None:
         candidate = [in_contact(i, j, part, rule.fraction) for part in (opened.state, contacts)]
     nodes = np.unique(np.concatenate([end[candidate[0] | candidate[1]] for end in (i, j)]))
-    d = int(opened.state["series"].shape[1])
+    d, n_items = int(opened.state["series"].shape[1]), len(items)
 
-    def communities(values: NDArray[np.float64], may: NDArray[np.bool_]) -> NDArray[np.int32]:
-        size = np.abs(values) if kind == "dcc" else generalized_correlation(values, d)
-        rows = np.flatnonzero(may)
-        best = rows[np.argsort(-size[rows], kind="stable")[:n_edges]]
-        network = ResidueNetwork.of(len(items), i[best], j[best], size[best])
+    def communities(values: Floats, may: NDArray[np.bool_]) -> NDArray[np.int32]:
+        size = values if kind == "dcc" else generalized_correlation(values, d)
+        network = ResidueNetwork.strongest(n_items, i, j, size, may, n_edges)
         return network.communities(method, seed)[nodes]
 
-    values = [table[own].to_numpy(dtype=np.float64) for own in named]
-    of_replicas = [
-        communities(part[:, k], may)
-        for part, may in zip(values, candidate, strict=True)
-        for k in range(part.shape[1])
-    ]
-    of_states = [
-        communities(part.mean(axis=1), may) for part, may in zip(values, candidate, strict=True)
-    ]
+    values = [table[own].to_numpy(dtype=np.float64).T for own in named]
+    states = list(zip(values, candidate, strict=True))
+    of_replicas = [communities(own, may) for part, may in states for own in part]
+    of_states = [communities(part.mean(axis=0), may) for part, may in states]
     found = pd.DataFrame(
         {
             "name": items["name"].to_numpy()[nodes],
@@ -434,8 +428,8 @@ def _communities(
             "community_other": matched_communities(*of_states),
         }
     )
-    sizes = [part.shape[1] for part in values]
-    return found, pd.DataFrame(_agreement_rows(of_replicas, sizes, seed), columns=lines)
+    rows = _agreement_rows(of_replicas, [len(part) for part in values], seed)
+    return found, pd.DataFrame(rows, columns=between)
 
 
 def _agreement_rows(

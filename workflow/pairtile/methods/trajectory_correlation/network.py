@@ -185,6 +185,22 @@ class ResidueNetwork:
         joined = size > 0  # not NaN
         return cls(n_nodes, ends[joined], np.minimum(size[joined], 1.0))
 
+    @classmethod
+    def strongest(
+        cls,
+        n_nodes: int,
+        i: NDArray[np.integer],
+        j: NDArray[np.integer],
+        correlation: NDArray[np.float64],
+        candidate: NDArray[np.bool_] | None,
+        number: int,
+    ) -> ResidueNetwork:
+        """Of the ``number`` strongest of the candidates (bool (pairs,); None for all)."""
+        size = np.nan_to_num(np.abs(correlation))
+        rows = np.arange(size.size) if candidate is None else np.flatnonzero(candidate)
+        best = rows[np.argsort(-size[rows], kind="stable")[:number]]
+        return cls.of(n_nodes, i[best], j[best], size[best])
+
     @cached_property
     def graph(self) -> Any:
         """The igraph graph; edges have the attributes ``correlation`` and ``length``."""

@@ -31,14 +31,9 @@ def half_networks(
 
     pairs : ``i``, ``j`` and ``HALVES`` of all pairs. candidate : bool (pairs,); None for all.
     """
-    rows = np.arange(len(pairs)) if candidate is None else np.flatnonzero(candidate)
-    networks = []
-    for name in HALVES:
-        size = np.nan_to_num(np.abs(pairs[name].to_numpy(dtype=np.float64)[rows]))
-        best = rows[np.argsort(-size, kind="stable")[:n_edges]]
-        edges = pairs.iloc[best]
-        networks.append(ResidueNetwork.of(n_nodes, edges["i"], edges["j"], edges[name]))
-    return networks
+    i, j = pairs["i"].to_numpy(), pairs["j"].to_numpy()
+    halves = (pairs[name].to_numpy(dtype=np.float64) for name in HALVES)
+    return [ResidueNetwork.strongest(n_nodes, i, j, own, candidate, n_edges) for own in halves]
 
 
 def community_agreement(

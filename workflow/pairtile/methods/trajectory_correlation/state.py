@@ -133,15 +133,11 @@ def is_ensemble(
     if config.ensemble != "auto":
         return config.ensemble
     if files is None:
-        files = _trajectory_files(config)
+        named = config.input_files().items()
+        files = [path for key, path in named if key.startswith("trajectories")]
     if not files or not all(_MODELS.search(file) for file in files):
         return False
     return all(map(_says_nmr, files)) or not any(map(successive_are_near, replicas))
-
-
-def _trajectory_files(config: TrajectoryCorrelationConfig) -> list[str]:
-    named = config.input_files().items()
-    return [path for key, path in named if key.startswith("trajectories")]
 
 
 def _says_nmr(file: str) -> bool:

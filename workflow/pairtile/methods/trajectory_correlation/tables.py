@@ -18,6 +18,7 @@ from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelation
 from pairtile.methods.trajectory_correlation.differences import write_difference
 from pairtile.methods.trajectory_correlation.matrices import (
     StreamedPairs,
+    columns_of,
     coordinate_sums,
     correlation_matrix,
     residue_sums,
@@ -378,9 +379,7 @@ def community_table(
                     "agreement": (agreement or {}).get(method, np.nan),
                 }
             )
-    columns = ["method", "community", "n_members", "edges_within", "edges_out"]
-    columns += ["mean_correlation", "modularity", "members", "agreement"]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=columns_of("communities.tsv"))
 
 
 def no_path(source: Any, target: Any) -> str:
@@ -422,7 +421,5 @@ def path_table(
                     "items": " ".join(numbers[node] for node in path.nodes),
                 }
             )
-    columns = ["source", "target", "rank", "length", "n_edges", "weakest_correlation"]
-    columns += ["path", "items"]
-    table = pd.DataFrame(rows, columns=columns)
+    table = pd.DataFrame(rows, columns=columns_of("paths.tsv"))
     return table.astype({"rank": "Int32", "n_edges": "Int32", "length": np.float64})

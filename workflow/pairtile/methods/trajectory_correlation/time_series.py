@@ -80,7 +80,8 @@ class SeriesWriter:
             _check_frames(config, name, n_frames, shape[1])
         self.offsets = np.cumsum([0, *(n for _, n in replicas)])
         full = (*shape, int(self.offsets[-1]))
-        self.dtype = series_dtype(full)
+        large = 8 * int(np.prod(full)) > FLOAT64_BYTES
+        self.dtype = np.dtype(np.float32 if large else np.float64)
         name = "positions.npy" if self.displacements else "series.npy"
         self.file = SeriesFile(scratch.folder / name, full, self.dtype)
         kind = CyclicMoments if cyclic else Moments
@@ -405,11 +406,6 @@ class SeriesFile:
         mapped = np.load(self.path, mmap_mode="r")
         assert isinstance(mapped, np.memmap)
         return mapped
-
-
-def series_dtype(shape: tuple[int, int, int]) -> np.dtype:
-    """Float64, or float32 where that would take more than ``FLOAT64_BYTES``."""
-    return np.dtype(np.float64 if 8 * int(np.prod(shape)) <= FLOAT64_BYTES else np.float32)
 
 
 def frames_in_block(numbers_in_frame: int) -> int:
