@@ -198,6 +198,7 @@ class PairMixtures:
             single=config.compatibility == "kinc",
         )
         rules = mixture_rules(config, seed)
+        self._n_genes = len(keys)
         self._engine: MixturesCpu | MixturesCuda
         if device.backend == "cuda":
             self._engine = MixturesCuda(genes, rules, device)
@@ -210,6 +211,9 @@ class PairMixtures:
         ``row`` and ``column`` of the result are places in these two. upper: ``columns`` is
         ``rows``, and only pairs with column > row are asked for.
         """
+        for name, numbers in (("rows", rows), ("columns", columns)):
+            if len(numbers) and not 0 <= np.min(numbers) <= np.max(numbers) < self._n_genes:
+                raise ValueError(f"{name} hold gene numbers outside 0 to {self._n_genes - 1}")
         return self._engine.tile(rows, columns, upper)
 
 
@@ -309,10 +313,6 @@ class MixturesCpu:
         """As ``PairMixtures.tile``."""
         rows = np.ascontiguousarray(rows, dtype=np.int64)
         columns = np.ascontiguousarray(columns, dtype=np.int64)
-        n_genes = len(self.genes.keys)
-        for name, numbers in (("rows", rows), ("columns", columns)):
-            if numbers.size and (numbers.min() < 0 or numbers.max() >= n_genes):
-                raise ValueError(f"{name} hold gene numbers outside 0 to {n_genes - 1}")
         if upper:
             row, column = np.triu_indices(len(rows), 1)
         else:
@@ -406,7 +406,7 @@ class MixturesCuda:
         self.rules = rules
         self.device = device
         self.cupy = device.xp
-        self.n_genes, self.n_samples = genes.values.shape
+        self.n_samples = genes.values.shape[1]
         self.words = -(-self.n_samples // 32)
         self.shared_bytes = shared_bytes(self.n_samples)
         limit = most_samples(device)
@@ -445,9 +445,6 @@ class MixturesCuda:
     def tile(self, rows: NDArray[np.int64], columns: NDArray[np.int64], upper: bool) -> Modes:
         """As ``PairMixtures.tile``; raises DeviceError where no pair's modes find room."""
         xp = self.cupy
-        for name, numbers in (("rows", rows), ("columns", columns)):
-            if len(numbers) and not 0 <= np.min(numbers) <= np.max(numbers) < self.n_genes:
-                raise ValueError(f"{name} hold gene numbers outside 0 to {self.n_genes - 1}")
         n_rows, n_columns = len(rows), len(columns)
         lengths = n_columns - 1 - np.arange(n_rows) if upper else np.full(n_rows, n_columns)
         row_start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)

@@ -43,7 +43,12 @@ from pairtile.methods.multimodal_correlation.kernels.plain_correlation import (
     pair_correlations,
     write_rows,
 )
-from pairtile.methods.multimodal_correlation.mixtures import FIT, NUMBERS, Modes
+from pairtile.methods.multimodal_correlation.mixtures import (
+    FIT,
+    NUMBERS,
+    Modes,
+    PairMixtures,
+)
 from pairtile.methods.multimodal_correlation.plain_correlation_cuda import CudaBlocks
 from pairtile.methods.multimodal_correlation.plain_correlation_genes import Genes
 
@@ -207,6 +212,23 @@ class PlainCorrelation:
         }
         modes = [part for part, _ in found]
         return Modes.joined(modes, self._genes.n_samples, named, histogram_k, histogram_r)
+
+
+def pair_scorer(
+    config: MultimodalCorrelationConfig,
+    values: NDArray[np.float64],
+    keys: NDArray[np.uint64],
+    device: Device,
+    seed: int,
+) -> PairMixtures | PlainCorrelation:
+    """The estimator of ``config.estimator`` on a table; its ``tile`` gives the modes of a tile.
+
+    values : float64 (genes, samples), NaN where missing. keys : uint64 (genes,), which random
+    starts depend on, beside the seed.
+    """
+    if config.estimator.clustering == "none":
+        return PlainCorrelation(values, config, device)
+    return PairMixtures(values, keys, config, device, seed)
 
 
 class CpuBlocks:
