@@ -32,7 +32,6 @@ from pairtile.methods.multimodal_correlation.arrays import ModeArrays
 from pairtile.methods.multimodal_correlation.coexpression import Exchangeable
 from pairtile.methods.multimodal_correlation.conditions import (
     ConditionTests,
-    TestedEdges,
     arrays_of_conditions,
     condition_tests,
     mode_bias,
@@ -487,23 +486,15 @@ def messages_on_tests(
     found = []
     for condition in conditions:
         reach = tested_edges(tests, condition, Exchangeable.of(state), spearman, limit)
-        found += _on_tests(config, condition, reach, pairs)
+        numbers = {"condition": condition.name, "edges": reach.edges, "tested": reach.tested}
+        if reach.tested:
+            detectable = [None if np.isnan(r) else r for r in reach.detectable]
+            numbers |= {"pairs": pairs, "q": limit, "detectable": detectable}
+            numbers["found"] = reach.in_words()
+            found.append(message("condition_tested", **numbers))
+        elif reach.edges:
+            found.append(message("condition_untested", **numbers))
     return found
-
-
-def _on_tests(
-    config: MultimodalCorrelationConfig, condition: Condition, reach: TestedEdges, pairs: int
-) -> list[Message]:
-    """How many edges were tested for a condition, and what difference could have been found."""
-    numbers = {"condition": condition.name, "edges": reach.edges, "tested": reach.tested}
-    if not reach.edges:
-        return []
-    if not reach.tested:
-        return [message("condition_untested", **numbers)]
-    numbers |= {"pairs": pairs, "q": config.condition_networks.q_value}
-    detectable = [None if np.isnan(r) else r for r in reach.detectable]
-    numbers |= {"detectable": detectable, "found": reach.in_words()}
-    return [message("condition_tested", **numbers)]
 
 
 def _arrays(found: Threshold) -> dict[str, NDArray[Any]]:

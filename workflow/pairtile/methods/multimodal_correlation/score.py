@@ -43,8 +43,10 @@ from pairtile.methods.multimodal_correlation.network import (
     pairs_permuted,
     strongest_modes,
 )
-from pairtile.methods.multimodal_correlation.plain_correlation import PlainCorrelation
-from pairtile.methods.multimodal_correlation.scorer import pair_scorer
+from pairtile.methods.multimodal_correlation.plain_correlation import (
+    PlainCorrelation,
+    pair_scorer,
+)
 from pairtile.methods.multimodal_correlation.tables import write_tables
 from pairtile.preprocess.expression import Prepared, prepare_expression
 from pairtile.preprocess.null_design import (
