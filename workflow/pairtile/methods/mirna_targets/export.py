@@ -44,9 +44,9 @@ from pairtile.methods.mirna_targets.tables import (
     hits_table,
     named_targets,
     ranked_targets,
-    rows_by_length,
     signal_curve,
     signal_table,
+    state_rows,
     targets_table,
     tsv_header,
     tsv_lines,
@@ -327,8 +327,7 @@ def with_expression(targets: pa.Table, state: State, counts: State) -> pa.Table:
     """The pairs (``targets_table``) with ``expression.expression_columns``, where there is any."""
     if "mirna_ranks" not in state:
         return targets
-    n_mirnas = len(state["mirna_offsets"]) - 1
-    i, j = codes(targets["mirna"]), rows_by_length(state)[codes(targets["transcript"]) - n_mirnas]
+    i, j = state_rows(targets, state)
     canonical = targets["n_canonical_sites"].to_numpy() > 0
     for name, values in expression_columns(i, j, canonical, state, counts).items():
         targets = targets.append_column(name, values)

@@ -141,6 +141,7 @@ def targets_table(hits: pa.Table) -> pa.Table:
     ends = pair_starts(codes(hits["mirna"]), codes(hits["transcript"]))
     first = ends[:-1]
     score = hits["score"].to_numpy()
+    positions = hits["reference_begin"].combine_chunks().cast(pa.string())
     seed_class = codes(hits["seed_class"]).astype(np.int8)
     canonical = np.isin(seed_class, [SEED_CLASSES.index(name) for name in CANONICAL])
     energy = hits["energy_kcal_mol"].to_numpy().astype(np.float64)
@@ -158,7 +159,7 @@ def targets_table(hits: pa.Table) -> pa.Table:
             "min_energy_kcal_mol": _missing(_per_pair(np.minimum, energy, first).round(2)),
             "max_local_au": _missing(_per_pair(np.fmax, hits["local_au"].to_numpy(), first)),
             "transcript_length": hits["transcript_length"].to_numpy()[first],
-            "positions": _listed(hits["reference_begin"], ends),
+            "positions": joined_texts(positions, ends, " "),
         }
     )
     if "context_score" in hits.column_names:
@@ -304,6 +305,15 @@ def rows_by_length(state: Mapping[str, NDArray[Any]]) -> NDArray[np.int32]:
     return rows
 
 
+def state_rows(
+    table: pa.Table, state: Mapping[str, NDArray[Any]]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows in the state of the miRNAs and the transcripts of a table of hits or of pairs."""
+    n_mirnas = len(state["mirna_offsets"]) - 1
+    rows = rows_by_length(state)[codes(table["transcript"]) - n_mirnas]
+    return codes(table["mirna"]), rows.astype(np.int64)
+
+
 def _sites(
     rows: pa.Table,
     query_end: NDArray[np.int32],
@@ -350,10 +360,10 @@ def _per_pair(combine: np.ufunc, values: NDArray[Any], first: NDArray[Any]) -> N
     return combine.reduceat(values, first, dtype=values.dtype)
 
 
-def _listed(numbers: pa.ChunkedArray, ends: NDArray[np.int64]) -> pa.Array:
-    """The numbers of each pair (``pair_starts``) with blanks between."""
-    texts = numbers.combine_chunks().cast(pa.string())
-    return pc.binary_join(pa.LargeListArray.from_arrays(pa.array(ends), texts), " ")
+def joined_texts(texts: pa.Array, ends: NDArray[np.int64], separator: str | bytes) -> pa.Array:
+    """Runs of texts, from ends[k] up to ends[k + 1], as one text each."""
+    lists = pa.LargeListArray.from_arrays(pa.array(ends), texts)
+    return pc.binary_join(lists, pa.scalar(separator, texts.type))
 
 
 def _missing(values: NDArray[np.float64]) -> pa.Array:
