@@ -38,6 +38,7 @@ from pairtile.methods.mirna_targets.miranda_text import TextSequences, write_mir
 from pairtile.methods.mirna_targets.prepare import header_lines
 from pairtile.methods.mirna_targets.search import ALIGNMENT, ROWS
 from pairtile.methods.mirna_targets.tables import (
+    HITS,
     TEXT_ROWS,
     codes,
     context_of,
@@ -319,8 +320,7 @@ def with_more_columns(
         columns["accessibility"] = found.column(hits)
     for name, values in columns.items():
         hits = hits.append_column(name, values)
-    names = [name for name in hits.column_names if name not in ALIGNMENT]
-    return hits.select([*names, *ALIGNMENT])
+    return hits.select([name for name in HITS if name in hits.column_names])
 
 
 def with_expression(targets: pa.Table, state: State, counts: State) -> pa.Table:

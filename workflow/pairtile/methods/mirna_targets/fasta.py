@@ -262,7 +262,7 @@ def fasta_of(path: str, key: str, data: bytes) -> Fasta:
     headers: list[str] = []
     letters: list[bytes] = []
     records: list[int] = []
-    faults: list[tuple[_Raw, int, str, bytes, tuple[int, str, str]]] = []
+    faults: list[tuple[_Raw, int, str, bytes, _Fault]] = []
     for number, raw in enumerate(_raw_records(data), start=1):
         found = _NAME.match(raw.header)
         name = _decoded(found.group() if found else b"")
@@ -277,10 +277,13 @@ def fasta_of(path: str, key: str, data: bytes) -> Fasta:
         headers.append(_decoded(raw.header[found.end() + 1 :] if found else b""))
         letters.append(sequence)
         records.append(number)
-    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n")) if faults else []
+    lines = 1 + np.searchsorted(
+        np.flatnonzero(np.frombuffer(data if faults else b"", np.uint8) == ord("\n")),
+        [fault[0] for *_, fault in faults],
+    )
     bad = [
-        _bad_record(raw, (number, 1 + int(np.searchsorted(ends, at)), name), sequence, fault)
-        for raw, number, name, sequence, (at, *fault) in faults
+        _bad_record(raw, (number, line, name), sequence, fault[1:])
+        for (raw, number, name, sequence, fault), line in zip(faults, lines.tolist(), strict=True)
     ]
     return replace(
         Fasta.of(path, key, names, letters),
@@ -323,7 +326,10 @@ def _cut_header(header: bytes) -> tuple[str, str]:
     return "a header in which the file ends", "a header line, and letters below it"
 
 
-def _fault(raw: _Raw, name: str, sequence: bytes) -> tuple[int, str, str] | None:
+_Fault = tuple[int, str, str]
+
+
+def _fault(raw: _Raw, name: str, sequence: bytes) -> _Fault | None:
     """Position, what was found and what is expected, where a record cannot be used."""
     if raw.fault:
         return raw.begin, *raw.fault
@@ -342,7 +348,7 @@ def _fault(raw: _Raw, name: str, sequence: bytes) -> tuple[int, str, str] | None
 
 
 def _bad_record(
-    raw: _Raw, place: tuple[int, int, str], sequence: bytes, fault: list[str]
+    raw: _Raw, place: tuple[int, int, str], sequence: bytes, fault: tuple[str, str]
 ) -> BadRecord:
     body = raw.body.strip(_SPACE)
     if place[2] and body and _PLACEHOLDER.fullmatch(body):

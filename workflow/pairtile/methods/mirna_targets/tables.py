@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pairtile.declare.columns import arrow_schema
+from pairtile.declare.columns import arrow_schema, declared_columns
 from pairtile.methods.mirna_targets.conservation import CANONICAL as CANONICAL_CLASSES
 from pairtile.methods.mirna_targets.context import ContextColumns, context_columns
 from pairtile.methods.mirna_targets.kernels.hit_sites import (
@@ -90,21 +90,13 @@ def hits_table(
     begin, end = sites.site_begin, sites.site_end
     middle = (begin.astype(np.float64) + end - 1) / 2
     names = pa.array(items["name"], pa.string())
-    columns: dict[str, Any] = {
+    columns: dict[str, Any] = given | {
         "mirna": pa.DictionaryArray.from_arrays(i, names),
         "transcript": pa.DictionaryArray.from_arrays(j, names),
         "rank": given["rank"] + 1,
-        "score": given["score"],
-        "energy_kcal_mol": given["energy_kcal_mol"]
-        if energies
-        else pa.nulls(len(rows), pa.float32()),
-        "query_begin": given["query_begin"],
         "query_end": query_end,
-        "reference_begin": given["reference_begin"],
-        "reference_end": given["reference_end"],
         "site_begin": begin,
         "site_end": end,
-        "alignment_length": given["alignment_length"],
         "identity_percent": given["identity_percent"].round(2),
         "similarity_percent": given["similarity_percent"].round(2),
         "seed_class": pa.DictionaryArray.from_arrays(sites.seed_class, list(SEED_CLASSES)),
@@ -115,7 +107,13 @@ def hits_table(
         "transcript_length": lengths[j],
         **{name: large_text(rows, name) for name in ALIGNMENT},
     }
-    return pa.table(columns)
+    if not energies:
+        columns["energy_kcal_mol"] = pa.nulls(len(rows), pa.float32())
+    return pa.table({name: columns[name] for name in HITS if name in columns})
+
+
+HITS = [name for some in declared_columns(__package__, "hits.parquet") for name in some.names]
+"""All columns of hits that there may be, in their order."""
 
 
 def whole_pairs(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
