@@ -510,7 +510,7 @@ def pair_p_values(
 
 
 def class_table(
-    observed: NDArray[np.int64], shuffled: NDArray[np.int64]
+    observed: NDArray[np.int64], shuffled: NDArray[np.int64] | NDArray[np.float64]
 ) -> dict[str, NDArray[np.float64]]:
     """Sites against those of the shuffles, by class and for all canonical ones and all together.
 
