@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 from pairtile.config import load_config
+from pairtile.config.models import InputFile, marked
 from pairtile.config.network import exported_formats
 from pairtile.config.root import model_of
 from pairtile.engine.estimator import estimator_of
@@ -195,7 +196,7 @@ class Analysis:
         self.name, self.seed = name, seed
         section = dict(changes) if "method" in changes else BASE | dict(changes)
         model = model_of(section)
-        for key in model.input_keys if model else ():
+        for key in marked(model, InputFile) if model else ():
             if section.get(key):
                 section[key] = within(folder, section[key])
         config = load_config({"backend": "cpu", "seed": seed, "analyses": {name: section}})
@@ -231,7 +232,7 @@ class Analysis:
 
     def prepare(self) -> Analysis:
         items = self.out / "items.parquet"
-        later = {"gold_standard", *self.model.table_inputs, *self.model.network_inputs}
+        later = self.model.later_inputs()
         inputs = {key: path for key, path in self.files.items() if key not in later}
         record = self.record("prepare")
         prepare(self.model, self.seed, inputs, items, self.out / "state", record)

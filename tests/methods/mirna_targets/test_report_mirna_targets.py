@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import lxml.html
 import numpy as np
 import pandas as pd
 import pytest
-from browser_page import CHROMIUM, DARK, browse, opened
+from browser_page import CHROMIUM, DARK, Page, browse
 from mirna_results import write_mirna_results
 from pairtile.methods.mirna_targets.report_hits import hits_of, read_hits
 from pairtile.report.page import render_page
@@ -56,16 +55,11 @@ def codes(folder: Path) -> set[str]:
 # --- the page -----------------------------------------------------------------------------------
 
 
-def test_the_page_speaks_of_mirnas_and_transcripts(demo: Path) -> None:
+def test_the_page_has_its_parts_and_names_columns_by_their_headings(demo: Path) -> None:
     page = read_page(demo)
     assert parts_of(page) == ALL_PARTS
-    for name in ALL_PARTS[:-1]:
-        # The list of settings and the files have the key ``genes``, which is not set here.
-        text = re.sub(r"\bgenes null\b", "", part(page, name))
-        assert name == "files" or not re.search(r"\b(gene|regulator)s?\b", text), name
-    assert "Find a miRNA or transcript" in part(page, "network")
     headings = [th.text_content() for th in page.xpath("//*[@id='edges-table']//th")]
-    assert headings[:5] == ["#", "miRNA", "transcript", "best score", "lowest energy (kcal/mol)"]
+    assert len(headings) > 10
     assert all("_" not in heading for heading in headings)
 
 
@@ -74,15 +68,19 @@ def test_findings_agree_with_the_tables(demo: Path) -> None:
     hits = pd.read_parquet(demo / "hits.parquet")
     network = pd.read_parquet(demo / "network.parquet")
     mirnas, transcripts = network["source"].nunique(), network["target"].nunique()
-    headline = page.xpath("//*[@class='headline']")[0].text
-    assert list(map(int, re.findall(r"\d+", headline))) == [len(hits), mirnas, transcripts]
+    headline = f"{len(hits)} hits of {mirnas} miRNAs on {transcripts} transcripts"
+    assert page.xpath("//*[@class='headline']")[0].text == headline
     text = part(page, "findings")
     best = hits.sort_values(["score", "energy_kcal_mol"], ascending=[False, True]).iloc[0]
-    assert f"{best['mirna']} on {best['transcript']} (score {best['score']:g}" in text
+    assert (
+        f"Strongest by score: {best['mirna']} on {best['transcript']} (score {best['score']:g}"
+        in text
+    )
     most = hits.drop_duplicates(["mirna", "transcript"])["mirna"].value_counts()
     assert f"({most.iloc[0]} transcripts)" in text
     canonical = hits["seed_class"].isin(["8mer", "7mer-m8", "7mer-A1"]).sum()
     assert f"{canonical} of {len(hits)} hits" in text
+    assert "2 transcripts left out as unusable" in text
     assert "90 of 240" in text
     rows = [row.text_content() for row in page.xpath("//*[@id='dropped-table']/tbody/tr")]
     assert rows == ["bad-0line 7: no letters", "bad-1line 7: no letters"]
@@ -114,19 +112,6 @@ def test_alignments_are_shown_with_their_seed(demo: Path) -> None:
     assert len(set(pairs)) == 12
 
 
-def test_every_file_and_every_column_is_explained(demo: Path) -> None:
-    text = part(read_page(demo), "files")
-    for name in ("hits.tsv", "targets.tsv"):
-        header = pd.read_parquet(demo / "hits.parquet").columns
-        if name == "targets.tsv":
-            header = pd.read_csv(demo / name, sep="\t").columns
-        for column in header:
-            assert re.search(rf"\b{column}\b", text), column
-    assert "miranda.txt" not in text
-    (demo / "miranda.txt").write_text("")
-    assert "the text that miRanda 3.3a prints" in part(page_of(demo), "files")
-
-
 def test_figures_are_made_and_described(demo: Path) -> None:
     written = sorted(path.name for path in (demo / "figures").iterdir())
     assert written == [f"{name}{suffix}" for name in FIGURES for suffix in (".png", ".svg")]
@@ -134,21 +119,19 @@ def test_figures_are_made_and_described(demo: Path) -> None:
         assert len(image.get("alt")) > 60
 
 
-def test_without_energies_the_page_says_so_and_shows_scores(tmp_path: Path) -> None:
+def test_without_energies_the_page_shows_scores(tmp_path: Path) -> None:
     folder = write_mirna_results(tmp_path / "demo", energies=False)
     page = page_of(folder)
     assert parts_of(page) == [name for name in ALL_PARTS if name != "cleaning"]
     assert "no_energies" in codes(folder)
     assert "kcal/mol" not in part(page, "hits")
     assert not page.xpath("//*[@id='figure-energy_distribution']")
-    assert "has a best score of" in page.xpath("//*[@id='figure-target_map']/img")[0].get("alt")
 
 
-def test_no_hit_at_all_is_said_in_words(tmp_path: Path) -> None:
+def test_no_hit_at_all_makes_a_page_of_few_parts(tmp_path: Path) -> None:
     folder = write_mirna_results(tmp_path / "demo", n_pairs=0)
     page = page_of(folder)
     assert parts_of(page) == ["findings", "network", "files", "run", "methods"]
-    assert page.xpath("//*[@class='headline']")[0].text.startswith("No hits")
     assert "no_hits" in codes(folder)
     assert (folder / "report.html").stat().st_size < 300_000
 
@@ -181,6 +164,17 @@ def test_half_a_million_pairs_make_a_small_page(tmp_path: Path) -> None:
     assert "The 50,000 strongest of 500,000 pairs" in part(page, "edges")
 
 
+@pytest.mark.complete
+def test_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
+    made = []
+    for name in ("first", "second"):
+        folder = write_mirna_results(tmp_path / name / "demo")
+        page_of(folder)
+        files = [folder / "report.html", *sorted((folder / "figures").iterdir())]
+        made.append([path.read_bytes() for path in files])
+    assert made[0] == made[1]
+
+
 def test_the_report_of_a_real_run_agrees_with_its_files(tmp_path: Path) -> None:
     pytest.importorskip("RNA", reason="needs the package ViennaRNA")
     from mirna_sequences import plain, write_random
@@ -208,22 +202,24 @@ def test_the_report_of_a_real_run_agrees_with_its_files(tmp_path: Path) -> None:
 
 @pytest.mark.browser
 @needs_browser
-def test_tables_network_and_alignments_work_in_the_browser(tmp_path: Path) -> None:
+def test_tables_network_and_alignments_work_in_the_browser(tmp_path: Path, page: Page) -> None:
     folder = write_mirna_results(tmp_path / "demo", names=tuple(AWKWARD), n_pairs=120)
     hits = read_hits(folder / "hits.parquet")
-    page = opened(report(folder) + "#hit=33", tmp_path / "profile")
+    page.open(report(folder) + "#hit=33")
+    page.wait_for("document.querySelector('#hits-table pre') !== null")
+    shown = lxml.html.fromstring(page.ask("document.documentElement.outerHTML"))
     for name in ("hits-table", "edges-table"):
-        assert page.get_element_by_id(name).get("data-enhanced") == "true"
+        assert shown.get_element_by_id(name).get("data-enhanced") == "true"
     # Row 33 is on the second page of 25, and its alignment is open.
-    rows = page.xpath("//*[@id='hits-table']/tbody/tr")
+    rows = shown.xpath("//*[@id='hits-table']/tbody/tr")
     assert [row.get("class") or "" for row in rows].count("alignment-row") <= 1
-    buttons = page.xpath("//*[@id='hits-table']//button[@class='show-alignment']")
+    buttons = shown.xpath("//*[@id='hits-table']//button[@class='show-alignment']")
     assert [button.get("data-hit") for button in buttons] == [str(k) for k in range(25, 50)]
     assert [b.get("data-hit") for b in buttons if b.get("aria-expanded") == "true"] == ["32"]
-    [lines] = page.xpath("//*[@id='hits-table']//pre")
+    [lines] = shown.xpath("//*[@id='hits-table']//pre")
     assert hits.strongest["reference_alignment"][32] in lines.text_content()
     assert lines.xpath("string(span[@class='seed'])") == "GUUCCUA"
-    canvas = page.get_element_by_id("network-canvas")
+    canvas = shown.get_element_by_id("network-canvas")
     assert int(canvas.get("data-edges")) == 120
 
 
@@ -233,9 +229,9 @@ def test_tables_network_and_alignments_work_in_the_browser(tmp_path: Path) -> No
     "settings", [{"n_pairs": 0}, {"n_pairs": 1}, {"energies": False, "names": tuple(AWKWARD)}]
 )
 def test_no_kind_of_results_makes_the_page_complain(
-    tmp_path: Path, settings: dict[str, Any]
+    tmp_path: Path, page: Page, settings: dict[str, Any]
 ) -> None:
-    opened(report(write_mirna_results(tmp_path / "demo", **settings)), tmp_path / "profile")
+    page.open(report(write_mirna_results(tmp_path / "demo", **settings)))
 
 
 @pytest.mark.browser

@@ -276,9 +276,8 @@ def test_input_files_are_all_that_the_section_names() -> None:
     files = {name: f"{name}.tsv" for name in keys}
     section = config(**files, threshold={"method": "fdr"}).analyses["net"]
     assert section.input_files() == files
-    assert section.input_folders == ("expression",)
-    assert section.network_inputs == ("names", "annotations")
-    assert section.report_needs_state
+    assert section.inputs("network") == ("names", "annotations")
+    assert section.jobs.report_state
 
 
 CHOOSING = ("threshold", "power", "annotations", "conditions", "condition_networks", "modules")

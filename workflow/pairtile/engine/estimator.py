@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 # For what its import does: it says when numba compiles.
 import pairtile.cpu.compiling  # noqa: F401
-from pairtile.config.models import Analysis
+from pairtile.config.models import Analysis, InputFile, marked
 from pairtile.engine.chunk_file import Arrays, Rows, Summaries
 from pairtile.engine.selection import Selection
 from pairtile.engine.tiles import TILE_EDGE, PairSpace, Tile
@@ -35,15 +35,18 @@ from pairtile.runtime.record import Progress
 if TYPE_CHECKING:
     from pairtile.engine.network import Network
 
-State = Arrays
 
 BLOCK_COPIES, CELL_BYTES, THREAD_BYTES = 16, 512, 64 << 20
 """Of a block of rows made ready for the kernels, a cell of a tile, and a thread: generous, because
 a job that asks for too little is killed (``job_memory``)."""
 
 
+S = TypeVar("S", bound=Mapping[str, Any])
+"""The state of a method: its arrays by name, a ``TypedDict``."""
+
+
 @dataclass(frozen=True)
-class PreparedInput:
+class PreparedInput(Generic[S]):
     """What ``prepare`` makes of the input files.
 
     ``parameters``: keys of the section as they were decided (``log2: auto`` -> true), nested as
@@ -51,7 +54,7 @@ class PreparedInput:
     """
 
     items: pd.DataFrame
-    state: dict[str, NDArray[Any]]
+    state: S
     counts: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -70,12 +73,12 @@ class Merged:
     """
 
     table: pd.DataFrame | Path
-    sums: State
-    null: State
-    scan: State | None = None
+    sums: Arrays
+    null: Arrays
+    scan: Arrays | None = None
     bootstraps: pd.DataFrame | None = None
     network: pd.DataFrame | None = None
-    scores: State = field(default_factory=dict)
+    scores: Arrays = field(default_factory=dict)
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
@@ -141,15 +144,13 @@ A = TypeVar("A", bound=Analysis)
 """The configuration model of a method."""
 
 
-class Estimator(ABC, Generic[A]):
+class Estimator(ABC, Generic[A, S]):
     """One method, opened on the state of one analysis."""
 
     sort_by: ClassVar[tuple[str, ...]] = ("i", "j")
     """Columns that order the rows of ``pairs.parquet``."""
 
-    def __init__(
-        self, config: A, state: State, device: Device, precision: str, seed: int = 0
-    ) -> None:
+    def __init__(self, config: A, state: S, device: Device, precision: str, seed: int = 0) -> None:
         self.config, _ = self.resolve_auto(config, state)
         self.state = state
         self.device = device
@@ -160,7 +161,7 @@ class Estimator(ABC, Generic[A]):
 
     @classmethod
     @abstractmethod
-    def prepare(cls, config: A, seed: int, scratch: Path | None = None) -> PreparedInput:
+    def prepare(cls, config: A, seed: int, scratch: Path | None = None) -> PreparedInput[S]:
         """Read and clean the input files that ``config`` names; compute the state.
 
         Arrays of the state too large for memory may be mapped from ``.npy`` files in ``scratch``,
@@ -169,12 +170,12 @@ class Estimator(ABC, Generic[A]):
 
     @classmethod
     @abstractmethod
-    def space(cls, state: State) -> PairSpace:
+    def space(cls, state: S) -> PairSpace:
         """The shape of the pairs to score."""
 
     @classmethod
     @abstractmethod
-    def cost(cls, config: A, state: State, backend: str, threads: int) -> Cost:
+    def cost(cls, config: A, state: S, backend: str, threads: int) -> Cost:
         """How tiles are computed on a backend (``cpu`` or ``cuda``), and what they cost.
 
         Chunks ask too: their ``config`` lacks the keys that only later steps use.
@@ -198,13 +199,13 @@ class Estimator(ABC, Generic[A]):
     # --- optional -------------------------------------------------------------------------------
 
     @classmethod
-    def resolve_auto(cls, config: A, state: State) -> tuple[A, list[str]]:
+    def resolve_auto(cls, config: A, state: S) -> tuple[A, list[str]]:
         """The settings with what their ``auto`` leaves to the data, decided from the state; and
         sentences on choices that these do not show."""
         return config, []
 
     @classmethod
-    def validate(cls, config: A, state: State, items: pd.DataFrame) -> None:
+    def validate(cls, config: A, state: S, items: pd.DataFrame) -> None:
         """Refuse, before anything is planned, settings that the prepared data cannot meet, and what
         only a later step reads; ``items``: the items table. An input that is not on this machine
         yet is None. (Gold standard and symbols are looked at for every method.)
@@ -213,7 +214,7 @@ class Estimator(ABC, Generic[A]):
         """
 
     @classmethod
-    def memory(cls, config: A, state: State, backend: str, rows: int, columns: int) -> int:
+    def memory(cls, config: A, state: S, backend: str, rows: int, columns: int) -> int:
         """Host bytes of the state, and of what is made ready of a tile's rows and columns and kept
         for the next.
 
@@ -230,8 +231,8 @@ class Estimator(ABC, Generic[A]):
     def chunk_parameters(cls, config: A) -> dict[str, Any]:
         """The part of the configuration that chunks depend on, for their fingerprint (that of the
         state is there besides). Here: all keys of the step ``score`` but paths."""
-        keys = config.for_step("score").resolved()
-        return {key: value for key, value in keys.items() if key not in config.input_keys}
+        keys, files = config.for_step("score").resolved(), marked(type(config), InputFile)
+        return {key: value for key, value in keys.items() if key not in files}
 
     def ranking(self, merged: Merged) -> Ranking:
         """All stored candidates with the score that ranks them, for the evaluation; for methods
@@ -249,13 +250,13 @@ class Estimator(ABC, Generic[A]):
         raise NotImplementedError(f"{type(self).__name__} has no tables of its own")
 
 
-def state_bytes(state: State) -> int:
+def state_bytes(state: Mapping[str, Any]) -> int:
     """Host bytes of a state while tiles are computed: copied once or twice."""
     return 3 * sum(array.nbytes for array in state.values())
 
 
 def job_memory(
-    method: type[Estimator[A]], config: A, state: State, backend: str, threads: int
+    method: type[Estimator[A, S]], config: A, state: S, backend: str, threads: int
 ) -> int:
     """Host bytes that a job needs at most while it computes tiles, for the scheduler.
 
@@ -269,7 +270,7 @@ def job_memory(
     return start + held + CELL_BYTES * rows * columns + THREAD_BYTES * threads
 
 
-def estimator_of(method: str) -> type[Estimator[Any]]:
+def estimator_of(method: str) -> type[Estimator[Any, Any]]:
     """The class that computes by a method.
 
     Raises
@@ -278,5 +279,5 @@ def estimator_of(method: str) -> type[Estimator[Any]]:
         For a method that does not exist (the configuration refuses it earlier).
     """
     known = get_method(method)
-    found: type[Estimator[Any]] = known.part(known.estimator)
+    found: type[Estimator[Any, Any]] = known.part(known.estimator)
     return found

@@ -7,7 +7,7 @@ A method adds those that it has beside ``Estimator``; the steps ask by ``isinsta
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -95,7 +95,7 @@ class NetworkData(ABC, Generic[A_contra]):
     @abstractmethod
     def network_data(
         cls, config: A_contra, items: pd.DataFrame
-    ) -> tuple[dict[str, NDArray[Any]], dict[str, int]]:
+    ) -> tuple[Mapping[str, Any], dict[str, int]]:
         """Arrays from the input files, and counts for the summary.
 
         Network and tables find the arrays in their state; scores do not depend on them. ``items``:

@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pairtile.engine.estimator import Cost, Estimator
 from pairtile.engine.selection import Selection
@@ -95,7 +95,7 @@ def _part(tile: Tile, cells: float) -> Tile:
     return replace(tile, row_end=row_end, column_end=column_end)
 
 
-def _seconds(opened: Estimator[Any], part: Tile) -> float:
+def _seconds(opened: Estimator, part: Tile) -> float:
     start = time.perf_counter()
     if isinstance(opened, FirstPass) and opened.needs_scan(opened.config):
         opened.scan_tile(part)

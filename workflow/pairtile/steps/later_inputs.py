@@ -8,14 +8,15 @@ import os
 import pandas as pd
 
 from pairtile.config.models import Analysis
-from pairtile.engine.estimator import State, estimator_of
+from pairtile.engine.chunk_file import Arrays
+from pairtile.engine.estimator import estimator_of
 from pairtile.io.symbols import with_symbols
 from pairtile.steps.evaluate import against_gold_standard
 
 log = logging.getLogger(__name__)
 
 
-def validate_inputs(config: Analysis, state: State, items: pd.DataFrame) -> None:
+def validate_inputs(config: Analysis, state: Arrays, items: pd.DataFrame) -> None:
     """Refuse what a later step would: gold standard and symbols of any method, and what the method
     itself looks at (``Estimator.validate``).
 

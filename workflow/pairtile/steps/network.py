@@ -80,15 +80,15 @@ def network(
     With bootstraps, the edges are those of the consensus; their ``p_value`` and ``q_value`` are
     the consensus' and ``support`` counts the bootstrap networks that hold the edge.
 
-    ``inputs``: where the files of ``network_inputs`` lie on this machine, in the order of the keys
+    ``inputs``: where the input files of this step lie on this machine, in the order of the keys
     (None: where the configuration says). ``checksums``: configured path -> checksum.
     """
     with recorded("network", record) as step:
-        later = later_inputs(config, "network_inputs", inputs)
+        later = later_inputs(config, "network", inputs)
         config, described = local_inputs(config, later, checksums)
         if described:
             step.details["inputs"] = described
-        backend = "cpu" if config.network_on_cpu else None
+        backend = None if config.jobs.network_gpu else "cpu"
         opened = merged_files.open_estimator(config, backend)
         given = config.resolved()
         step.details["parameters"] = {

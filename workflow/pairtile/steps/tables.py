@@ -25,11 +25,11 @@ def tables(
 ) -> None:
     """Write a method's own tables into ``folder``, the folder of the analysis' results.
 
-    ``inputs``: where the files of ``table_inputs`` lie on this machine, in the order of the keys
+    ``inputs``: where the input files of this step lie on this machine, in the order of the keys
     (None: where the configuration says). ``checksums``: configured path -> checksum.
     """
     with recorded("tables", record) as step:
-        later = later_inputs(config, "table_inputs", inputs)
+        later = later_inputs(config, "tables", inputs)
         config, step.details["inputs"] = local_inputs(config, later, checksums)
         merged = replace(
             merged_files.read(),

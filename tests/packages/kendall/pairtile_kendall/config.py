@@ -1,8 +1,8 @@
 """What a configuration says under ``method: kendall``."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
-from pairtile.config.models import Analysis
+from pairtile.config.models import UsedBy
 from pairtile.config.network import Chunks, ExportList, chunks_field, export_field
 from pairtile.config.preprocess import ExpressionAnalysis
 from pairtile.config.values import Choice, Number
@@ -13,9 +13,8 @@ class TauConfig(ExpressionAnalysis):
     """Kendall's rank correlation tau-a of all pairs of genes."""
 
     method: Annotated[Literal["kendall"], Choice()] = Field(description="The method.")
-    min_tau: Annotated[float, Number(low=0, high=1)] = Field(
+    min_tau: Annotated[float, Number(low=0, high=1), UsedBy("score", "network")] = Field(
         default=0.5, description="Pairs whose tau is at least this, of either sign, become edges."
     )
     chunks: Chunks = chunks_field()
     export: ExportList = export_field()
-    used_by: ClassVar = Analysis.used_by | {"min_tau": frozenset({"score", "network"})}

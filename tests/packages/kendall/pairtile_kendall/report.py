@@ -14,8 +14,7 @@ def tau_of_edges(results: Results) -> FigureWithText:
     return page_text(results).figure("tau_of_edges", histogram(edges, {"": counts}, xlabel="tau"))
 
 
-NAMES = {"score": "Kendall's tau", "strength": ("tau",), "signed": True}
 REPORT = MethodReport(
-    text=MethodText("Kendall's tau", __package__, **NAMES),
-    figures={**COMMON_FIGURES, "tau_of_edges": tau_of_edges},
+    MethodText("Kendall's tau", __package__, score_axis="tau", strength=("tau",), signed=True),
+    {**COMMON_FIGURES, "tau_of_edges": tau_of_edges},
 )

@@ -1,18 +1,16 @@
-"""Kendall's tau-a (Kendall 1938): concordant less discordant pairs of samples, over all of them.
-
-State: ``signs`` int8 (genes, pairs of samples), which of two samples has the larger value; tau-a
-of two genes is the mean product of their signs.
-"""
+"""Kendall's tau-a (Kendall 1938): concordant less discordant pairs of samples, over all of them."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypedDict
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from pairtile.declare.messages import messages_of
 from pairtile.engine.chunk_file import Rows, Summaries
-from pairtile.engine.estimator import Cost, Estimator, Merged, PreparedInput, State
+from pairtile.engine.estimator import Cost, Estimator, Merged, PreparedInput
 from pairtile.engine.network import Network, sort_edges
 from pairtile.engine.selection import Selection
 from pairtile.engine.tiles import PairSpace, Tile
@@ -24,29 +22,33 @@ from pairtile_kendall.config import TauConfig
 message = messages_of(__package__)
 
 
-class Kendall(Estimator[TauConfig]):
-    """Kendall's tau-a of all pairs."""
+class Signs(TypedDict):
+    signs: NDArray[np.int8]  # (genes, pairs of samples), which of two samples has the larger value
+
+
+class Kendall(Estimator[TauConfig, Signs]):
+    """Tau-a of two genes is the mean product of their signs."""
 
     @classmethod
-    def prepare(cls, config: TauConfig, seed: int, scratch: Path | None = None) -> PreparedInput:
+    def prepare(
+        cls, config: TauConfig, seed: int, scratch: Path | None = None
+    ) -> PreparedInput[Signs]:
         table = read_expression(config.expression, config.orientation, config.layer)
-        ready = prepare_expression(table, config.preprocess)
-        n = len(ready.samples)
+        made = prepare_expression(table, config.preprocess)
+        n = len(made.samples)
         first, second = np.triu_indices(n, 1)
-        signs = np.sign(ready.values[:, first] - ready.values[:, second])
+        signs = np.sign(made.values[:, first] - made.values[:, second])
         signs = np.nan_to_num(signs).astype(np.int8)  # of a missing value: as of equal ones
-        few = [message("few_samples", samples=n)] if n < 50 else []
-        warnings = [*ready.warnings, *few]
-        return PreparedInput(ready.items, {"signs": signs}, ready.counts, ready.notes, warnings)
+        made.warnings += [message("few_samples", samples=n)] if n < 50 else []
+        return PreparedInput(made.items, {"signs": signs}, made.counts, made.notes, made.warnings)
 
     @classmethod
-    def space(cls, state: State) -> PairSpace:
+    def space(cls, state: Signs) -> PairSpace:
         return PairSpace("triangle", len(state["signs"]), len(state["signs"]))
 
     @classmethod
-    def cost(cls, config: TauConfig, state: State, backend: str, threads: int) -> Cost:
-        rate = 1e9 / max(1, state["signs"].shape[1])
-        return Cost(rate, cls.space(state).pairs_in, tile_edges=(16, 16))
+    def cost(cls, config: TauConfig, state: Signs, backend: str, threads: int) -> Cost:
+        return Cost(1e9 / state["signs"].shape[1], cls.space(state).pairs_in, tile_edges=(16, 16))
 
     def schema(self) -> pa.Schema:
         return pa.schema([("i", pa.int32()), ("j", pa.int32()), ("tau", pa.float64())])

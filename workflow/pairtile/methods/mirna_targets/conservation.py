@@ -14,13 +14,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.errors import InputError
 from pairtile.io.text_file import open_lines
+from pairtile.methods.mirna_targets.arrays import OrthologArrays, SequenceArrays
 from pairtile.methods.mirna_targets.fasta import Fasta
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
 from pairtile.methods.mirna_targets.kernels.kept_sites import (
@@ -53,7 +54,7 @@ def prepare_orthologs(
     reference: str | None,
     tree: str | PathLike[str] | None,
     spelled: Callable[[str], str] = str,
-) -> PreparedPart:
+) -> PreparedPart[OrthologArrays]:
     """Sort orthologs (``maf.read_orthologs``), named ``transcript|species``, by transcript.
 
     orthologs : what follows the last ``|`` of a name is its species; several records of a species
@@ -61,19 +62,6 @@ def prepare_orthologs(
     precedes ``|`` is looked for among these, too. reference : species of the transcripts; its
     records are left out. tree : Newick file with the reference and all species. spelled :
     ``Fasta.spelled`` of the transcripts.
-
-    Arrays of the state:
-
-    | name | type, shape | meaning |
-    |---|---|---|
-    | ortholog_codes | uint8 (letters,) | codes of the letters, group by group |
-    | ortholog_offsets | int64 (records + 1,) | where each record begins and ends |
-    | ortholog_species | int32 (records,) | its species |
-    | ortholog_first | int64 (groups + 1,) | records of each group: of one transcript or gene |
-    | ortholog_group | int32 (transcripts,) | group of each, rows as in the state; -1 without |
-    | ortholog_names | uint8 | names of the species, each with LF; the reference is the last |
-    | tree_below | uint64 (branches, words) | ``SpeciesTree``; no branches without a tree |
-    | tree_length | float64 (branches,) | |
 
     Raises
     ------
@@ -241,9 +229,13 @@ class Kept(NamedTuple):
 class Conservation:
     """Looks up which species keep sites; opened once on the state."""
 
-    def __init__(self, state: Mapping[str, NDArray[Any]]) -> None:
-        names = ("codes", "offsets", "species", "first")
-        self.records = OrthologRecords(*(np.asarray(state[f"ortholog_{name}"]) for name in names))
+    def __init__(self, state: SequenceArrays) -> None:
+        self.records = OrthologRecords(
+            np.asarray(state["ortholog_codes"]),
+            np.asarray(state["ortholog_offsets"]),
+            np.asarray(state["ortholog_species"]),
+            np.asarray(state["ortholog_first"]),
+        )
         self.group = np.asarray(state["ortholog_group"])
         lines = np.asarray(state["ortholog_names"]).tobytes().decode("utf-8", "surrogateescape")
         self.species = lines.split("\n")[:-2]

@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pairtile.methods.mirna_targets.arrays import SequenceArrays
 from pairtile.methods.mirna_targets.conservation import (
     CANONICAL,
     Conservation,
@@ -22,7 +23,7 @@ from pairtile.methods.mirna_targets.tables import ALL_MIRNAS, codes, rounded, ro
 
 
 def conservation_columns(
-    hits: pa.Table, state: Mapping[str, NDArray[Any]], rates: NDArray[np.float64] | None
+    hits: pa.Table, state: SequenceArrays, rates: NDArray[np.float64] | None
 ) -> dict[str, pa.Array]:
     """Conservation of the hits of a table (``tables.hits_table``); no columns without orthologs.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,9 @@ from numpy.typing import NDArray
 
 from pairtile.declare.columns import with_metadata
 from pairtile.declare.messages import messages_of
-from pairtile.engine.estimator import Estimator, Merged, State, Written
+from pairtile.engine.chunk_file import Arrays
+from pairtile.engine.estimator import Estimator, Merged, Written
+from pairtile.methods.mirna_targets.arrays import SequenceArrays
 from pairtile.methods.mirna_targets.config import ExtraColumnsConfig, MirnaTargetsConfig
 from pairtile.methods.mirna_targets.conservation import Conservation, conservation_rates
 from pairtile.methods.mirna_targets.conservation_tables import (
@@ -67,12 +70,12 @@ message = messages_of(__package__)
 
 
 def write_target_tables(
-    opened: Estimator[MirnaTargetsConfig],
+    opened: Estimator[MirnaTargetsConfig, SequenceArrays],
     merged: Merged,
     items: pd.DataFrame,
     folder: Path,
     tests: pd.DataFrame | None,
-    counts: State | None,
+    counts: Arrays | None,
     conservation: Conservation | None,
 ) -> Written:
     """Write all files of hits into ``folder``; what they hold is said by their writers.
@@ -104,7 +107,11 @@ def write_target_tables(
 
 
 def _write_text(
-    config: MirnaTargetsConfig, merged: Merged, items: pd.DataFrame, state: State, path: Path
+    config: MirnaTargetsConfig,
+    merged: Merged,
+    items: pd.DataFrame,
+    state: SequenceArrays,
+    path: Path,
 ) -> None:
     """``miranda.txt``, the hits of which are in memory a part at a time."""
     parts = (
@@ -125,7 +132,7 @@ def _write_text(
         )
 
 
-def _sequences(state: State, items: pd.DataFrame, kind: str) -> TextSequences:
+def _sequences(state: Mapping[str, Any], items: pd.DataFrame, kind: str) -> TextSequences:
     """Names as in the file: those of the items are made unique."""
     names, headers = header_lines(np.asarray(state[f"{kind}_lines"]))
     kept = items[(items["kind"] == kind) & items["kept"]]
@@ -145,11 +152,11 @@ FILES = ("hits.tsv", "hits.parquet", "targets.tsv", "hits.bed", "hits.gff3")
 def write_hits(
     batches: Callable[[], Iterable[pa.Table]],
     items: pd.DataFrame,
-    state: State,
+    state: SequenceArrays,
     folder: Path,
     config: MirnaTargetsConfig,
     tests: pd.DataFrame | None = None,
-    null_counts: State | None = None,
+    null_counts: Arrays | None = None,
 ) -> Written:
     """Write ``FILES`` into a folder, each whole or not at all.
 
@@ -293,7 +300,7 @@ def _at_least_one(batches: Iterable[pa.Table]) -> Iterable[pa.Table]:
 
 def with_more_columns(
     hits: pa.Table,
-    state: State,
+    state: SequenceArrays,
     asked: ExtraColumnsConfig,
     rates: NDArray[np.float64] | None = None,
     accessibilities: Accessibilities | None = None,
@@ -323,7 +330,7 @@ def with_more_columns(
     return hits.select([*names, *ALIGNMENT])
 
 
-def with_expression(targets: pa.Table, state: State, counts: State) -> pa.Table:
+def with_expression(targets: pa.Table, state: SequenceArrays, counts: Arrays) -> pa.Table:
     """The pairs (``targets_table``) with ``expression.expression_columns``, where there is any."""
     if "mirna_ranks" not in state:
         return targets

@@ -24,6 +24,7 @@ from scipy.stats import rankdata
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression, read_expression
 from pairtile.io.table import check_names
+from pairtile.methods.mirna_targets.arrays import ExpressionArrays, SequenceArrays
 from pairtile.methods.mirna_targets.records import PreparedPart, hint_of_versions
 from pairtile.statistics.correction import benjamini_hochberg
 
@@ -85,7 +86,10 @@ def prepare_expression(
                 f"{table.source}: {without} of {len(found)} {kind}s are not in it, have missing "
                 "values, or are the same in all samples; they have no correlation."
             )
-    state = {f"{kind}_ranks": found for kind, found in ranks.items()}
+    state: ExpressionArrays = {
+        "mirna_ranks": ranks["mirna"],
+        "transcript_ranks": ranks["transcript"],
+    }
     return PreparedPart(state, counts, warnings, [*of_mirnas.notes, *of_transcripts.notes])
 
 
@@ -126,7 +130,7 @@ def _ranks(table: Expression, names: Sequence[str], kind: str) -> NDArray[np.int
 class Correlations:
     """Spearman correlations of miRNAs and transcripts; opened once on the state."""
 
-    def __init__(self, state: Mapping[str, NDArray[Any]]) -> None:
+    def __init__(self, state: SequenceArrays) -> None:
         self.mirnas = np.asarray(state["mirna_ranks"]).astype(np.float64)
         self.transcripts = np.asarray(state["transcript_ranks"])
         # Sums of whole numbers: exact in whatever order they are added.
@@ -168,7 +172,7 @@ def expression_columns(
     i: NDArray[np.integer],
     j: NDArray[np.integer],
     canonical: NDArray[np.bool_],
-    state: Mapping[str, NDArray[Any]],
+    state: SequenceArrays,
     sums: Mapping[str, NDArray[np.int64]],
 ) -> dict[str, pa.Array]:
     """Columns of pairs with a hit, given by their rows in the state.

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.engine.estimator import State
 from pairtile.gpu.device import choose
+from pairtile.methods.mirna_targets.arrays import NullArrays, SequenceArrays
 from pairtile.methods.mirna_targets.config import AlignmentConfig
 from pairtile.methods.mirna_targets.conservation import CANONICAL, Conservation
 from pairtile.methods.mirna_targets.expression import BINS as CORRELATION_BINS
@@ -77,19 +77,10 @@ SAMPLE_MIRNAS, SAMPLE_LETTERS = 200, 200_000
 _LETTERS = {"U": np.frombuffer(b"ACGUN", np.uint8), "T": np.frombuffer(b"ACGTN", np.uint8)}
 
 
-def prepare_null(state: State, settings: AlignmentConfig, shuffles: int, seed: int) -> PreparedPart:
-    """Draw the shuffles and measure what pair scores need; ``state``: that of the sequences.
-
-    Arrays that are added to it:
-
-    | name | type, shape | meaning |
-    |---|---|---|
-    | null_text | uint8 (letters,) | shuffles of the first miRNA, of the second, ... |
-    | null_offsets | int64 (miRNAs * shuffles + 1,) | where each begins and ends |
-    | null_start, null_step | float64 (16,), (64,) | the Markov chain |
-    | null_log_ratio | float64 (transcripts, 4) | of ``Background``, rows as in the state |
-    | null_rates | float64 (CLASSES, SCORE_BINS) | hits for each expected word |
-    """
+def prepare_null(
+    state: SequenceArrays, settings: AlignmentConfig, shuffles: int, seed: int
+) -> PreparedPart[NullArrays]:
+    """Draw the shuffles and measure what pair scores need; ``state``: that of the sequences."""
     mirnas, transcripts = (SequenceBatch.of_state(state, kind) for kind in ("mirna", "transcript"))
     chain, background = transcript_model(transcripts)
     drawn, distinct, mismatch = matched_shuffles(mirnas, chain, shuffles, seed)
@@ -271,7 +262,7 @@ def _random_starts(mirnas: SequenceBatch, seed: int) -> NDArray[np.uint64]:
 
 
 def count_shapes(
-    state: State, shuffles: int, conservation: Conservation | None
+    state: SequenceArrays, shuffles: int, conservation: Conservation | None
 ) -> dict[str, tuple[int, ...]]:
     """Names and shapes of what is counted, in tiles and, added up, in all.
 
@@ -335,7 +326,7 @@ class NullCounts:
 
     def __init__(
         self,
-        state: State,
+        state: SequenceArrays,
         settings: AlignmentConfig,
         transcripts: SequenceBatch,
         shuffles: int,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ from pairtile.declare.messages import Message, by_severity, messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
 from pairtile.io.text_file import open_lines
+from pairtile.methods.mirna_targets.arrays import SequenceArrays, TranscriptArrays
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.conservation import prepare_orthologs
 from pairtile.methods.mirna_targets.context import site_abundance
@@ -150,7 +151,7 @@ def lay_out(
     """
     mirnas, transcripts = files
     trim = config.estimator.trim
-    state = {
+    state: SequenceArrays = {
         "mirna_text": mirnas.text,
         "mirna_offsets": mirnas.offsets,
         "mirna_lines": _lines(mirnas),
@@ -176,7 +177,7 @@ def lay_out(
         paths = config.mirna_expression, config.transcript_expression
         more.append(prepare_expression(paths, mirnas.names, names, genes, transcripts.spelled))
     for part in more:
-        state |= part.state
+        state.update(cast(SequenceArrays, part.state))
     messages = [
         *messages,
         *(note for part in more for note in part.notes),
@@ -218,7 +219,7 @@ def _lines(fasta: Fasta) -> NDArray[np.uint8]:
     return np.frombuffer(text.encode("utf-8", "surrogateescape"), dtype=np.uint8)
 
 
-def _sorted_transcripts(transcripts: Fasta, trim: int | None) -> dict[str, NDArray[Any]]:
+def _sorted_transcripts(transcripts: Fasta, trim: int | None) -> TranscriptArrays:
     lengths = transcripts.lengths if trim is None else np.minimum(transcripts.lengths, trim)
     order = np.argsort(lengths, kind="stable").astype(np.int32)
     laid = SequenceBatch(transcripts.text, transcripts.offsets).block(order, trim)
@@ -233,7 +234,7 @@ def _counts(
     mirnas: Fasta,
     transcripts: Fasta,
     restriction: Restriction | None,
-    state: Mapping[str, NDArray[Any]],
+    state: SequenceArrays,
 ) -> dict[str, int]:
     counts = {
         "mirnas_read": len(mirnas) + len(mirnas.bad) + mirnas.n_passed,

@@ -6,9 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
-
-from numpy.typing import NDArray
+from typing import Generic, NamedTuple, TypeVar
 
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
@@ -19,11 +17,15 @@ from pairtile.methods.mirna_targets.fasta import Fasta
 message = messages_of(__package__)
 
 
-class PreparedPart(NamedTuple):
+A = TypeVar("A")
+"""Arrays of the state."""
+
+
+class PreparedPart(NamedTuple, Generic[A]):
     """What a part of the input adds to what is prepared: arrays of the state, counts, warnings and
     notes."""
 
-    state: dict[str, NDArray[Any]]
+    state: A
     counts: dict[str, int]
     warnings: list[str]
     notes: Sequence[str] = ()

@@ -23,13 +23,13 @@ from pairtile.engine.estimator import (
     Merged,
     PreparedInput,
     Ranking,
-    State,
     Written,
 )
 from pairtile.engine.network import Network
 from pairtile.engine.selection import Selection
 from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.gpu.device import Device
+from pairtile.methods.mirna_targets.arrays import SequenceArrays
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
 from pairtile.methods.mirna_targets.conservation import Conservation
 from pairtile.methods.mirna_targets.kernels.pair_scores import PAIR_BINS, PAIR_STEP
@@ -72,7 +72,7 @@ PAIR_SCORE = pa.field("pair_score", pa.float32())
 """With a null, of the hit's pair: ``kernels.pair_scores``."""
 
 
-class MirnaTargets(Estimator[MirnaTargetsConfig]):
+class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
     """Alignment, filters and duplex energies of every miRNA on every transcript."""
 
     sort_by: ClassVar[tuple[str, ...]] = ("i", "j", "rank")
@@ -80,7 +80,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
     def __init__(
         self,
         config: MirnaTargetsConfig,
-        state: State,
+        state: SequenceArrays,
         device: Device,
         precision: str,
         seed: int = 0,
@@ -95,38 +95,46 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
     @classmethod
     def prepare(
         cls, config: MirnaTargetsConfig, seed: int, scratch: Path | None = None
-    ) -> PreparedInput:
+    ) -> PreparedInput[SequenceArrays]:
         return cls.with_null(config, prepare_sequences(config), seed)
 
     @classmethod
     def with_null(
-        cls, config: MirnaTargetsConfig, prepared: PreparedInput, seed: int
-    ) -> PreparedInput:
+        cls, config: MirnaTargetsConfig, prepared: PreparedInput[SequenceArrays], seed: int
+    ) -> PreparedInput[SequenceArrays]:
         """Sequences as they were laid out, and the shuffles where there is a null."""
         if config.null is False:
             return prepared
         null = prepare_null(prepared.state, config.estimator, config.null.shuffles, seed)
+        state: SequenceArrays = {**prepared.state, **null.state}
         return replace(
             prepared,
-            state=prepared.state | null.state,
+            state=state,
             notes=[*prepared.notes, *null.notes],
             warnings=prepared.warnings + null.warnings,
         )
 
     @classmethod
-    def validate(cls, config: MirnaTargetsConfig, state: State, items: pd.DataFrame) -> None:
+    def validate(
+        cls, config: MirnaTargetsConfig, state: SequenceArrays, items: pd.DataFrame
+    ) -> None:
         if config.annotation is not None:
             read_transcript_models(config.annotation)
 
     @classmethod
-    def space(cls, state: State) -> PairSpace:
+    def space(cls, state: SequenceArrays) -> PairSpace:
         return PairSpace(
             "rectangle", len(state["mirna_offsets"]) - 1, len(state["transcript_offsets"]) - 1
         )
 
     @classmethod
     def memory(
-        cls, config: MirnaTargetsConfig, state: State, backend: str, rows: int, columns: int
+        cls,
+        config: MirnaTargetsConfig,
+        state: SequenceArrays,
+        backend: str,
+        rows: int,
+        columns: int,
     ) -> int:
         """Hits of a tile of the longest transcripts, with their alignments, among random letters:
         their number rises tenfold with each 23 that the least score falls."""
@@ -136,7 +144,9 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
         return blocks + int(HIT_BYTES * (hits + (config.null is not False) * SHUFFLED_HITS_AT_ONCE))
 
     @classmethod
-    def cost(cls, config: MirnaTargetsConfig, state: State, backend: str, threads: int) -> Cost:
+    def cost(
+        cls, config: MirnaTargetsConfig, state: SequenceArrays, backend: str, threads: int
+    ) -> Cost:
         # Measured: docs/speed.md. With energies, hits cost more than the score pass.
         energies = 3.0 if config.estimator.energies else 1.0
         shuffles = 0 if config.null is False else config.null.shuffles
@@ -386,7 +396,7 @@ class MirnaTargets(Estimator[MirnaTargetsConfig]):
         return write_target_tables(self, merged, items, folder, tests, counts, self.conservation)
 
 
-def cells_in(state: State, tile: Tile) -> int:
+def cells_in(state: SequenceArrays, tile: Tile) -> int:
     """Cells of a tile's alignments: letters of the miRNAs times letters of the transcripts."""
     mirnas, transcripts = state["mirna_offsets"], state["transcript_offsets"]
     rows = int(mirnas[tile.row_end] - mirnas[tile.row_begin])

@@ -365,7 +365,7 @@ class SequenceBatch:
         return cls(text, offsets_of(lengths))
 
     @classmethod
-    def of_state(cls, state: Mapping[str, NDArray[Any]], kind: str) -> SequenceBatch:
+    def of_state(cls, state: Mapping[str, Any], kind: str) -> SequenceBatch:
         """The sequences of a state whose names begin with ``kind``."""
         return cls(np.asarray(state[f"{kind}_text"]), np.asarray(state[f"{kind}_offsets"]))
 

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pairtile.declare.columns import arrow_schema
+from pairtile.methods.mirna_targets.arrays import SequenceArrays
 from pairtile.methods.mirna_targets.conservation import CANONICAL as CANONICAL_CLASSES
 from pairtile.methods.mirna_targets.context import ContextColumns, context_columns
 from pairtile.methods.mirna_targets.kernels.hit_sites import (
@@ -43,7 +44,7 @@ CANONICAL = ("7mer-A1", "7mer-m8", "8mer")
 def hits_table(
     rows: pa.Table,
     items: pd.DataFrame,
-    state: Mapping[str, NDArray[Any]],
+    state: SequenceArrays,
     *,
     energies: bool = True,
 ) -> pa.Table:
@@ -296,7 +297,7 @@ def categories(column: pa.ChunkedArray) -> list[str]:
     return [str(word) for word in column.chunk(0).dictionary.to_pylist()] if column.chunks else []
 
 
-def rows_by_length(state: Mapping[str, NDArray[Any]]) -> NDArray[np.int32]:
+def rows_by_length(state: SequenceArrays) -> NDArray[np.int32]:
     """Row of each transcript in the state, by its place among the kept ones in file order."""
     order = np.asarray(state["transcript_order"])
     rows = np.empty(order.size, dtype=np.int32)
@@ -309,7 +310,7 @@ def _sites(
     query_end: NDArray[np.int32],
     mirnas: NDArray[np.int32],
     transcripts: NDArray[np.int32],
-    state: Mapping[str, NDArray[Any]],
+    state: SequenceArrays,
 ) -> tuple[HitSites, HitSpans]:
     """Sites of hits of miRNAs on transcripts, by their numbers among the kept."""
     sites = HitSites.empty(len(rows))
@@ -326,7 +327,7 @@ def _sites(
     return sites, spans
 
 
-def _sequences(state: Mapping[str, NDArray[Any]], kind: str) -> Texts:
+def _sequences(state: Mapping[str, Any], kind: str) -> Texts:
     letters, offsets = state[f"{kind}_text"], state[f"{kind}_offsets"]
     return Texts(np.ascontiguousarray(letters), np.ascontiguousarray(offsets))
 
@@ -364,7 +365,7 @@ def _missing(values: NDArray[np.float64]) -> pa.Array:
 # --- context --------------------------------------------------------------------------------------
 
 
-def context_of(hits: pa.Table, state: Mapping[str, NDArray[Any]]) -> dict[str, pa.Array]:
+def context_of(hits: pa.Table, state: SequenceArrays) -> dict[str, pa.Array]:
     """What is around the seed matches of the hits of a table (``hits_table``): columns of
     ``context.ContextColumns``, and ``target_site_abundance`` of the miRNA before the score; missing
     but for 6mers and better."""
@@ -379,7 +380,7 @@ def context_of(hits: pa.Table, state: Mapping[str, NDArray[Any]]) -> dict[str, p
     return columns
 
 
-def _context(hits: pa.Table, state: Mapping[str, NDArray[Any]]) -> ContextColumns:
+def _context(hits: pa.Table, state: SequenceArrays) -> ContextColumns:
     n_mirnas = len(state["mirna_offsets"]) - 1
     mirnas = codes(hits["mirna"]).astype(np.int32)
     transcripts = (codes(hits["transcript"]) - n_mirnas).astype(np.int32)

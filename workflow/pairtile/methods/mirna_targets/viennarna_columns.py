@@ -16,6 +16,7 @@ from numba import get_num_threads
 from numpy.typing import NDArray
 
 from pairtile.errors import StoreError
+from pairtile.methods.mirna_targets.arrays import SequenceArrays
 from pairtile.methods.mirna_targets.energy import (
     SPAN,
     WINDOW,
@@ -39,7 +40,7 @@ J = TypeVar("J")
 R = TypeVar("R")
 
 
-def duplex_energies(hits: pa.Table, state: Mapping[str, NDArray[Any]]) -> pa.Array:
+def duplex_energies(hits: pa.Table, state: SequenceArrays) -> pa.Array:
     """Energy in kcal/mol of the best duplex of each hit's miRNA and its span in the transcript."""
     package("extras.duplex_energy")
     mirna, transcript = _rows(hits, state)
@@ -62,7 +63,7 @@ class Accessibilities:
     def __init__(
         self,
         tables: Iterable[pa.Table],
-        state: Mapping[str, NDArray[Any]],
+        state: SequenceArrays,
         folder: Path | None = None,
     ) -> None:
         """tables : hits (``tables.hits_table``). folder : where ``CACHE`` is; None: nowhere.
@@ -164,15 +165,13 @@ def _read(path: Path | None) -> pd.DataFrame:
     return found if dict(found.dtypes) == dict(none.dtypes) else none
 
 
-def _rows(
-    hits: pa.Table, state: Mapping[str, NDArray[Any]]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _rows(hits: pa.Table, state: SequenceArrays) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Rows of the miRNAs and of the transcripts in the state."""
     n_mirnas = len(state["mirna_offsets"]) - 1
     j = rows_by_length(state)[codes(hits["transcript"]) - n_mirnas]
     return codes(hits["mirna"]), j.astype(np.int64)
 
 
-def _letters(state: Mapping[str, NDArray[Any]], kind: str, row: int) -> str:
+def _letters(state: Mapping[str, Any], kind: str, row: int) -> str:
     begin, end = state[f"{kind}_offsets"][row : row + 2]
     return str(state[f"{kind}_text"][begin:end].tobytes(), "ascii")

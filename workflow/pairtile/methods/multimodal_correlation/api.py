@@ -22,6 +22,7 @@ from pairtile.engine.estimator import Merged
 from pairtile.engine.in_memory import all_tiles, merged_in_memory
 from pairtile.gpu.device import Device, choose, threads
 from pairtile.io.annotations import Annotations, Condition
+from pairtile.methods.multimodal_correlation.arrays import ModeArrays
 from pairtile.methods.multimodal_correlation.conditions import (
     ConditionTests,
     condition_networks,
@@ -212,7 +213,7 @@ class ModeCorrelation:
     pairs_by_modes: pd.Series
     modes_by_correlation: pd.Series
     merged: Merged
-    state: Mapping[str, NDArray[Any]]
+    state: ModeArrays
     computed_on: Device
     counts: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -383,7 +384,7 @@ class ModeNetwork:
 
 def network_of_modes(
     config: MultimodalCorrelationConfig,
-    state: Mapping[str, NDArray[Any]],
+    state: ModeArrays,
     merged: Merged,
     device: Device,
     annotations: Annotations | None,
@@ -397,7 +398,7 @@ def network_of_modes(
     made = multimodal_network(config, state, merged, device, annotations, seed)
     numbered = made.edges.rename(columns={"source": "i", "target": "j"})
     edges = named_ends(made.edges, labels)
-    tests, tested = ConditionTests([], {}), edges[["source", "target", "cluster"]]
+    tests, tested = ConditionTests([]), edges[["source", "target", "cluster"]]
     if annotations is not None:
         masks = modes_of_edges(merged, numbered)[list(MASKS)]
         samples = mode_samples(config, state, pd.concat([numbered, masks], axis=1))

@@ -28,6 +28,7 @@ from pairtile.io.annotations import (
     quoted,
     read_annotations,
 )
+from pairtile.methods.multimodal_correlation.arrays import ModeArrays
 from pairtile.methods.multimodal_correlation.coexpression import Exchangeable
 from pairtile.methods.multimodal_correlation.conditions import (
     ConditionTests,
@@ -52,8 +53,6 @@ from pairtile.methods.multimodal_correlation.thresholds import (
     scale_free_threshold,
 )
 
-State = Mapping[str, NDArray[Any]]
-
 CHANCE_SHARE = 0.05
 """Share of the modes above a threshold of random matrix theory that may be there by chance."""
 
@@ -70,7 +69,7 @@ _ALSO = ("n_modes", "weight")
 
 def multimodal_network(
     config: MultimodalCorrelationConfig,
-    state: State,
+    state: ModeArrays,
     merged: Merged,
     device: Device,
     annotations: Annotations | None = None,
@@ -144,7 +143,7 @@ def mode_counts(sums: Mapping[str, NDArray[np.int64]], prefix: str = "count_") -
     }
 
 
-def annotations_of(config: MultimodalCorrelationConfig, state: State) -> Annotations | None:
+def annotations_of(config: MultimodalCorrelationConfig, state: ModeArrays) -> Annotations | None:
     """The conditions that the configuration names, for the samples of the state; None without."""
     if config.annotations is None:
         return None
@@ -219,7 +218,7 @@ def _asked(conditions: Sequence[ConditionConfig]) -> list[ConditionEntry]:
 
 
 def mode_samples(
-    config: MultimodalCorrelationConfig, state: State, modes: pd.DataFrame
+    config: MultimodalCorrelationConfig, state: ModeArrays, modes: pd.DataFrame
 ) -> ModeSamples:
     """The samples of modes: a table with i, j and the packed masks."""
     n_samples = int(state["values"].shape[1])
@@ -237,7 +236,7 @@ def mode_samples(
 
 def conditions_tested(
     config: MultimodalCorrelationConfig,
-    state: State,
+    state: ModeArrays,
     samples: ModeSamples,
     conditions: Sequence[Condition],
 ) -> ConditionTests:
@@ -281,7 +280,11 @@ class _Sought(NamedTuple):
 
 
 def _sought(
-    config: MultimodalCorrelationConfig, state: State, merged: Merged, device: Device, seed: int
+    config: MultimodalCorrelationConfig,
+    state: ModeArrays,
+    merged: Merged,
+    device: Device,
+    seed: int,
 ) -> _Sought:
     """Seek the threshold; ``auto`` takes ``rmt`` where it holds, else ``fdr``."""
     genes, asked = int(state["values"].shape[0]), config.threshold
@@ -469,7 +472,7 @@ def _modes_within(merged: Merged, rates: _FalseDiscoveries, limit: float) -> pd.
 
 def messages_on_tests(
     config: MultimodalCorrelationConfig,
-    state: State,
+    state: ModeArrays,
     tests: ConditionTests,
     conditions: Sequence[Condition],
     pairs: int,

@@ -1,10 +1,5 @@
 """Correlation in each of a gene pair's modes (Gaussian mixtures; Shealy et al. 2019), as one
 estimator of pairtile.
-
-State: ``values`` float64 (genes, samples), NaN where missing; ``keys`` uint64 (genes,), which
-random draws depend on, made of the genes' names so that their order does not matter; ``samples``,
-the names of the samples; ``regulators`` int32, the item numbers of the regulators (empty: every
-gene with every gene).
 """
 
 from __future__ import annotations
@@ -27,7 +22,6 @@ from pairtile.engine.estimator import (
     Merged,
     PreparedInput,
     Ranking,
-    State,
     Written,
     state_bytes,
 )
@@ -36,6 +30,7 @@ from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.errors import InputError
 from pairtile.gpu.device import Device
 from pairtile.io.regulators import find_regulators
+from pairtile.methods.multimodal_correlation.arrays import ModeArrays
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
 from pairtile.methods.multimodal_correlation.mixtures import (
     Modes,
@@ -78,7 +73,7 @@ COUNT = "count_"
 """What summaries that are counts of pairs or modes begin with."""
 
 
-class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
+class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig, ModeArrays]):
     """Modes of every pair of genes, and the correlation in each; or plain correlation."""
 
     sort_by: ClassVar[tuple[str, ...]] = ("i", "j", "cluster")
@@ -86,7 +81,7 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
     def __init__(
         self,
         config: MultimodalCorrelationConfig,
-        state: State,
+        state: ModeArrays,
         device: Device,
         precision: str,
         seed: int = 0,
@@ -99,7 +94,7 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
     @classmethod
     def prepare(
         cls, config: MultimodalCorrelationConfig, seed: int, scratch: Path | None = None
-    ) -> PreparedInput:
+    ) -> PreparedInput[ModeArrays]:
         expression, design = read_arranged(config, scratch)
         prepared = prepare_expression(expression, config.preprocess, True, design, scratch)
         regulators, counts, absent = find_regulators(
@@ -118,7 +113,7 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
 
     @classmethod
     def validate(
-        cls, config: MultimodalCorrelationConfig, state: State, items: pd.DataFrame
+        cls, config: MultimodalCorrelationConfig, state: ModeArrays, items: pd.DataFrame
     ) -> None:
         samples, least = int(state["values"].shape[1]), config.estimator.min_samples
         if samples < least:
@@ -127,7 +122,7 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
         annotations_of(config, state)
 
     @classmethod
-    def space(cls, state: State) -> PairSpace:
+    def space(cls, state: ModeArrays) -> PairSpace:
         genes = int(state["values"].shape[0])
         return PairSpace("triangle", int(state["regulators"].size) or genes, genes)
 
@@ -135,7 +130,7 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
     def memory(
         cls,
         config: MultimodalCorrelationConfig,
-        state: State,
+        state: ModeArrays,
         backend: str,
         rows: int,
         columns: int,
@@ -153,7 +148,7 @@ class MultimodalCorrelation(Estimator[MultimodalCorrelationConfig]):
 
     @classmethod
     def cost(
-        cls, config: MultimodalCorrelationConfig, state: State, backend: str, threads: int
+        cls, config: MultimodalCorrelationConfig, state: ModeArrays, backend: str, threads: int
     ) -> Cost:
         # Measured: docs/speed.md. Work grows with samples, and with all the components of all fits.
         estimator = config.estimator
@@ -258,16 +253,18 @@ def state_of(
     design: SampleDesign,
     config: MultimodalCorrelationConfig,
     regulators: NDArray[np.int32],
-) -> tuple[dict[str, NDArray[Any]], list[str]]:
+) -> tuple[ModeArrays, list[str]]:
     """The state of prepared values, and what needs attention in their samples."""
     found, measured = dependence_arrays(prepared.values, design.state)
-    state = {
+    state: ModeArrays = {
         "values": np.require(prepared.values, np.float64, "C"),
         "keys": name_keys(prepared.genes),
         "samples": np.array(prepared.samples, dtype=np.str_),
         "regulators": regulators,
+        **design.state,
+        **measured,
+        **prepared.quality.state(prepared.values),
     }
-    state |= design.state | measured | prepared.quality.state(prepared.values)
     warnings = dependence_warnings(found, config)
     if null_design("auto", state, len(prepared.samples)).kind == "circular_shift":
         if not design.state:

@@ -16,10 +16,11 @@ from pydantic import (
     model_validator,
 )
 
-from pairtile.config.models import ConfigModel
+from pairtile.config.models import ConfigModel, JobNeeds, UsedBy
 from pairtile.config.network import (
     Chunks,
     ExportList,
+    GoldStandard,
     OptionalPath,
     chunks_field,
     export_field,
@@ -38,7 +39,7 @@ from pairtile.config.values import (
     refusal,
 )
 
-SCORING_STEPS = frozenset({"plan", "score", "network", "evaluate"})
+SCORING_STEPS = UsedBy("plan", "score", "network", "evaluate")
 """Steps that depend on what makes an edge: all but the preparation."""
 
 MAX_BOOTSTRAPS = 10_000
@@ -447,13 +448,13 @@ class MutualInformationConfig(ExpressionAnalysis):
             "gene with every gene. A relative path starts at the working directory."
         ),
     )
-    gold_standard: OptionalPath = gold_standard_field(
+    gold_standard: Annotated[GoldStandard, SCORING_STEPS] = gold_standard_field(
         " A relative path starts at the working directory."
     )
     estimator: SplineEstimatorConfig = Field(
         default=SplineEstimatorConfig(), description="How mutual information is estimated."
     )
-    score: Annotated[Literal["auto", "mi", "clr", "target_z"], Choice()] = Field(
+    score: Annotated[Literal["auto", "mi", "clr", "target_z"], Choice(), SCORING_STEPS] = Field(
         default="auto",
         description=(
             "What ranks the pairs, for `keep`, the order of the network table and the evaluation. "
@@ -465,11 +466,11 @@ class MutualInformationConfig(ExpressionAnalysis):
             "whatever stands here."
         ),
     )
-    null: NullConfig = Field(
+    null: Annotated[NullConfig, SCORING_STEPS] = Field(
         default=NullConfig(),
         description="The null distribution, for p- and q-values.",
     )
-    keep: Keep = Field(
+    keep: Annotated[Keep, SCORING_STEPS] = Field(
         default=KeepAuto(),
         description=(
             "Which pairs become edges; give one form. `auto`: `{fdr: 0.01, top_edges: n}` with "
@@ -480,7 +481,7 @@ class MutualInformationConfig(ExpressionAnalysis):
             "every pair (large!)."
         ),
     )
-    dpi: DpiOrFalse = Field(
+    dpi: Annotated[DpiOrFalse, UsedBy("network")] = Field(
         default=DpiConfig(tolerance=0.1),
         description=(
             "Removal of indirect edges by the data processing inequality; `false` turns it off. It "
@@ -490,7 +491,7 @@ class MutualInformationConfig(ExpressionAnalysis):
             "for a ranking of all candidates."
         ),
     )
-    bootstraps: BootstrapsOrNumber = Field(
+    bootstraps: Annotated[BootstrapsOrNumber, UsedBy("plan", "network")] = Field(
         default=_NO_BOOTSTRAPS,
         description=(
             "Consensus of networks from resampled data: a number of resampled networks (0: none, "
@@ -527,11 +528,4 @@ class MutualInformationConfig(ExpressionAnalysis):
             return 4
         return 20 if self.directed else 12
 
-    input_keys: ClassVar[tuple[str, ...]] = ("expression", "names", "regulators", "gold_standard")
-    report_needs_state: ClassVar[bool] = True
-    used_by: ClassVar[Mapping[str, frozenset[str]]] = {
-        **dict.fromkeys(("score", "null", "keep", "gold_standard"), SCORING_STEPS),
-        "dpi": frozenset({"network"}),
-        "bootstraps": frozenset({"plan", "network"}),
-        **ExpressionAnalysis.used_by,
-    }
+    jobs: ClassVar[JobNeeds] = JobNeeds(report_state=True)

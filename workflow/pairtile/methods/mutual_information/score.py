@@ -1,10 +1,4 @@
-"""B-spline mutual information of gene pairs (Daub et al. 2004), as one estimator of pairtile.
-
-State: ``z`` float64 (genes, samples), each gene scaled to [0, bins - order + 1] over its observed
-samples, NaN where missing; ``entropy_bits`` float64 (genes,); ``regulators`` int32, the item
-numbers of the regulators (empty: every gene with every gene); ``bins_order`` int64 (2,) and
-``by_rank`` bool (), the estimator as decided.
-"""
+"""B-spline mutual information of gene pairs (Daub et al. 2004), as one estimator of pairtile."""
 
 from __future__ import annotations
 
@@ -25,7 +19,6 @@ from pairtile.engine.estimator import (
     Merged,
     PreparedInput,
     Ranking,
-    State,
     state_bytes,
 )
 from pairtile.engine.in_memory import network_in_memory
@@ -36,6 +29,7 @@ from pairtile.engine.stages import BootstrapNetwork, Bootstraps, FirstPass, Null
 from pairtile.engine.state import release
 from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.gpu.device import Device
+from pairtile.methods.mutual_information.arrays import SplineArrays
 from pairtile.methods.mutual_information.bootstrap import (
     resample_samples,
     rule_of_network,
@@ -97,7 +91,7 @@ SLACK = 1e-6
 """Chunks keep this much (relative) below a threshold; the network step applies it exactly."""
 
 
-def _complete(state: State) -> bool:
+def _complete(state: SplineArrays) -> bool:
     """Whether nothing is missing. A state on disk says so: it may be too large to look at."""
     z = state["z"]
     if isinstance(z, np.memmap) and "autocorrelation" in state:
@@ -119,14 +113,14 @@ class MutualInformation(
     NullStage,
     FirstPass[MutualInformationConfig],
     Bootstraps[MutualInformationConfig],
-    Estimator[MutualInformationConfig],
+    Estimator[MutualInformationConfig, SplineArrays],
 ):
     """B-spline mutual information with permutation null; scores mi, clr, target_z."""
 
     def __init__(
         self,
         config: MutualInformationConfig,
-        state: State,
+        state: SplineArrays,
         device: Device,
         precision: str,
         seed: int = 0,
@@ -147,7 +141,7 @@ class MutualInformation(
         self._order: NDArray[np.int32] | None = None
         self._on_gpu: RowsOnGpu | None = None
         self._given_null: dict[str, NDArray[Any]] | None = None
-        self._opened_null: tuple[State, Null] | None = None
+        self._opened_null: tuple[Arrays, Null] | None = None
         self._cache: dict[tuple[str, int], Weights] = {}
 
     # --- what the plan needs --------------------------------------------------------------------
@@ -155,12 +149,12 @@ class MutualInformation(
     @classmethod
     def prepare(
         cls, config: MutualInformationConfig, seed: int, scratch: Path | None = None
-    ) -> PreparedInput:
+    ) -> PreparedInput[SplineArrays]:
         return spline_state(config, scratch)
 
     @classmethod
     def resolve_auto(
-        cls, config: MutualInformationConfig, state: State
+        cls, config: MutualInformationConfig, state: SplineArrays
     ) -> tuple[MutualInformationConfig, list[str]]:
         bins, order = state["bins_order"].tolist()
         transform = "rank" if state["by_rank"] else "none"
@@ -174,12 +168,14 @@ class MutualInformation(
         return config.model_copy(update=decided), notes if by_auto else []
 
     @classmethod
-    def validate(cls, config: MutualInformationConfig, state: State, items: pd.DataFrame) -> None:
+    def validate(
+        cls, config: MutualInformationConfig, state: SplineArrays, items: pd.DataFrame
+    ) -> None:
         if config.bootstraps.number:
             resample_samples(config, int(state["z"].shape[1]), 0, 0)
 
     @classmethod
-    def space(cls, state: State) -> PairSpace:
+    def space(cls, state: SplineArrays) -> PairSpace:
         genes = int(state["z"].shape[0])
         if state["regulators"].size:
             return PairSpace("rectangle", int(state["regulators"].size), genes)
@@ -187,7 +183,7 @@ class MutualInformation(
 
     @classmethod
     def cost(
-        cls, config: MutualInformationConfig, state: State, backend: str, threads: int
+        cls, config: MutualInformationConfig, state: SplineArrays, backend: str, threads: int
     ) -> Cost:
         # Measured: docs/speed.md. The work of a pair grows with samples x order x bins.
         bins, order = config.estimator.n_bins, config.estimator.spline_order
@@ -208,7 +204,7 @@ class MutualInformation(
         )
 
     @classmethod
-    def _null_draws(cls, config: MutualInformationConfig, state: State) -> tuple[int, int]:
+    def _null_draws(cls, config: MutualInformationConfig, state: SplineArrays) -> tuple[int, int]:
         """Draws of each null distribution, and how many distributions there are."""
         pairs = max(1, cls.space(state).rows * cls.space(state).columns)
         classes = null_classes(state, chosen_null(config, state))
@@ -217,7 +213,12 @@ class MutualInformation(
 
     @classmethod
     def memory(
-        cls, config: MutualInformationConfig, state: State, backend: str, rows: int, columns: int
+        cls,
+        config: MutualInformationConfig,
+        state: SplineArrays,
+        backend: str,
+        rows: int,
+        columns: int,
     ) -> int:
         """Weights of all genes are kept where there is room; a null keeps those of its columns,
         and all that it draws."""
@@ -260,7 +261,7 @@ class MutualInformation(
         draws = permutations_needed(config.null.permutations, config.keep, self.n_pairs())
         return self._drawn(self.null_design, draws, seed)
 
-    def null_of(self, arrays: State) -> Null:
+    def null_of(self, arrays: Arrays) -> Null:
         """What the arrays of a null describe; opened once, as its tails take time to fit."""
         if self._opened_null is None or self._opened_null[0] is not arrays:
             self._opened_null = arrays, Null.from_arrays(arrays)
@@ -420,7 +421,7 @@ class MutualInformation(
     # --- consensus ------------------------------------------------------------------------------
 
     def score_pairs(
-        self, i: NDArray[Any], j: NDArray[Any]
+        self, i: NDArray[np.integer], j: NDArray[np.integer]
     ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         """MI in bits and samples of a list of pairs, by the rows they share."""
         return score_listed(self.scorer, self.state["z"], i, j)
@@ -440,7 +441,8 @@ class MutualInformation(
                 self._on_gpu = RowsOnGpu(self.device, original, self._order, top)
         resampling = Resampling(samples, self._order, top, self._on_gpu)
         z = resampling.rows(original)
-        state = dict(self.state) | {
+        state: SplineArrays = {
+            **self.state,
             "z": z,
             "entropy_bits": marginal_entropies(z, self.settings),
         }
@@ -481,7 +483,7 @@ class MutualInformation(
     def _unrelated(self) -> tuple[MutualInformation, NDArray[np.int32] | None]:
         """The same analysis of unrelated genes, and which of them were moved together."""
         genes = unrelated_genes(np.asarray(self.state["z"]), self.null_design, self.seed)
-        state = dict(self.state) | {"z": genes.z}
+        state: SplineArrays = {**self.state, "z": genes.z}
         opened = MutualInformation(self.config, state, self.device, self.precision)
         opened.null_design = self.null_design
         return opened, genes.group

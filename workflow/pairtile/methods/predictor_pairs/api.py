@@ -247,7 +247,9 @@ def predictor_edges(sets: pd.DataFrame, keep: Mapping[str, float] | str = "best"
             f"sets: found no column {', '.join(missing)}; expected a table of predictor_pairs"
         )
     every = isinstance(keep, str) and keep == "all"
-    config = analysis_config(PredictorPairsConfig, keep="best" if every else keep)
+    config = analysis_config(
+        PredictorPairsConfig, expression="in memory", keep="best" if every else keep
+    )
     rule = config.keep
     if isinstance(rule, KeepSetsConfig) and len(sets) and sets["p_value"].isna().all():
         raise ValueError(

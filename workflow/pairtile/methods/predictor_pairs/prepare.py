@@ -25,6 +25,7 @@ from pairtile.methods.predictor_pairs.read_input import (
 from pairtile.preprocess.expression import Prepared, prepare_expression
 from pairtile.preprocess.null_design import UNEVEN
 from pairtile.preprocess.quality import SampleQuality
+from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.preprocess.samples import SampleDesign
 
 message = messages_of(__package__)
@@ -68,7 +69,7 @@ class PreparedPredictors:
     predictors: NDArray[np.int32]
     targets: NDArray[np.int32]
     items: pd.DataFrame
-    stated: dict[str, NDArray[Any]] = field(default_factory=dict)
+    stated: SampleArrays = field(default_factory=SampleArrays)
     quality: SampleQuality | None = None
     counts: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)

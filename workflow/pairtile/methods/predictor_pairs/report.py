@@ -35,7 +35,7 @@ def warnings(results: Results) -> list[str]:
     found = results.cached(predictor_results)
     if found.sets.empty:
         return []
-    said = [*_few_samples(results, found), *_of_p_values(results, found)]
+    said: list[str] = [*_few_samples(results, found), *_of_p_values(results, found)]
     if "search" in found.sets and (found.sets["search"] == "sffs").any():
         said.append(message("triples_grown"))
     return said
@@ -71,11 +71,6 @@ def _of_p_values(results: Results, found: PredictorResults) -> Iterator[Message]
             yield message("kept_by_rank", word=word, weak=weak, targets=len(kept), level=LEVEL)
 
 
-def _null(results: Results) -> str:
-    section: Any = results.parameters.get("null")
-    return str(section.get("kind", "permutation")) if isinstance(section, dict) else "permutation"
-
-
 def numbers(results: Results) -> dict[str, Any]:
     """What ``text.md.j2`` shows: of the best set of each target, of ties, chance and IMP."""
     found = results.cached(predictor_results)
@@ -89,7 +84,7 @@ def numbers(results: Results) -> dict[str, Any]:
         "word": SET_NAMES[size],
         "size": size,
         "grown": estimator.get("search") == "sffs",
-        "null": _null(results),
+        "null": (results.parameters.get("null") or {}).get("kind", "permutation"),
         "level": LEVEL,
         "draws": found.draws,
         "sets_kept": int(found.sets["kept"].sum()),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pairtile.engine.state import MANIFEST, open_state
 from pairtile.errors import StoreError
+from pairtile.methods.predictor_pairs.arrays import PredictorArrays
 from pairtile.methods.predictor_pairs.network import SET_NAMES, members
 from pairtile.report.results import Results
 
@@ -191,12 +192,12 @@ def predictor_results(results: Results) -> PredictorResults:
         return results_of(sets)
     names = results.items.loc[results.items["kept"].astype(bool), "name"]
     rows = {str(name): row for row, name in enumerate(names)}
-    return results_of(sets, open_state(folder / "state"), rows)
+    return results_of(sets, cast(PredictorArrays, open_state(folder / "state")), rows)
 
 
 def results_of(
     sets: pd.DataFrame,
-    state: Mapping[str, NDArray[Any]] | None = None,
+    state: PredictorArrays | None = None,
     rows: Mapping[Any, int] | None = None,
 ) -> PredictorResults:
     """From a table of sets, and the state with the row of each gene in it where they are there."""

@@ -1,7 +1,5 @@
 """Predictor sets of least mean conditional entropy (Borelli et al. 2013), as one estimator.
 
-The state is described in ``state``.
-
 Rows of the pair space are the targets and, below them, the shuffled targets of the null; a column
 is the first predictor of all sets that begin with it.
 """
@@ -24,7 +22,6 @@ from pairtile.engine.estimator import (
     Merged,
     PreparedInput,
     Ranking,
-    State,
     Written,
 )
 from pairtile.engine.network import Network
@@ -32,6 +29,7 @@ from pairtile.engine.selection import Selection
 from pairtile.engine.stages import CandidateMerge
 from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.gpu.device import Device
+from pairtile.methods.predictor_pairs.arrays import PredictorArrays
 from pairtile.methods.predictor_pairs.best_sets import (
     ANY_KEY,
     best_keys,
@@ -76,7 +74,7 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
     def __init__(
         self,
         config: PredictorPairsConfig,
-        state: State,
+        state: PredictorArrays,
         device: Device,
         precision: str,
         seed: int = 0,
@@ -95,16 +93,17 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
     @classmethod
     def prepare(
         cls, config: PredictorPairsConfig, seed: int, scratch: Path | None = None
-    ) -> PreparedInput:
+    ) -> PreparedInput[PredictorArrays]:
         prepared = prepare_predictors(config, scratch)
         made = search_input(config, prepared, seed)
         if prepared.quality is None:
             return made
-        return replace(made, state=made.state | prepared.quality.state(prepared.values))
+        state: PredictorArrays = {**made.state, **prepared.quality.state(prepared.values)}
+        return replace(made, state=state)
 
     @classmethod
     def resolve_auto(
-        cls, config: PredictorPairsConfig, state: State
+        cls, config: PredictorPairsConfig, state: PredictorArrays
     ) -> tuple[PredictorPairsConfig, list[str]]:
         if getattr(config, "keep", None) != "auto":  # not every step has the key
             return config, []
@@ -113,13 +112,15 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
         return config.model_copy(update={"keep": keep}), []
 
     @classmethod
-    def space(cls, state: State) -> PairSpace:
+    def space(cls, state: PredictorArrays) -> PairSpace:
         rows = int(state["targets"].size) + len(state["null_class"])
         columns = int(state["predictors"].size) - int(state["cardinality"][0]) + 1
         return PairSpace("rectangle", rows, max(columns, 0))
 
     @classmethod
-    def cost(cls, config: PredictorPairsConfig, state: State, backend: str, threads: int) -> Cost:
+    def cost(
+        cls, config: PredictorPairsConfig, state: PredictorArrays, backend: str, threads: int
+    ) -> Cost:
         # Measured for pairs in tiles of 50 and of 500 samples: docs/speed.md.
         levels, c = int(state["n_levels"][0]), int(state["cardinality"][0])
         samples, missing = int(state["source_samples"].size), bool((state["levels"] < 0).any())
@@ -164,7 +165,7 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
         rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         return rows, {"sets": np.array([sets_in(self.state, tile)], dtype=np.int64)}
 
-    def _best(self, begin: int, end: int, top: int, tile: Tile) -> dict[str, NDArray[Any]]:
+    def _best(self, begin: int, end: int, top: int, tile: Tile) -> Rows:
         rows = slice(begin, end)
         known = self._best_keys.get(begin)
         if known is None:
@@ -244,7 +245,7 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
         return write_predictor_tables(sets, kept_sets(sets, self.config.keep), items, folder)
 
 
-def sets_in(state: State, tile: Tile) -> int:
+def sets_in(state: PredictorArrays, tile: Tile) -> int:
     """Sets in a tile, those with the target's own gene included."""
     predictors, c = int(state["predictors"].size), int(state["cardinality"][0])
     # Sets whose first predictor is column k or a later one: those of the last predictors - k.
@@ -252,7 +253,7 @@ def sets_in(state: State, tile: Tile) -> int:
     return (tile.row_end - tile.row_begin) * sets
 
 
-def draws_of_a_test(state: State) -> int:
+def draws_of_a_test(state: PredictorArrays) -> int:
     """Shuffled targets that each target is compared with."""
     of_class = np.asarray(state["null_class"])
     return int(np.bincount(of_class).max()) if of_class.size else 0

@@ -1,24 +1,16 @@
-"""From prepared levels to the state that tiles are computed from.
-
-``levels`` int8 (genes, samples), -1 where missing; ``values`` float64, what the levels were made
-of (or the levels themselves), NaN where missing; ``series`` int32 (samples,), the time series of
-each sample; ``source_samples``, ``target_samples`` int32
-(transitions,), the samples of the predictors and of their target; ``predictors``, ``targets``
-int32, item numbers of the candidates and of the genes to explain; ``cardinality`` int32 (1,), size
-of the sets that tiles search (pairs, where triples come by SFFS); ``n_levels`` int32 (1,);
-``null_levels``, ``null_class``, ``null_exclude``, ``target_class``: see ``null``.
-"""
+"""From prepared levels to the state that tiles are computed from (``arrays.PredictorArrays``)."""
 
 from __future__ import annotations
 
 from math import comb
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import PreparedInput
+from pairtile.methods.predictor_pairs.arrays import PredictorArrays
 from pairtile.methods.predictor_pairs.config import PredictorPairsConfig
 from pairtile.methods.predictor_pairs.null import (
     MIN_SHIFTS,
@@ -52,7 +44,7 @@ ones in a short course, half of all random walks, all that follow a trend."""
 
 def search_input(
     config: PredictorPairsConfig, prepared: PreparedPredictors, seed: int
-) -> PreparedInput:
+) -> PreparedInput[PredictorArrays]:
     """Decide how sets are searched, draw the shuffled targets of the null, and put the state
     together."""
     n_predictors, n_targets = int(prepared.predictors.size), int(prepared.targets.size)
@@ -67,7 +59,7 @@ def search_input(
     chosen = _chosen_null(config, prepared, comb(n_predictors, cardinality), seed)
     null = chosen.targets
     notes += chosen.notes
-    state: dict[str, NDArray[Any]] = {
+    state: PredictorArrays = {
         "levels": prepared.levels,
         "values": prepared.values,
         "series": prepared.series,

@@ -20,6 +20,7 @@ from pairtile.engine.estimator import PreparedInput
 from pairtile.engine.in_memory import all_tiles, merged_in_memory
 from pairtile.errors import InputError
 from pairtile.gpu.device import choose
+from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import FramesConfig
 from pairtile.methods.trajectory_correlation.differences import (
@@ -183,7 +184,7 @@ def _prepared(
     names: Sequence[Any] | None,
     settings: Mapping[str, Any],
     scratch: str,
-) -> tuple[TrajectoryCorrelationConfig, PreparedInput, pd.Index[Any] | None]:
+) -> tuple[TrajectoryCorrelationConfig, PreparedInput[MotionArrays], pd.Index[Any] | None]:
     """The configuration, the state, and labels of the variables (None: numbered)."""
     seed = settings["seed"]
     if isinstance(trajectory, str | os.PathLike):
@@ -219,7 +220,7 @@ def _state_of_molecules(
     seed: int,
     scratch: str,
     files: list[str] | None = None,
-) -> PreparedInput:
+) -> PreparedInput[MotionArrays]:
     """The state with the contacts that are asked for."""
     prepared = prepare_trajectory(config, seed, scratch, source)
     ready = state_of_series(config, prepared, scratch, files)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
+from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.atoms import Floats, texts
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.read_trajectory import (
@@ -54,7 +55,7 @@ def prepare_trajectory(
     seed: int,
     scratch: str | os.PathLike[str] | None = None,
     source: Trajectories | None = None,
-) -> PreparedInput:
+) -> PreparedInput[MotionArrays]:
     """Read what a section of ``method: trajectory_correlation`` names, and prepare it.
 
     Parameters
@@ -101,7 +102,7 @@ class _Preparation:
         self.needed = np.union1d(self.variables.atoms, self.fit)
         self.reference: Floats | None = None
 
-    def run(self, scratch: Scratch) -> PreparedInput:
+    def run(self, scratch: Scratch) -> PreparedInput[MotionArrays]:
         """Read all frames, and write the series."""
         variables, runs = self.variables, self.input.runs
         writer = SeriesWriter(
@@ -249,7 +250,7 @@ class _Preparation:
 
     # --- what is said of it ------------------------------------------------------------------
 
-    def _describe(self, prepared: PreparedInput, broken: int) -> None:
+    def _describe(self, prepared: PreparedInput[MotionArrays], broken: int) -> None:
         """Residues, structure, domains and secondary structure, and where variables lie."""
         residues, items, runs = self.residues, prepared.items, self.input.runs
         rows = items["residue"].to_numpy()

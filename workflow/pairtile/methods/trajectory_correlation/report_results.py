@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pairtile.declare.columns import explained
 from pairtile.engine.state import MANIFEST, open_state
 from pairtile.errors import StoreError
+from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.residue_marks import ResidueMarks
 from pairtile.methods.trajectory_correlation.stability import MIN_AGREEMENT
 from pairtile.methods.trajectory_correlation.structures import centred_structure
@@ -85,10 +86,10 @@ class MotionResults:
         return self.residues[f"community_{method}"].to_numpy(dtype=np.int64)
 
     @cached_property
-    def state(self) -> Mapping[str, NDArray[Any]]:
+    def state(self) -> MotionArrays:
         """The prepared arrays; none where the state is gone."""
         folder = self.folder / "state"
-        return open_state(folder) if (folder / MANIFEST).is_file() else {}
+        return cast(MotionArrays, open_state(folder)) if (folder / MANIFEST).is_file() else {}
 
     @cached_property
     def places(self) -> NDArray[np.float64] | None:

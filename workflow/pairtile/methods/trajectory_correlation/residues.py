@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from pairtile.methods.trajectory_correlation.arrays import ContactArrays
 from pairtile.methods.trajectory_correlation.atoms import (
     alternate_positions,
     guessed_element,
@@ -272,7 +273,7 @@ HEAVY_ATOM_CUTOFF, SINGLE_ATOM_CUTOFF = 4.5, 8.0
 
 def trajectory_contacts(
     config: TrajectoryCorrelationConfig, items: pd.DataFrame, source: Trajectories | None = None
-) -> dict[str, NDArray]:
+) -> ContactArrays:
     """Which variables belong to residues that touch, from the frames that the series are made of.
 
     The trajectories are read once, a frame at a time.
@@ -351,7 +352,7 @@ def variable_contacts(
     counts: Sequence[sparse.csr_array],
     frames: NDArray[np.int64],
     residue_of_variable: NDArray[np.integer],
-) -> dict[str, NDArray[Any]]:
+) -> ContactArrays:
     """Contacts of residues as contacts of the variables that belong to them.
 
     ``counts``: of each replica, in how many of its ``frames`` two residues i < j touch. Two
@@ -382,7 +383,7 @@ def variable_contacts(
 
 
 def in_contact(
-    i: ArrayLike, j: ArrayLike, state: Mapping[str, NDArray[Any]], fraction: float
+    i: ArrayLike, j: ArrayLike, state: ContactArrays, fraction: float
 ) -> NDArray[np.bool_]:
     """Which pairs of variables belong to residues that touch.
 
@@ -402,7 +403,7 @@ def in_contact(
 
 
 def pairs_in_contact(
-    state: Mapping[str, NDArray[Any]], fraction: float
+    state: ContactArrays, fraction: float
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """All pairs of variables, i < j, that ``in_contact`` says yes to."""
     # Shares are kept in single precision, in which 0.6 is a little above that of a double.

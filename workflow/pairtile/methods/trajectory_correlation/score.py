@@ -1,7 +1,7 @@
 """Correlated motion in trajectories (Lange & Grubmueller 2006; Kraskov et al. 2004), as one
 estimator.
 
-The state is described in ``time_series`` and ``state.trajectory_state``. Rows and columns of the
+Rows and columns of the
 pair space are the variables, in the order of the items.
 """
 
@@ -23,7 +23,6 @@ from pairtile.engine.estimator import (
     Merged,
     PreparedInput,
     Ranking,
-    State,
     Written,
     state_bytes,
 )
@@ -32,6 +31,7 @@ from pairtile.engine.selection import Selection
 from pairtile.engine.stages import NetworkData
 from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.gpu.device import Device
+from pairtile.methods.trajectory_correlation.arrays import ContactArrays, MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 from pairtile.methods.trajectory_correlation.estimators import KEPT_BLOCKS, MAX_PREPARED
@@ -83,14 +83,14 @@ P_BINS = 50
 
 
 class TrajectoryCorrelation(
-    NetworkData[TrajectoryCorrelationConfig], Estimator[TrajectoryCorrelationConfig]
+    NetworkData[TrajectoryCorrelationConfig], Estimator[TrajectoryCorrelationConfig, MotionArrays]
 ):
     """Mutual information, generalized correlation and DCC of every two motions."""
 
     def __init__(
         self,
         config: TrajectoryCorrelationConfig,
-        state: State,
+        state: MotionArrays,
         device: Device,
         precision: str,
         seed: int = 0,
@@ -106,33 +106,33 @@ class TrajectoryCorrelation(
     @classmethod
     def prepare(
         cls, config: TrajectoryCorrelationConfig, seed: int, scratch: Path | None = None
-    ) -> PreparedInput:
+    ) -> PreparedInput[MotionArrays]:
         return trajectory_state(config, seed, scratch)
 
     @classmethod
     def resolve_auto(
-        cls, config: TrajectoryCorrelationConfig, state: State
+        cls, config: TrajectoryCorrelationConfig, state: MotionArrays
     ) -> tuple[TrajectoryCorrelationConfig, list[str]]:
         estimator = config.estimator.model_copy(update={"kind": str(state["kind"])})
         return config.model_copy(update={"estimator": estimator}), []
 
     @classmethod
     def validate(
-        cls, config: TrajectoryCorrelationConfig, state: State, items: pd.DataFrame
+        cls, config: TrajectoryCorrelationConfig, state: MotionArrays, items: pd.DataFrame
     ) -> None:
         path_ends(items, config.paths)  # they may be others than when it was prepared
 
     @classmethod
     def network_data(
         cls, config: TrajectoryCorrelationConfig, items: pd.DataFrame
-    ) -> tuple[dict[str, NDArray[Any]], dict[str, int]]:
+    ) -> tuple[ContactArrays, dict[str, int]]:
         arrays = trajectory_contacts(config, items)
         assert config.contact_rule
         touching, _ = pairs_in_contact(arrays, config.contact_rule.fraction)
         return arrays, {"contacts": touching.size}
 
     @classmethod
-    def space(cls, state: State) -> PairSpace:
+    def space(cls, state: MotionArrays) -> PairSpace:
         variables = int(state["series"].shape[0])
         return PairSpace("triangle", variables, variables)
 
@@ -140,7 +140,7 @@ class TrajectoryCorrelation(
     def memory(
         cls,
         config: TrajectoryCorrelationConfig,
-        state: State,
+        state: MotionArrays,
         backend: str,
         rows: int,
         columns: int,
@@ -170,7 +170,7 @@ class TrajectoryCorrelation(
 
     @classmethod
     def cost(
-        cls, config: TrajectoryCorrelationConfig, state: State, backend: str, threads: int
+        cls, config: TrajectoryCorrelationConfig, state: MotionArrays, backend: str, threads: int
     ) -> Cost:
         now = pairs_per_second(config, state, backend, threads)
         edge = _tile_edge(config, state)
@@ -178,7 +178,7 @@ class TrajectoryCorrelation(
         if config.estimator.kind == "ksg":
             gaussian = config.estimator.model_copy(update={"kind": "gaussian"})
             other = config.model_copy(update={"estimator": gaussian})
-            fewer = {**state, "series": state["series"][:, :, ::FEWER_FRAMES]}
+            fewer: MotionArrays = {**state, "series": state["series"][:, :, ::FEWER_FRAMES]}
             fewer["replica_offsets"] = np.asarray(state["replica_offsets"]) // FEWER_FRAMES
             step = FEWER_FRAMES * config.frames.step
             cheaper = {
@@ -367,12 +367,12 @@ class TrajectoryCorrelation(
         return write_trajectory_tables(self, merged, items, folder)
 
 
-def _tile_edge(config: TrajectoryCorrelationConfig, state: State) -> int:
+def _tile_edge(config: TrajectoryCorrelationConfig, state: MotionArrays) -> int:
     frames = int(np.diff(state["replica_offsets"]).max())
     return tile_edge(config.estimator.kind, int(state["series"].shape[1]), frames)
 
 
-def _kept_bytes(config: TrajectoryCorrelationConfig, state: State) -> int:
+def _kept_bytes(config: TrajectoryCorrelationConfig, state: MotionArrays) -> int:
     """Of blocks that the CPU keeps ready for the estimator and for the DCC."""
     edge = _tile_edge(config, state)
     longest = int(np.diff(state["replica_offsets"]).max())
@@ -429,7 +429,7 @@ def tile_edge(kind: str, d: int, frames: int) -> int:
 
 
 def pairs_per_second(
-    config: TrajectoryCorrelationConfig, state: State, backend: str, threads: int
+    config: TrajectoryCorrelationConfig, state: MotionArrays, backend: str, threads: int
 ) -> float:
     """Pairs scored in a second, their surrogates and halves included."""
     estimates = 1 + config.estimator.surrogates

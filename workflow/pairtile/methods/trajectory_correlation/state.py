@@ -9,11 +9,11 @@ from __future__ import annotations
 import gzip
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
+from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.config_sections import MotionEstimatorConfig
 from pairtile.methods.trajectory_correlation.correlation_times import (
@@ -60,19 +61,10 @@ SLOW_SHARE = 0.9
 
 def trajectory_state(
     config: TrajectoryCorrelationConfig, seed: int, scratch: str | os.PathLike[str] | None = None
-) -> PreparedInput:
+) -> PreparedInput[MotionArrays]:
     """Prepare the series that ``config`` names, and look at their memory.
 
-    Beside the arrays that ``time_series`` describes the state holds
-
-    | array | shape | meaning |
-    |---|---|---|
-    | correlation_time | float64 (replicas, variables) | integrated, in frames |
-    | kind | string () | ``estimator.kind``, where it is ``auto`` as decided |
-    | theiler | int64 (replicas,) | window in frames; 0 but for ``kind: ksg`` |
-    | ensemble | bool () | whether frames are models without an order in time |
-
-    and the items have ``correlation_time`` (mean over the replicas), ``n_effective`` (effective
+    The items have ``correlation_time`` (mean over the replicas), ``n_effective`` (effective
     frames, added up over the replicas), ``drift`` and ``drift_p_value`` (``half_shifts`` of the
     replica with the least p-value, times the number of replicas).
 
@@ -87,10 +79,10 @@ def trajectory_state(
 
 def state_of_series(
     config: TrajectoryCorrelationConfig,
-    prepared: PreparedInput,
+    prepared: PreparedInput[MotionArrays],
     scratch: str | os.PathLike[str] | None = None,
     files: Sequence[str] | None = None,
-) -> PreparedInput:
+) -> PreparedInput[MotionArrays]:
     """``trajectory_state`` of series that are prepared already; ``files``: of ``is_ensemble``."""
     names = replica_names(config)
     cyclic = config.estimator.kind == "dihedral"
@@ -111,9 +103,10 @@ def state_of_series(
     if not ensemble:
         _check_surrogates(config.estimator.surrogates, tau, lengths, names)
     kind = config.estimator.kind
-    prepared.state.update(
-        correlation_time=tau, kind=np.array(kind), theiler=theiler, ensemble=np.array(ensemble)
-    )
+    prepared.state["correlation_time"] = tau
+    prepared.state["kind"] = np.array(kind)
+    prepared.state["theiler"] = theiler
+    prepared.state["ensemble"] = np.array(ensemble)
     _describe(prepared, config, tau, lengths)
     untested = (np.full(len(replicas[0]), np.nan),) * 2
     _describe_drift(
@@ -187,14 +180,14 @@ def replica_names(config: TrajectoryCorrelationConfig) -> list[str]:
     return [run if isinstance(run, str) else run[0] for run in runs]
 
 
-def replicas_of(state: Mapping[str, NDArray[Any]]) -> list[NDArray[np.floating]]:
+def replicas_of(state: MotionArrays) -> list[NDArray[np.floating]]:
     """The series of each replica, (variables, d, frames), mapped as the state is."""
     offsets = np.asarray(state["replica_offsets"]).tolist()
     series = state["series"]
     return [series[:, :, a:b] for a, b in pairwise(offsets)]
 
 
-def halves_of(state: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]] | None:
+def halves_of(state: MotionArrays) -> MotionArrays | None:
     """The two halves of a single trajectory as two replicas: what ``replicas_of`` and ``shifts_of``
     need. None of replicas, and of fewer than 2 x 100 frames."""
     offsets = np.asarray(state["replica_offsets"])
@@ -209,9 +202,7 @@ def halves_of(state: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]] | No
     }
 
 
-def shifts_of(
-    state: Mapping[str, NDArray[Any]], number: int, seed: int
-) -> Sequence[NDArray[np.int64]]:
+def shifts_of(state: MotionArrays, number: int, seed: int) -> Sequence[NDArray[np.int64]]:
     """What makes the ``number`` surrogates of each replica: shifts in frames, int64 (number,), or,
     of an ensemble, orders of its models, int64 (number, frames).
 
@@ -233,12 +224,12 @@ def shifts_of(
 
 
 def _without_repeated(
-    prepared: PreparedInput,
+    prepared: PreparedInput[MotionArrays],
     config: TrajectoryCorrelationConfig,
     names: Sequence[str],
     cyclic: bool,
     scratch: str | os.PathLike[str] | None,
-) -> PreparedInput:
+) -> PreparedInput[MotionArrays]:
     """Nearest neighbours at no distance make mutual information grow without bound, so KSG (and
     ``auto``, which may become it) goes without repeated frames; the other estimators only warn of
     them."""
@@ -287,7 +278,7 @@ def _example(name: str, repeated: DuplicateFrames) -> str:
 
 
 def _with_kind(
-    prepared: PreparedInput,
+    prepared: PreparedInput[MotionArrays],
     config: TrajectoryCorrelationConfig,
     tau: NDArray[np.float64],
     lengths: Sequence[int],
@@ -355,7 +346,7 @@ def _check_surrogates(
 
 
 def _describe(
-    prepared: PreparedInput,
+    prepared: PreparedInput[MotionArrays],
     config: TrajectoryCorrelationConfig,
     tau: NDArray[np.float64],
     lengths: Sequence[int],
@@ -416,7 +407,8 @@ def _describe(
 
 
 def _describe_drift(
-    prepared: PreparedInput, found: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]]
+    prepared: PreparedInput[MotionArrays],
+    found: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]],
 ) -> None:
     """Columns of the items, and a warning where variables lie elsewhere in the second half."""
     shifts, p_values = (np.stack(part) for part in zip(*found, strict=True))

@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from pairtile.errors import InputError
+from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.runtime.files import atomic_path
 
 COLOURS = (
@@ -66,7 +67,7 @@ class Links:
 
 def strongest_links(
     items: pd.DataFrame,
-    state: Mapping[str, NDArray[Any]],
+    state: MotionArrays,
     i: ArrayLike,
     j: ArrayLike,
     correlation: ArrayLike,
@@ -86,9 +87,7 @@ def strongest_links(
     return Links(start[best], end[best], value[best])
 
 
-def path_links(
-    items: pd.DataFrame, state: Mapping[str, NDArray[Any]], nodes: Sequence[int]
-) -> Links:
+def path_links(items: pd.DataFrame, state: MotionArrays, nodes: Sequence[int]) -> Links:
     """The steps of a path between kept items; those without a place are left out."""
     places = item_places(items, state)[np.asarray(nodes, dtype=np.int64)]
     start, end = places[:-1], places[1:]
@@ -124,7 +123,7 @@ def write_chimerax_attributes(
     _write_lines(path, lines)
 
 
-def item_places(items: pd.DataFrame, state: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
+def item_places(items: pd.DataFrame, state: MotionArrays) -> NDArray[np.float64]:
     """Where to draw each item, (items, 3) in Angstrom: in ``structure`` its own atom, else the
     C-alpha, else the middle of its residue; without a residue its mean position; or NaN."""
     structure = state["structure"]
@@ -147,7 +146,7 @@ def item_places(items: pd.DataFrame, state: Mapping[str, NDArray[Any]]) -> NDArr
     return result
 
 
-def centred_structure(state: Mapping[str, NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
+def centred_structure(state: MotionArrays) -> MotionArrays:
     """``state`` as it is, or with ``structure`` and ``mean_positions`` moved to the origin where an
     atom lies too far off for the columns of a PDB file."""
     places = np.asarray(state["structure"]["position"])

@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pairtile.engine.estimator import Estimator, Merged, Written
+from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.differences import write_difference
 from pairtile.methods.trajectory_correlation.matrices import (
@@ -52,7 +53,7 @@ BETWEENNESS_A_MINUTE = 1e9
 
 
 def write_trajectory_tables(
-    opened: Estimator[TrajectoryCorrelationConfig],
+    opened: Estimator[TrajectoryCorrelationConfig, MotionArrays],
     merged: Merged,
     items: pd.DataFrame,
     folder: Path,
@@ -139,7 +140,7 @@ def mean_correlation(merged: Merged, n_items: int, score: str) -> NDArray[np.flo
 
 
 def _write_matrices(
-    opened: Estimator[TrajectoryCorrelationConfig],
+    opened: Estimator[TrajectoryCorrelationConfig, MotionArrays],
     merged: Merged,
     pairs: StreamedPairs,
     items: pd.DataFrame,
@@ -211,7 +212,7 @@ def _centralities(
 
 
 def _write_structure(
-    opened: Estimator[TrajectoryCorrelationConfig],
+    opened: Estimator[TrajectoryCorrelationConfig, MotionArrays],
     merged: Merged,
     items: pd.DataFrame,
     communities: NDArray[np.int32],

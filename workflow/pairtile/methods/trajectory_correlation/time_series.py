@@ -8,17 +8,7 @@ A prepared input has ``items``: one row per variable in the order of the series,
 
 Columns are those of ``items.parquet`` in ``columns.toml``.
 
-``state``: arrays.
-
-| array | shape | meaning |
-|---|---|---|
-| series | float64 or float32 (variables, d, frames of all replicas) | Angstrom, or radians |
-| replica_offsets | int64 (replicas + 1,) | first frame of each replica; the end |
-| mean_positions | float64 (variables, 3) | where to draw each; NaN for tables |
-| frame_interval_ps | float64 (replicas,) | picoseconds between frames; NaN for tables |
-| structure | ``residues.STRUCTURE`` (atoms,) | all atoms of the residues, first frame |
-
-``series`` is mapped from a ``.npy`` of its own.
+``state``: ``arrays.MotionArrays``; ``series`` is mapped from a ``.npy`` of its own.
 """
 
 from __future__ import annotations
@@ -39,6 +29,7 @@ from numpy.typing import NDArray
 
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError, StoreError
+from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.network import path_ends
 from pairtile.methods.trajectory_correlation.read_tables import SeriesTable, open_series_table
@@ -100,7 +91,7 @@ class SeriesWriter:
         self.moments[replica].add(block)
         self.n_written += len(block)
 
-    def finish(self, dropped: Sequence[Mapping[str, Any]] = ()) -> PreparedInput:
+    def finish(self, dropped: Sequence[Mapping[str, Any]] = ()) -> PreparedInput[MotionArrays]:
         """``dropped``: name, atom, residue of what is no variable, and a reason."""
         assert self.n_written == self.offsets[-1]
         names = self.table["name"].tolist()
@@ -131,7 +122,7 @@ class SeriesWriter:
         items = items.astype({"residue": np.int32, "n_observed": np.int32, "kept": bool})
         items["constant"] = items["constant"].astype(bool)
         replicas = len(self.moments)
-        prepared = PreparedInput(
+        prepared: PreparedInput[MotionArrays] = PreparedInput(
             items,
             {
                 "series": self.scratch.hold(self.file.opened()),
@@ -177,7 +168,7 @@ class SeriesWriter:
 
     def _tell(
         self,
-        prepared: PreparedInput,
+        prepared: PreparedInput[MotionArrays],
         names: list[str],
         constant: NDArray[np.bool_],
         frozen: NDArray[np.bool_],
@@ -215,7 +206,7 @@ def prepare_tables(
     config: TrajectoryCorrelationConfig,
     scratch: str | os.PathLike[str] | None = None,
     tables: Sequence[SeriesTable] | None = None,
-) -> PreparedInput:
+) -> PreparedInput[MotionArrays]:
     """Time series from ``tables``, else those under ``time_series``; see ``prepare_trajectory``.
 
     Raises
@@ -451,11 +442,11 @@ class Scratch:
 
 
 def without_frames(
-    prepared: PreparedInput,
+    prepared: PreparedInput[MotionArrays],
     repeated: Sequence[Sequence[int]],
     cyclic: bool,
     scratch: str | os.PathLike[str] | None = None,
-) -> PreparedInput:
+) -> PreparedInput[MotionArrays]:
     """The same series without some frames; mean, spread and number of frames are of the rest.
 
     Parameters
@@ -487,7 +478,7 @@ def without_frames(
         items.loc[rows, name] = spread
     if shape[1] == 1:
         items.loc[rows, "mean"] = mean[:, 0]
-    state = {**prepared.state, "series": opened, "replica_offsets": new_offsets}
+    state: MotionArrays = {**prepared.state, "series": opened, "replica_offsets": new_offsets}
     return replace(
         prepared, items=items, state=state, counts={**prepared.counts, "frames": shape[2]}
     )
