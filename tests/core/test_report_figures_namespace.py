@@ -49,7 +49,7 @@ def test_the_first_hit_of_a_search_is_drawn_letter_by_letter() -> None:
         [axes] = figure.axes
         letters = [text.get_text() for text in axes.texts]
         assert "".join(letters).count(hit["query_alignment"].strip()) == 1
-        assert "let-7a on utr" in axes.get_title(loc="left")
+        assert "let-7a on utr" in axes.get_title()
         # The seed region: seven letters of the miRNA, without gaps here, from its second last on.
         [band] = axes.patches
         begin, end = band.get_x() + 0.5, band.get_x() + band.get_width() + 0.5

@@ -68,10 +68,11 @@ class Reference:
 class MethodText:
     """Names and sentences of one method.
 
-    ``strength`` lists the columns that edges can be ranked by: the first present one is used, by
-    its size alone if it is ``signed``; the last has the unit of ``score``. ``ties`` lists those
-    that decide between equally strong ones, smallest first. ``target`` names an item that is no
-    regulator where ``item`` will not do. ``edge_table`` gives the table of edges further columns.
+    ``regulator`` and ``edge`` get an "s" where there are several. ``target`` names an item that is
+    no regulator where ``item`` will not do. ``strength`` lists the columns that edges can be ranked
+    by: the first present one is used, by its size alone if it is ``signed``; the last has the unit
+    of ``score``. ``ties`` lists those that decide between equally strong ones, smallest first.
+    ``edge_table`` gives the table of edges further columns.
 
     Sentences are in ``text.md.j2`` in the method's folder (``pairtile.report.text``); ``numbers``
     gives what they show beside counts and parameters. ``warnings`` gives those beyond the summary's
@@ -87,10 +88,8 @@ class MethodText:
     item: str = "gene"
     items: str = "genes"
     regulator: str = "regulator"
-    regulators: str = "regulators"
     target: str = ""
     edge: str = "edge"
-    edges: str = "edges"
     score: str = "score"
     strength: tuple[str, ...] = ()
     signed: bool = False

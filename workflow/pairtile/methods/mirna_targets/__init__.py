@@ -8,6 +8,5 @@ METHOD = Method(
     config="config:MirnaTargetsConfig",
     estimator="score:MirnaTargets",
     report="report:REPORT",
-    figures="charts",
     trial="trial:write_trial",
 )

@@ -19,6 +19,7 @@ from pairtile.methods.mirna_targets.report_hits import (
     GENES,
     hits_of,
     mapped_transcript,
+    seed_columns,
     targets_of,
     targets_of_pairs,
 )
@@ -28,6 +29,7 @@ from pairtile.methods.mirna_targets.report_signal import (
     has_null,
     null_row,
 )
+from pairtile.methods.mirna_targets.tables import CANONICAL
 from pairtile.report.charts import (
     SEQUENTIAL,
     add_legend,
@@ -401,10 +403,6 @@ def site_map(hits: pd.DataFrame, colours: Mapping[str, str]) -> Figure:
 # --- one hit, letter by letter --------------------------------------------------------------------
 
 
-SEED = (2, 8)
-"""Positions of the miRNA, from its 5' end, that make its seed region."""
-
-
 def alignment(hit: Mapping[str, Any] | Any) -> Figure:
     """The alignment of one hit: the miRNA (3' to 5') above its site (5' to 3'), seed region shaded.
 
@@ -444,7 +442,7 @@ def alignment(hit: Mapping[str, Any] | Any) -> Figure:
             f"found lines of {len(query)}, {len(match)} and {len(reference)} characters; expected "
             "three of the same length"
         )
-    begin, end = _seed_columns(query)
+    begin, end = seed_columns(query.replace(" ", "-"))
     with chart(
         size=(max(4.0, 0.2 * len(query) + 2.4), 1.7), xlim=(-6.0, len(query) + 1.5),
         ylim=(-2.6, 0.6), title=_title(given),
@@ -464,17 +462,6 @@ def alignment(hit: Mapping[str, Any] | Any) -> Figure:
     return figure_of(axes)
 
 
-def _seed_columns(query: str) -> tuple[int, int]:
-    """Columns of the seed region; the miRNA's 5' end is at the right, gaps are not counted."""
-    position, columns = 0, []
-    for column in range(len(query) - 1, -1, -1):
-        if query[column] not in "- ":
-            position += 1
-            if SEED[0] <= position <= SEED[1]:
-                columns.append(column)
-    return (min(columns), max(columns) + 1) if columns else (0, 0)
-
-
 def _title(given: Mapping[str, Any] | Any) -> str:
     names = [str(given[key]) for key in ("mirna", "transcript") if key in given]
     numbers = [f"score {float(given['score']):g}"] if "score" in given else []
@@ -486,7 +473,6 @@ def _title(given: Mapping[str, Any] | Any) -> str:
 # --- on the page: which can be made, and the numbers of their captions ---
 
 
-CANONICAL = ("8mer", "7mer-m8", "7mer-A1")
 MAP_SIZE = 30
 FEW_HITS = 80
 """Hits in a bin of positions below which bins are joined, on average."""

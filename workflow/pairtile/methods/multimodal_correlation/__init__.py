@@ -8,6 +8,5 @@ METHOD = Method(
     config="config:MultimodalCorrelationConfig",
     estimator="score:MultimodalCorrelation",
     report="report:REPORT",
-    figures="charts",
     trial="trial:write_trial",
 )

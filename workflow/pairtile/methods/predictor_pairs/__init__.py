@@ -8,6 +8,5 @@ METHOD = Method(
     config="config:PredictorPairsConfig",
     estimator="score:PredictorPairs",
     report="report:REPORT",
-    figures="charts",
     trial="trial:write_trial",
 )

@@ -179,7 +179,6 @@ TEXT = MethodText(
     item="residue",
     items="residues",
     edge="pair",
-    edges="pairs",
     score="generalized correlation",
     strength=("correlation",),
     ties=("p_value",),

@@ -32,7 +32,7 @@ def members_section(results: Results, pictures: list[CaptionedFigure]) -> PageSe
     module = pd.Series(found.of_node, index=results.degree.index)
     regulators = _regulators(results, module) if results.directed else []
     source = results.text.regulator if results.regulators else "source"
-    sources = results.text.regulators if results.regulators else "sources"
+    sources = f"{source}s"
     return PageSection(
         id="members",
         title=listed([*([sources] if regulators else []), found.words]).capitalize(),

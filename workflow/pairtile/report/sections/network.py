@@ -96,7 +96,7 @@ def edges_section(results: Results, pictures: list[CaptionedFigure]) -> PageSect
     in_drawing = {results.strength} if _is_decimal(results, table) else set()
     return PageSection(
         id="edges",
-        title=f"Strongest {results.text.edges}",
+        title=f"Strongest {results.text.edge}s",
         template="section_edges.html.j2",
         values={
             "ends": _ends(results),
