@@ -52,7 +52,7 @@ from pairtile.methods.mirna_targets.fasta import Fasta, read_fasta
 from pairtile.methods.mirna_targets.prepare import lay_out
 from pairtile.methods.mirna_targets.score import MirnaTargets, cells_in
 from pairtile.methods.mirna_targets.scoring import Candidates
-from pairtile.methods.mirna_targets.search import SequenceBatch, TargetSearch, align
+from pairtile.methods.mirna_targets.search import SequenceBatch, TargetSearch, fold_strings, trace
 
 from benchmarks.machine import timed, write
 
@@ -84,22 +84,21 @@ def run(
     candidates = score_pass(device)
     found = candidates(*coded, search.scoring)
     seconds = timed(lambda: candidates(*coded, search.scoring), repeats=5)
-    result["score_pass"] = rates(seconds, cells) | {"candidates": len(found)}
+    result["score_pass"] = rates(seconds, cells) | {"candidates": len(found.i)}
     if device.backend == "cuda":
         from pairtile.methods.mirna_targets.search_cuda import alignments
 
         seconds = timed(lambda: alignments(*coded, search.scoring, device=device), repeats=5)
     else:
-        seconds = timed(
-            lambda: align(candidates(*coded, search.scoring), mirnas, transcripts, search.scoring)
-        )
+        of_block = mirnas, transcripts, search.scoring
+        seconds = timed(lambda: list(trace(candidates(*coded, search.scoring), *of_block)))
     result["score_pass_and_traceback"] = rates(seconds, cells)
     seconds = timed(lambda: search.hits(0, len(mirnas), rows), repeats=2, warm=0)
     hits = search.hits(0, len(mirnas), rows)
     result["hits_without_energies"] = rates(seconds, cells) | {"hits": len(hits)}
-    aligned = align(found, mirnas, transcripts, search.scoring)
+    traced, *_ = trace(found, mirnas, transcripts, search.scoring)
     try:
-        result["energies"] = energies(*aligned.fold_strings(), device)
+        result["energies"] = energies(*fold_strings(mirnas, transcripts, traced), device)
         search = TargetSearch(mirnas, transcripts, AlignmentConfig(), device)
         seconds = timed(lambda: search.hits(0, len(mirnas), rows), repeats=1, warm=0)
         result["hits_with_energies"] = rates(seconds, cells)

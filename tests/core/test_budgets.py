@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,7 @@ SNAKEMAKE_MANUAL = {"cores", "current_basedir"}
 the package cannot be found."""
 
 
+@cache
 def trees() -> dict[Path, ast.Module]:
     """Every Python file of the package, parsed."""
     return {path: ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}

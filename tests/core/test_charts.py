@@ -27,7 +27,7 @@ def test_a_histogram_keeps_every_count_when_bins_are_cut_and_joined() -> None:
 def test_groups_are_stacked_and_the_null_stays_within_the_axes() -> None:
     figure = charts.histogram(
         [0, 1, 2], {"a": [5, 1], "b": [2, 0]}, null={"chance": [990, 1], "none": [0, 0]},
-        yscale="log", vlines={"both": (-1.5, 1.5), "no": None, "none": np.nan},
+        yscale="log", xlim=(-2, 2), vlines={"both": (-1.5, 1.5), "no": None, "none": np.nan},
     )  # fmt: skip
     axes = figure.axes[0]
     first, second = (patch.get_data() for patch in axes.patches[:2])
@@ -37,6 +37,13 @@ def test_groups_are_stacked_and_the_null_stays_within_the_axes() -> None:
     assert axes.get_ylim()[1] > 990
     assert [line.get_xdata()[0] for line in axes.get_lines()] == [-1.5, 1.5]
     assert legend(figure) == ["a", "b", "chance", "both"]
+
+
+def test_lines_near_the_bins_are_within_the_axes_and_far_ones_are_not_drawn() -> None:
+    figure = charts.histogram([0, 1, 2, 3], {"a": [1, 2, 0]}, vlines={"near": 2.9, "far": 3.1})
+    [line] = figure.axes[0].get_lines()
+    low, high = figure.axes[0].get_xlim()
+    assert low < 0 < line.get_xdata()[0] == 2.9 < high
 
 
 @pytest.mark.parametrize("null", [False, True])
@@ -64,7 +71,7 @@ def test_points_in_no_group_are_drawn_too() -> None:
     x = np.arange(10.0)
     figure = charts.scatter(x, x**2, {"few": x < 3, "more": x > 6}, faint=x == 0)
     drawn = [len(part.get_offsets()) for part in figure.axes[0].collections]
-    assert drawn == [0, 4, 1, 2, 0, 3]
+    assert drawn == [4, 1, 2, 3]
     assert legend(figure) == ["few", "more"]
 
 

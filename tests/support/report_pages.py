@@ -10,6 +10,8 @@ from typing import Any
 import lxml.html
 import numpy as np
 from pairtile.report import write_report
+from pairtile.report.page import render_page
+from pairtile.report.results import read_results
 from pairtile.runtime.files import read_json
 
 
@@ -22,6 +24,11 @@ def page_of(folder: Path) -> lxml.html.HtmlElement:
     """Write the report of a results folder and parse it."""
     write_report(folder, folder / "report.html", folder / "figures")
     return read_page(folder)
+
+
+def plain_page(folder: Path) -> lxml.html.HtmlElement:
+    """The page of a results folder, parsed, without its figures, which take most of the time."""
+    return lxml.html.fromstring(render_page(read_results(folder), []))
 
 
 def part(page: lxml.html.HtmlElement, name: str) -> str:

@@ -255,6 +255,7 @@ def asked(ready: Path) -> dict[str, dict[str, dict[str, Any]]]:
     return resources(ready)
 
 
+@pytest.mark.complete
 @pytest.mark.workflow
 def test_only_jobs_that_compute_on_a_gpu_ask_for_one(
     asked: dict[str, dict[str, dict[str, Any]]],
@@ -329,6 +330,7 @@ OWN_NAMES = {
 USUAL = {"mem_mb", "mem_mib", "mem", "runtime", "gpu", "tmpdir", "_cores", "_nodes"}
 
 
+@pytest.mark.complete
 @pytest.mark.workflow
 @pytest.mark.parametrize("executor", OWN_NAMES)
 def test_executors_with_names_of_their_own_get_them_and_no_others_do(

@@ -34,6 +34,7 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.complete
 @pytest.mark.workflow
 def test_a_run_would_make_a_null_only_where_the_method_has_one(planned: Path) -> None:
     for name in (WITH, WITHOUT):

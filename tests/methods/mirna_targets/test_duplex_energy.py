@@ -127,13 +127,16 @@ def test_reference_finds_the_best_of_all_structures(letters):
         assert fold(text, tables) == min(every), text
 
 
-CHEAP_MULTILOOPS = {"multiloop_closing": -1500, "multiloop_branch": -200}
+CHEAP_MULTILOOPS = {
+    "MULTILOOP_CLOSING": np.array([-1500]),
+    "MULTILOOP_BRANCH": np.array([-200]),
+}
 """Tables with these make multiloops win in strings short enough to try every structure."""
 
 
 @pytest.mark.parametrize("letters", ["GCA", "GCAU"])
 def test_reference_finds_the_best_of_all_structures_with_multiloops(letters):
-    tables = turner_1999()._replace(**CHEAP_MULTILOOPS)
+    tables = turner_1999() | CHEAP_MULTILOOPS
     won = 0
     for text in random_strings(17, 25, 12, 17, letters):
         every = {s: energy_of_structure(text, s, tables) for s in structures(text, tables)}
@@ -253,7 +256,7 @@ def test_the_most_stable_strings_do_not_overflow(backend):
 @both_backends
 def test_multiloops_fold_as_the_reference_says(backend, monkeypatch):
     """In strings where they win: with tables that reward them."""
-    tables = turner_1999()._replace(**CHEAP_MULTILOOPS)
+    tables = turner_1999() | CHEAP_MULTILOOPS
     monkeypatch.setattr(energy_module, "turner_1999", lambda celsius: tables)
     strings = random_strings(19, 40, 12, 50, "GCAU")
     energies = DuplexEnergy(choose(backend)).fold(strings)

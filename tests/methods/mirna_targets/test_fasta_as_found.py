@@ -13,10 +13,10 @@ import pytest
 from pairtile import mirna_targets
 from pairtile.config import load_config
 from pairtile.declare.messages import Message
+from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
 from pairtile.methods.mirna_targets.export import named_targets
 from pairtile.methods.mirna_targets.prepare import (
-    PreparedSequences,
     header_lines,
     prepare_sequences,
 )
@@ -27,7 +27,7 @@ MIRNAS = ">hsa-let-7a-5p MIMAT0000062 Homo sapiens let-7a-5p\nUGAGGUAGUAGGUUGUAU
 UTR = "ACCGACCGACCGCUACCUCAACCGACCG"
 
 
-def prepare(folder: Path, transcripts: str, mirnas: str = MIRNAS, **keys: Any) -> PreparedSequences:
+def prepare(folder: Path, transcripts: str, mirnas: str = MIRNAS, **keys: Any) -> PreparedInput:
     """Both files prepared; other files in ``keys`` are given as ``name.suffix: text``."""
     section: dict[str, Any] = {"method": "mirna_targets"}
     texts = {"mirnas": mirnas, "transcripts": transcripts}
@@ -40,12 +40,12 @@ def prepare(folder: Path, transcripts: str, mirnas: str = MIRNAS, **keys: Any) -
     return prepare_sequences(load_config({"analyses": {"a": section}}).analyses["a"])
 
 
-def found(prepared: PreparedSequences) -> dict[str, dict[str, Any]]:
+def found(prepared: PreparedInput) -> dict[str, dict[str, Any]]:
     """Numbers of the messages by their codes."""
     return {m.code: m.numbers for m in [*prepared.notes, *prepared.warnings]}
 
 
-def letters(prepared: PreparedSequences, kind: str = "transcript") -> list[str]:
+def letters(prepared: PreparedInput, kind: str = "transcript") -> list[str]:
     text, offsets = prepared.state[f"{kind}_text"], prepared.state[f"{kind}_offsets"]
     return [text[a:b].tobytes().decode() for a, b in itertools.pairwise(offsets)]
 
@@ -161,7 +161,7 @@ MATURE = MIRNAS + "".join(
 )
 
 
-def names_of(prepared: PreparedSequences) -> list[str]:
+def names_of(prepared: PreparedInput) -> list[str]:
     kept = prepared.items[prepared.items["is_regulator"]]
     return list(kept["name"])
 

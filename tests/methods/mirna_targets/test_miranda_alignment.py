@@ -8,6 +8,8 @@ from typing import Any
 
 import naive_miranda as naive
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,7 +20,13 @@ from pairtile.methods.mirna_targets import search as target_search
 from pairtile.methods.mirna_targets import search_cpu
 from pairtile.methods.mirna_targets.config import AlignmentConfig
 from pairtile.methods.mirna_targets.scoring import CODES, AlignmentScoring, CodedSequences
-from pairtile.methods.mirna_targets.search import COLUMNS, Hits, SequenceBatch, TargetSearch
+from pairtile.methods.mirna_targets.search import (
+    ROWS,
+    SequenceBatch,
+    TargetSearch,
+    fold_strings,
+    trace,
+)
 from pairtile.methods.mirna_targets.search_cpu import group_mirnas
 
 both_backends = pytest.mark.parametrize(
@@ -38,26 +46,26 @@ def search(
     settings: AlignmentConfig = PLAIN,
     backend: str = "cpu",
     allowed: Any = None,
-) -> Hits:
+) -> pa.Table:
     opened = TargetSearch(
         SequenceBatch.of(mirnas), SequenceBatch.of(references), settings, choose(backend)
     )
     return opened.hits(0, len(mirnas), np.arange(len(references)), allowed)
 
 
-def entries(hits: Hits) -> list[tuple[Any, ...]]:
-    columns = [getattr(hits, name) for name in COLUMNS if name != "energy_kcal_mol"]
-    lists = [column.tolist() for column in columns]
-    return list(zip(*lists, strict=True))
+COLUMNS = [name for name in ROWS.names if name != "energy_kcal_mol"]
+
+
+def entries(hits: pa.Table) -> list[tuple[Any, ...]]:
+    return list(zip(*(hits[name].to_pylist() for name in COLUMNS), strict=True))
 
 
 def naive_entries(
     mirnas: list[str], references: list[str], settings: AlignmentConfig, allowed: Any = None
 ) -> list[tuple[Any, ...]]:
     of_naive = NaiveSettings(**settings.model_dump())
-    names = [name for name in COLUMNS[3:] if name != "energy_kcal_mol"]
     return [
-        (i, j, rank, *(getattr(hit, name) for name in names))
+        (i, j, rank, *(getattr(hit, name) for name in COLUMNS[3:]))
         for i, mirna in enumerate(mirnas)
         for j, reference in enumerate(references)
         if allowed is None or allowed[i, j]
@@ -160,11 +168,12 @@ def test_fold_strings_are_those_of_the_rules(problem: Any) -> None:
     scoring = scoring_of(asked)
     found = search_cpu.candidates(coded(mirnas), coded(references), scoring)
     sequences = SequenceBatch.of(mirnas), SequenceBatch.of(references)
-    aligned = target_search.align(found, *sequences, scoring)
-    text, offsets = aligned.fold_strings()
-    whole = text.tobytes().decode()
+    strings = []
+    for traced in trace(found, *sequences, scoring):
+        text, offsets = fold_strings(*sequences, traced)
+        strings += [text[a:b].tobytes().decode() for a, b in pairwise(offsets)]
     of_naive = NaiveSettings(**asked.model_dump())
-    assert [whole[a:b] for a, b in pairwise(offsets)] == [
+    assert strings == [
         hit.fold_string
         for mirna in mirnas
         for reference in references
@@ -192,7 +201,7 @@ def test_hits_do_not_depend_on_blocks(backend: str) -> None:
         for begin in range(0, 70, 7)
         for rows in blocks
     ]
-    assert entries(Hits.joined(parts)) == entries(whole)
+    assert sorted(entries(pa.concat_tables(parts))) == entries(whole)
 
 
 def test_hits_do_not_depend_on_batches(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,7 +272,7 @@ def test_scores_beyond_16_bits_are_exact(backend: str, scale: float) -> None:
     references = [SITE, "GG" + SITE.replace("CUAC", "CUC") + "AAAA" + SITE]
     found = search([LET7, LET7[:12]], references, asked, backend)
     assert entries(found) == naive_entries([LET7, LET7[:12]], references, asked)
-    assert found.score.max() == 7 * 5 * scale + 60
+    assert pc.max(found["score"]).as_py() == 7 * 5 * scale + 60
 
 
 def test_16_bits_are_left_where_they_do_not_suffice() -> None:
@@ -302,7 +311,7 @@ def test_nothing_to_search_gives_no_hits(backend: str) -> None:
         found = search(mirnas, references, backend=backend)
         assert len(found) == 0
         assert entries(found) == []
-        assert found.score.dtype == np.float64
+        assert found["score"].type == pa.float64()
     assert len(search([LET7], [SITE], backend=backend, allowed=np.array([[False]]))) == 0
     assert len(search([LET7], [SITE], changed(PLAIN, score=1000.0), backend)) == 0
 
@@ -325,7 +334,7 @@ def test_energies_decide_and_are_reported() -> None:
     pytest.importorskip("RNA", reason="needs the package ViennaRNA")
     reference = SITE + "CCCC" + SITE.replace("CAACC", "CACCC")
     all_hits = search([LET7], [reference], AlignmentConfig())
-    assert all_hits.energy_kcal_mol[0] == np.float32(-39.3)
+    assert all_hits["energy_kcal_mol"][0].as_py() == np.float32(-39.3)
     assert len(all_hits) == 2
     assert len(search([LET7], [reference], AlignmentConfig(energy=-39.0))) == 1
     # As in miRanda, -39.3 in 32 bits is compared with -39.3 in 64 bits: it is a little larger.

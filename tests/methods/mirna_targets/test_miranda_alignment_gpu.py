@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable
-from dataclasses import fields
 
 import naive_miranda as naive
 import numpy as np
@@ -21,7 +20,7 @@ from pairtile.methods.mirna_targets.scoring import (
     CodedSequences,
     Traced,
 )
-from pairtile.methods.mirna_targets.search import Alignments, SequenceBatch, align
+from pairtile.methods.mirna_targets.search import SequenceBatch, trace
 
 Search = Callable[..., Candidates]
 
@@ -70,7 +69,7 @@ def coded(sequences: list[str]) -> CodedSequences:
 
 
 def as_rows(found: Candidates) -> list[tuple[int, ...]]:
-    return list(zip(*(getattr(found, f.name).tolist() for f in fields(found)), strict=True))
+    return list(zip(*(values.tolist() for values in found), strict=True))
 
 
 def expected(
@@ -146,12 +145,16 @@ def test_any_length_of_mirna(search, length):
 def test_nothing_to_find(search):
     scoring = AlignmentScoring.of(140, 4, -9, -4)
     some = coded(["ACGUACGUACGUACGUACGUAC"])
-    assert len(search(coded([]), some, scoring)) == 0
-    assert len(search(some, coded([]), scoring)) == 0
-    assert len(search(some, coded([""]), scoring)) == 0
-    assert len(search(some, coded(["N" * 100]), scoring)) == 0
-    assert len(search(some, some, AlignmentScoring.of(1e6, 4, -9, -4))) == 0
-    assert len(search(coded(["ACG"]), some, AlignmentScoring.of(1, 4, -9, -4))) == 0
+    lowest, highest = (AlignmentScoring.of(score, 4, -9, -4) for score in (1, 1e6))
+    for inputs in (
+        (coded([]), some, scoring),
+        (some, coded([]), scoring),
+        (some, coded([""]), scoring),
+        (some, coded(["N" * 100]), scoring),
+        (some, some, highest),
+        (coded(["ACG"]), some, lowest),
+    ):
+        assert as_rows(search(*inputs)) == []
 
 
 def test_only_allowed_pairs(search):
@@ -161,7 +164,7 @@ def test_only_allowed_pairs(search):
     found = search(coded(mirnas), coded(references), scoring_of(settings), allowed)
     rows = expected(mirnas, references, settings)
     assert as_rows(found) == [row for row in rows if allowed[row[0], row[1]]]
-    assert 0 < len(found) < len(rows)
+    assert 0 < len(found.i) < len(rows)
 
 
 @pytest.mark.gpu
@@ -189,7 +192,7 @@ def test_gpu_grows_its_lists(monkeypatch):
     inputs = coded(mirnas), coded(references), AlignmentScoring.of(60, 4, -9, -4)
     monkeypatch.setattr(target_screen_cuda, "FREE_SHARE", 2**50)
     found = on_gpu()(*inputs)
-    assert len(found) > 10_000  # lists begin with 1024 places
+    assert len(found.i) > 10_000  # lists begin with 1024 places
     assert_equal(found, search_cpu.candidates(*inputs))
 
 
@@ -219,7 +222,7 @@ def test_gpu_halves_the_work_where_memory_runs_out(blocks_searched):
     pool = cupy.get_default_memory_pool()
     try:
         pool.free_all_blocks()
-        pool.set_limit(size=15 * len(whole))  # a candidate takes 20 bytes, and more for sorting
+        pool.set_limit(size=15 * len(whole.i))  # a candidate takes 20 bytes, and more for sorting
         assert_equal(on_gpu()(*inputs), whole)
         assert len(blocks_searched) > 3
         pool.free_all_blocks()
@@ -246,31 +249,20 @@ def test_gpu_sorts_candidates_that_no_number_holds():
 
 def aligned_on_cpu(
     mirnas: list[str], references: list[str], scoring: AlignmentScoring, allowed=None
-) -> Alignments:
+) -> list[Traced]:
     found = search_cpu.candidates(coded(mirnas), coded(references), scoring, allowed)
-    return align(found, SequenceBatch.of(mirnas), SequenceBatch.of(references), scoring)
+    return list(trace(found, SequenceBatch.of(mirnas), SequenceBatch.of(references), scoring))
 
 
-def assert_same_alignments(found: Traced, wanted: Alignments) -> None:
-    cells = found.cells
-    pairs = [
-        (cells.i, wanted.i),
-        (cells.j, wanted.j),
-        (cells.row, wanted.end_row),
-        (cells.column, wanted.end_column),
-        (cells.score, wanted.score),
-        (found.begin_row, wanted.begin_row),
-        (found.begin_column, wanted.begin_column),
-        (found.state_count, wanted.state_count),
-    ]
-    for got, expected_values in pairs:
-        np.testing.assert_array_equal(got, expected_values)
-    lines = (line.to_pylist() for line in wanted.lines()[::2])
-    for states, count, before, mirna, reference in zip(
-        found.states, found.state_count, found.begin_row, *lines, strict=True
-    ):
-        unpaired = [(m == "-") + 2 * (r == "-") for m, r in zip(mirna, reference, strict=True)]
-        np.testing.assert_array_equal(states[:count][::-1], unpaired[before : before + count])
+def alignments_of(traced: Traced) -> list[tuple[int | list[int], ...]]:
+    """Numbers and states of each."""
+    columns = [values.tolist() for values in traced[:-1]]
+    states = [row[:n].tolist() for row, n in zip(traced.states, traced.state_count, strict=True)]
+    return list(zip(*columns, states, strict=True))
+
+
+def assert_same_alignments(found: Traced, wanted: list[Traced]) -> None:
+    assert alignments_of(found) == [row for part in wanted for row in alignments_of(part)]
 
 
 @pytest.mark.gpu
@@ -312,7 +304,7 @@ def test_gpu_traces_nothing():
     scoring = AlignmentScoring.of(140, 4, -9, -4)
     for mirnas, references in ([], ["ACGU"]), (["A" * 22], ["A" * 100]):
         inputs = coded(mirnas), coded(references), scoring
-        assert len(target_search_cuda.alignments(*inputs, device=choose("cuda"))) == 0
+        assert len(target_search_cuda.alignments(*inputs, device=choose("cuda")).i) == 0
 
 
 @pytest.mark.gpu
@@ -321,7 +313,7 @@ def test_gpu_agrees_with_the_cpu_on_human_sequences(shared):
     transcripts = read_fasta(shared / "data/mirna/human_chr22_transcripts.fa.gz")[::4]
     inputs = coded(mirnas), coded(transcripts), AlignmentScoring.of(140, 4, -9, -4)
     found = on_gpu()(*inputs)
-    assert len(found) > 5000
+    assert len(found.i) > 5000
     assert_equal(found, search_cpu.candidates(*inputs))
     traced = target_search_cuda.alignments(*inputs, device=choose("cuda"))
     assert_same_alignments(traced, aligned_on_cpu(mirnas, transcripts, inputs[2]))
@@ -334,5 +326,5 @@ def read_fasta(path) -> list[str]:
 
 
 def assert_equal(found: Candidates, wanted: Candidates) -> None:
-    for field in fields(Candidates):
-        np.testing.assert_array_equal(getattr(found, field.name), getattr(wanted, field.name))
+    for got, expected_values in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(got, expected_values)

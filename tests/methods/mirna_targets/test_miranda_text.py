@@ -16,7 +16,7 @@ from pairtile.gpu.device import choose
 from pairtile.methods.mirna_targets.config import AlignmentConfig
 from pairtile.methods.mirna_targets.fasta import Fasta, read_fasta
 from pairtile.methods.mirna_targets.miranda_text import TextSequences, write_miranda_text
-from pairtile.methods.mirna_targets.search import Hits, SequenceBatch, TargetSearch
+from pairtile.methods.mirna_targets.search import ROWS, SequenceBatch, TargetSearch
 
 GOLDEN_RUNS = [
     "bantam_default",
@@ -84,10 +84,6 @@ def sequences(fasta: Fasta) -> TextSequences:
     return TextSequences(fasta.names, fasta.headers, fasta.lengths)
 
 
-def batches(hits: Hits, size: int) -> list[Hits]:
-    return [hits.taken(np.arange(k, min(k + size, len(hits)))) for k in range(0, len(hits), size)]
-
-
 @both_backends
 @pytest.mark.parametrize("name", GOLDEN_RUNS)
 def test_text_is_what_miranda_prints(backend: str, name: str, shared: Path) -> None:
@@ -111,9 +107,10 @@ def test_text_is_what_miranda_prints(backend: str, name: str, shared: Path) -> N
         choose(backend),
     )
     hits = search.hits(0, len(mirnas), np.arange(len(transcripts)), allowed)
+    hits = hits.set_column(1, "j", pa.array(hits["j"].to_numpy() + len(mirnas), pa.int32()))
     out = io.BytesIO()
     write_miranda_text(
-        batches(hits, 7),
+        (hits.slice(begin, 7) for begin in range(0, len(hits), 7)),
         sequences(mirnas),
         sequences(transcripts),
         settings,
@@ -136,21 +133,14 @@ MIRNAS = TextSequences(["m1", "m2"], ["of a worm", ""], np.array([22, 22]))
 TRANSCRIPTS = TextSequences(["t1", "t2", "t3"], ["", "", "\udce9"], np.array([40, 50, 60]))
 
 
-def hits(*rows: tuple[int, int, int, float, float]) -> Hits:
-    """Hits of given i, j, rank, score and energy, alike in all else."""
-    i, j, rank, score, energy = (list(column) for column in zip(*rows, strict=True))
-    n = len(rows)
-    return Hits(
-        *(np.array(column, dtype=np.int32) for column in (i, j, rank)),
-        np.array(score, dtype=np.float64),
-        np.array(energy, dtype=np.float32),
-        *(np.full(n, value, dtype=np.int32) for value in (2, 21, 4, 25, 3)),
-        *(np.full(n, value) for value in (200 / 3, 100.0)),
-        *(pa.array([letters] * n, pa.large_string()) for letters in ("aUGUa", " ||: ", "gACGg")),
-    )
+def hits(*rows: tuple[int, int, int, float, float]) -> pa.Table:
+    """Merged hits of given miRNA, transcript, rank, score and energy, alike in all else."""
+    alike = (2, 21, 4, 25, 3, 200 / 3, 100.0, "aUGUa", " ||: ", "gACGg")
+    found = [(i, len(MIRNAS.names) + j, *more, *alike) for i, j, *more in rows]
+    return pa.Table.from_pylist([dict(zip(ROWS.names, row, strict=True)) for row in found], ROWS)
 
 
-def text(found: list[Hits], **asked: Any) -> str:
+def text(found: list[pa.Table], **asked: Any) -> str:
     settings = asked.pop("settings", AlignmentConfig())
     out = io.BytesIO()
     write_miranda_text(found, MIRNAS, TRANSCRIPTS, settings, out, **asked)
@@ -226,5 +216,5 @@ def test_key_values_hold_all_of_a_hit() -> None:
 
 def test_no_hits_leave_the_last_line() -> None:
     assert text([]) == "Scan Complete\n\n"
-    assert text([Hits.none()]) == "Scan Complete\n\n"
+    assert text([ROWS.empty_table()]) == "Scan Complete\n\n"
     assert scans(text([], quiet=False)).count("No Hits Found above Threshold") == 6

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pairtile.config import load_config
+from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
 from pairtile.io.networks.table import NetworkTable
 from pairtile.methods.mirna_targets.prepare import (
-    PreparedSequences,
     header_lines,
     prepare_sequences,
 )
@@ -27,7 +27,7 @@ TRANSCRIPTS = ">long\nACGUACGUAC\n>short\nACG\n>middle a gene\nACGUA\n>also_shor
 
 def prepare(
     folder: Path, mirnas: str | bytes = MIRNAS, transcripts: str | bytes = TRANSCRIPTS, **keys: Any
-) -> PreparedSequences:
+) -> PreparedInput:
     section: dict[str, Any] = {"method": "mirna_targets", **keys}
     for key, content in (("mirnas", mirnas), ("transcripts", transcripts)):
         path = folder / f"{key}.fa"
@@ -39,7 +39,7 @@ def prepare(
     return prepare_sequences(load_config({"analyses": {"a": section}}).analyses["a"])
 
 
-def texts(prepared: PreparedSequences, kind: str) -> list[str]:
+def texts(prepared: PreparedInput, kind: str) -> list[str]:
     text, offsets = prepared.state[f"{kind}_text"], prepared.state[f"{kind}_offsets"]
     return [text[a:b].tobytes().decode() for a, b in itertools.pairwise(offsets)]
 

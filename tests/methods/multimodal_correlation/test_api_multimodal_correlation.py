@@ -18,7 +18,7 @@ from pairtile import (
     prepare_expression,
     rmt_threshold,
 )
-from pairtile.methods.multimodal_correlation.figures import pair_scatter
+from pairtile.methods.multimodal_correlation.charts import pair_scatter
 from planted_modes import planted, section
 from scipy import stats
 from workflow_runs import Analysis

@@ -12,7 +12,7 @@ import pytest
 from pairtile.declare.messages import Message
 from pairtile.errors import StoreError
 from pairtile.io.networks.drawing import MAX_MODULES
-from pairtile.methods.multimodal_correlation import report_figures, report_results
+from pairtile.methods.multimodal_correlation import charts, report_results
 from pairtile.methods.multimodal_correlation.report_results import (
     condition_pairs,
     mode_results,
@@ -173,7 +173,7 @@ def test_split_pairs_are_those_that_are_not_drawn_yet(
     assert split_pairs(found) == []
     monkeypatch.setattr(report_results, "MAX_PAIRS", 2)
     assert set(split_pairs(found)) == {("g00", "g01"), ("g04", "g05")} - set(strongest_pairs(found))
-    made = report_figures.FIGURES["split_pairs"](results)
+    made = charts.FIGURES["split_pairs"](results)
     assert made is not None
 
 

@@ -7,12 +7,13 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from naive_mutual_information import naive_moments
 from pairtile import infer_network
 from pairtile.api.settings import analysis_config
 from pairtile.engine.estimator import Merged
 from pairtile.methods.mutual_information import network
 from pairtile.methods.mutual_information.config import MutualInformationConfig
-from pairtile.methods.mutual_information.context_scores import moments_from_pairs
+from pairtile.methods.mutual_information.keep import Bar
 from pairtile.methods.mutual_information.network import (
     GeneRoles,
     Pairs,
@@ -65,7 +66,7 @@ def built(pairs, null, keep, *, score="mi", dpi=False, moments=None, is_regulato
     rules = analysis_config(MutualInformationConfig, keep=keep, dpi=dpi)
     found = Significance(p.__getitem__, q.__getitem__, lambda some: extrapolated(some, null))
     genes = GeneRoles(GENES, is_regulator, moments)
-    chosen = choose(pairs, found, genes, rules.keep, score)
+    chosen = choose(pairs, found, genes, Bar.of(rules.keep), score)
     dpi = rules.dpi or None
     return build_network(pairs, chosen, found, genes, score=score, dpi=dpi)
 
@@ -136,7 +137,7 @@ def test_edges_are_sorted_best_first_with_a_fixed_order_of_ties():
 
 def test_mi_and_clr_without_regulators_list_each_pair_once_and_target_z_twice():
     pairs, null = example()
-    moments = moments_from_pairs(pairs.i, pairs.j, pairs.mi_bits, GENES)
+    moments = naive_moments(pairs.i, pairs.j, pairs.mi_bits, GENES)
     for score, times, directed in (("mi", 1, False), ("clr", 1, False), ("target_z", 2, True)):
         network = built(pairs, null, "all", score=score, moments=moments)
         assert network.counts["edges"] == times * pairs.i.size
@@ -149,7 +150,7 @@ def test_with_regulators_every_source_is_one(score):
     regulators = np.zeros(GENES, dtype=bool)
     regulators[[3, 17, 30]] = True
     pairs, null = example(regulators=regulators)
-    moments = moments_from_pairs(pairs.i, pairs.j, pairs.mi_bits, GENES, regulators)
+    moments = naive_moments(pairs.i, pairs.j, pairs.mi_bits, GENES, regulators)
     network = built(pairs, null, "all", score=score, moments=moments, is_regulator=regulators)
     assert regulators[network.edges["source"]].all()
     both = (regulators[pairs.i] & regulators[pairs.j]).sum()
@@ -159,7 +160,7 @@ def test_with_regulators_every_source_is_one(score):
 
 def test_dpi_removes_both_directions_of_a_pair():
     pairs, null = example()
-    moments = moments_from_pairs(pairs.i, pairs.j, pairs.mi_bits, GENES)
+    moments = naive_moments(pairs.i, pairs.j, pairs.mi_bits, GENES)
     options = {"dpi": {"tolerance": 0.0, "rule": "relative"}, "score": "target_z"}
     edges = built(pairs, null, "all", moments=moments, **options).edges
     ends = set(zip(edges["source"], edges["target"], strict=True))
@@ -229,7 +230,7 @@ def test_scores_beside_mi_need_moments():
 def test_very_many_pairs_in_parts_give_the_same_network(score, keep, monkeypatch):
     pairs, null = example(4)
     tied = Pairs(pairs.i, pairs.j, np.round(pairs.mi_bits, 2), pairs.n_samples)
-    moments = moments_from_pairs(tied.i, tied.j, tied.mi_bits, GENES)
+    moments = naive_moments(tied.i, tied.j, tied.mi_bits, GENES)
     whole = built(tied, null, keep, dpi={"tolerance": 0.1}, score=score, moments=moments)
     monkeypatch.setattr(network, "_PART", 57)
     parts = built(tied, null, keep, dpi={"tolerance": 0.1}, score=score, moments=moments)

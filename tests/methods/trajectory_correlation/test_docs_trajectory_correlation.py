@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import trajectory_analyses
 from declared_columns import assert_declared, declared_tables
 from documents import section_of_page, text_of
 from motion_blocks import estimator
@@ -22,7 +23,6 @@ from pairtile.methods.trajectory_correlation.report import FIGURES
 from pairtile.methods.trajectory_correlation.state import duplicate_frames
 from pairtile.runtime.files import read_json
 from paths import ROOT
-from scipy.signal import lfilter
 
 METHOD_PAGE = ROOT / "docs" / "methods" / "trajectory_correlation.md"
 
@@ -93,9 +93,7 @@ def test_presets_are_those_of_the_configuration() -> None:
 
 def slow(frames: int, variables: int, time: float, seed: int) -> np.ndarray:
     """Independent AR(1) motions, (frames, variables, 3)."""
-    phi = np.exp(-1.0 / time)
-    noise = np.random.default_rng(seed).standard_normal((frames + 500, variables, 3))
-    return lfilter([np.sqrt(1 - phi * phi)], [1, -phi], noise, axis=0)[500:]
+    return trajectory_analyses.slow(frames, variables, 3, time, seed, start=500)
 
 
 @pytest.mark.complete
@@ -178,7 +176,7 @@ def test_repeated_frames_lift_what_nearest_neighbours_find() -> None:
     for share in (0, 0.02, 0.1):
         repeated = np.concatenate([xyz, *[xyz[: int(300 * share)]] * 7])
         series = np.moveaxis(repeated, 0, 2)
-        assert duplicate_frames(series).exact.size == 7 * int(300 * share)
+        assert len(duplicate_frames(series).exact) == 7 * int(300 * share)
         pairs = MotionPairs(series, estimator(), choose("cpu"))
         nats.append(pairs.block(slice(0, 2), slice(0, 2))[0, 1])
     assert [f"{value:.2g}" for value in nats] == ["-0.02", "1.2", "4.3"]

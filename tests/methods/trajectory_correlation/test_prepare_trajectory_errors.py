@@ -12,7 +12,6 @@ from pairtile.errors import ConfigError, InputError
 from pairtile.methods.trajectory_correlation.residues import trajectory_contacts
 from small_trajectories import (
     RNG,
-    adenylate_kinase_files,
     config,
     molecule,
     prepare,
@@ -21,11 +20,6 @@ from small_trajectories import (
 )
 
 pytest.importorskip("MDAnalysis")
-
-
-@pytest.fixture(scope="module")
-def adenylate_kinase() -> dict[str, Any]:
-    return adenylate_kinase_files()
 
 
 @pytest.mark.parametrize(

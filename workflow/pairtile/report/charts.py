@@ -8,6 +8,7 @@ drawn as they are: no character in them is taken as mathematics.
 Examples
 --------
 >>> figure = histogram([0, 1, 2], {"pairs": [8, 3]}, vlines={"threshold": 1.5}, xlabel="score")
+>>> from pairtile.report.style import figure_of_panels
 >>> figure, (left, right) = figure_of_panels(2, 2)
 >>> figure = bars(["a", "b"], {"edges": [3, 5]}, ax=left)
 >>> figure = lines({"curve": ([0, 1, 2], [0.1, 0.4, 0.9])}, ax=right)
@@ -42,15 +43,9 @@ from pairtile.report.style import (
     ORANGE,
     PALE,
     SKY,
-    figure_of_panels,
     new_figure,
     styled,
 )
-
-__all__ = [
-    "Options", "bars", "chart", "color_bar", "embedding", "figure_of_panels", "heat_map",
-    "histogram", "lines", "scatter",
-]  # fmt: skip
 
 FILLS = (SKY, PALE, ORANGE)
 """Colours of bars, in the order of their groups."""
@@ -66,9 +61,13 @@ MAX_PIXELS = 500
 """Larger matrices are drawn as means of blocks: a page of a thousand rows stays small."""
 
 MAX_BAR_LABELS = 20
-MAX_NAME = 40
+MAX_NAME, MAX_LEGEND_TEXT = 40, 48
 NAME_MARGIN = 3.0
 """Pixels around a name beside a point that no other may touch."""
+
+
+Ticks = Mapping[int, str] | Mapping[float, str]
+"""Places along an axis, and what to write there."""
 
 
 class Options(TypedDict, total=False):
@@ -91,23 +90,21 @@ class Options(TypedDict, total=False):
 
 
 @contextmanager
-def chart(options: Options) -> Iterator[Axes]:
+def chart(**options: Unpack[Options]) -> Iterator[Axes]:
     """The axes to draw a chart on; labels, scales, limits, lines, names and legend follow."""
     with styled():
         ax = options["ax"] if "ax" in options else new_figure(*options.get("size", (6.4, 4.0)))[1]
         yield ax
-        for label, places in options.get("vlines", {}).items():
-            for k, x in enumerate(_known(places)):
-                ax.axvline(
-                    x, color=INK if label else GREY, linestyle=(0, (5, 3)) if label else "-",
-                    linewidth=1.6 if label else 1.0, label="" if k else label,
-                )  # fmt: skip
-        for n, (label, places) in enumerate(options.get("hlines", {}).items()):
-            for k, y in enumerate(_known(places)):
-                ax.axhline(
-                    y, color=(GREEN, ORANGE)[n % 2] if label else GREY, linewidth=1.5,
-                    linestyle=(0, (6, 2)) if label else "-", label="" if k else label,
-                )  # fmt: skip
+        for draw, marks, colours in (
+            (ax.axvline, options.get("vlines", {}), (INK,)),
+            (ax.axhline, options.get("hlines", {}), (GREEN, ORANGE)),
+        ):
+            for n, (label, places) in enumerate(marks.items()):
+                for k, place in enumerate(_known(places)):
+                    draw(
+                        place, color=colours[n % len(colours)] if label else GREY, linewidth=1.5,
+                        linestyle=(0, (5, 3)) if label else "-", label="" if k else label,
+                    )  # fmt: skip
         keys = ("xscale", "yscale", "xlim", "ylim", "title", "xlabel", "ylabel")
         given = dict(options)
         ax.set(**{key: given[key] for key in keys if key in given})
@@ -118,7 +115,14 @@ def chart(options: Options) -> Iterator[Axes]:
                 _write_powers_out(axis)
         _name_points(ax, options.get("named", ()), options.get("n_named", 3))
         if options.get("legend", True):
-            _add_legend(ax, outside="ax" not in options)
+            add_legend(ax, "" if "ax" in options else "outside upper center")
+
+
+def figure_of(ax: Axes) -> Figure:
+    """The figure that axes are in."""
+    figure = ax.get_figure()
+    assert isinstance(figure, Figure)
+    return figure
 
 
 def histogram(
@@ -135,7 +139,8 @@ def histogram(
     Parameters
     ----------
     edges : array, shape (B + 1,)
-        Bin edges, ascending. Without ``xlim``, empty bins at both ends are cut off.
+        Bin edges, ascending. Without ``xlim``, empty bins at both ends are cut off, and so are
+        ``vlines`` that lie farther outside than half of what is left.
     counts : mapping to arrays, shape (B,)
         Groups, stacked.
     null : mapping to arrays, shape (B,), optional
@@ -165,6 +170,16 @@ def histogram(
         first, last = int(filled[0]), int(filled[-1]) + 1
     starts = np.arange(first, last, max(1, -(-(last - first) // max_bins)))
     bins = np.append(bins[starts], bins[last])
+    if "xlim" not in options:
+        reach = np.ptp(bins) / 2
+        marks = {
+            label: [x for x in _known(places) if bins[0] - reach <= x <= bins[-1] + reach]
+            for label, places in options.get("vlines", {}).items()
+        }
+        shown = [bins[0], bins[-1], *(x for places in marks.values() for x in places)]
+        margin = 0.04 * reach
+        options["xlim"] = (min(shown) - margin, max(shown) + margin)
+        options["vlines"] = marks
     groups, chance = (
         {name: np.add.reduceat(values[:last], starts) for name, values in part.items()}
         for part in (groups, chance)
@@ -172,7 +187,7 @@ def histogram(
     top = max(
         values.max(initial=0.0) for values in (np.sum([*groups.values()], axis=0), *chance.values())
     )
-    with chart(options) as ax:
+    with chart(**options) as ax:
         base = np.zeros(bins.size - 1)
         for k, (name, values) in enumerate(groups.items()):
             if not fill:
@@ -183,7 +198,7 @@ def histogram(
                 continue
             ax.stairs(
                 base + values, bins, baseline=base, fill=True, label=name, color=FILLS[k],
-                alpha=0.75,
+                alpha=0.85,
             )  # fmt: skip
             base = base + values
         if fill:
@@ -194,13 +209,37 @@ def histogram(
                     values, bins, color=(ORANGE, GREEN)[k % 2], linewidth=2.0, label=name,
                     baseline=None,
                 )  # fmt: skip
-        ax.set_xlim(bins[0], bins[-1])
         if options.get("yscale") == "log":
             ax.set_ylim(0.5, 3 * max(3.0, top))
         else:
             ax.set_ylim(bottom=0.0)
             _count_whole(ax.yaxis, *groups.values())
-    return _figure_of(ax)
+    return figure_of(ax)
+
+
+def p_value_histogram(
+    counts: ArrayLike, level: Mapping[str, float | None], *, label: str, xlabel: str
+) -> Figure:
+    """How many have which p-value, and how many would were there nothing to find.
+
+    Parameters
+    ----------
+    counts : array, shape (B,)
+        In B equal bins from 0 to 1.
+    level : mapping of str to float
+        Drawn as a line.
+    label : str
+        What is counted.
+    xlabel : str
+        What the p-values are of.
+    """
+    heights = np.asarray(counts, dtype=np.float64)
+    chance = heights.sum() / max(heights.size, 1)
+    return histogram(
+        np.linspace(0.0, 1.0, heights.size + 1), {label: heights},
+        null={f"by chance: {count(chance)} in each bar": np.full(heights.size, chance)},
+        vlines=level, xlim=(0.0, 1.0), xlabel=xlabel, ylabel=f"number of {label}",
+    )  # fmt: skip
 
 
 def bars(
@@ -227,7 +266,7 @@ def bars(
     across = orientation == "horizontal"
     if across:
         options.setdefault("size", (6.4, 1.6 + 0.3 * len(names)))
-    with chart(options) as ax:
+    with chart(**options) as ax:
         base = np.zeros(len(names))
         for k, (name, values) in enumerate(groups.items()):
             draw = ax.barh if across else ax.bar
@@ -249,7 +288,7 @@ def bars(
         ax.margins(x=room if across else None, y=None if across else room)
         ax.grid(visible=False, axis="y" if across else "x")
         _count_whole(ax.xaxis if across else ax.yaxis, totals)
-    return _figure_of(ax)
+    return figure_of(ax)
 
 
 def lines(
@@ -258,7 +297,7 @@ def lines(
     bands: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
     marker: str = "",
     linestyle: str = "-",
-    highlight: str = "",
+    highlight: str | None = None,
     **options: Unpack[Options],
 ) -> Figure:
     """Curves; one of a single point is a diamond.
@@ -271,10 +310,10 @@ def lines(
         Intervals of curves, by their names.
     marker, linestyle : str
         Of all curves, as in matplotlib; ``linestyle=""`` leaves points alone.
-    highlight : str
+    highlight : str, optional
         The curve that is drawn thick and above the others.
     """
-    with chart(options) as ax:
+    with chart(**options) as ax:
         for k, (name, (given_x, given_y)) in enumerate(curves.items()):
             x, y = np.asarray(given_x, np.float64), np.asarray(given_y, np.float64)
             colour = COLOURS[k % len(COLOURS)]
@@ -288,7 +327,7 @@ def lines(
                 low, high = (np.asarray(end, np.float64) for end in bands[name])
                 ax.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
         _count_whole(ax.xaxis, *(x for x, _ in curves.values()))
-    return _figure_of(ax)
+    return figure_of(ax)
 
 
 def scatter(
@@ -325,30 +364,30 @@ def scatter(
     if groups is None:
         groups = {"": np.ones(x.size, bool) if values is None else np.isfinite(values)}
     masks = {name: np.asarray(mask, bool) for name, mask in groups.items()}
+    shades = None
+    if values is not None:
+        numbers = np.ma.masked_invalid(np.asarray(values, np.float64))
+        shades = colormaps[SEQUENTIAL](Normalize(*(limits or (None, None)))(numbers))
     rest = ~np.any([*masks.values(), np.zeros(x.size, bool)], axis=0)
-    parts = [("", rest, GREY, ".")] if rest.any() else []
+    parts = [("", rest, GREY, "o")] if rest.any() else []
     for k, (name, mask) in enumerate(masks.items()):
         few = k < len(GROUP_COLOURS)
-        parts.append((name, mask, GROUP_COLOURS[k] if few else GREY, MARKERS[k] if few else "."))
-    with chart(options) as ax:
+        parts.append((name, mask, GROUP_COLOURS[k] if few else GREY, MARKERS[k] if few else "o"))
+    with chart(**options) as ax:
         for name, mask, colour, marker in parts:
-            by_number = values is not None and mask is not rest
             for chosen, scale, alpha in ((mask & pale, 0.4, 0.4), (mask & ~pale, 1.0, 0.75)):
-                ax.scatter(
-                    x[chosen], y[chosen], s=scale * s, marker=marker, alpha=alpha, linewidths=0.0,
-                    rasterized=x.size > MANY_POINTS, label=name if scale == 1.0 else "",
-                    **(
-                        {"c": np.asarray(values)[chosen], "cmap": SEQUENTIAL,
-                         "norm": Normalize(*(limits or (None, None)))}
-                        if by_number
-                        else {"color": colour}
-                    ),
-                )  # fmt: skip
+                if scale == 1.0 or chosen.any():
+                    ax.scatter(
+                        x[chosen], y[chosen], s=scale * s, marker=marker, alpha=alpha,
+                        c=[colour] if shades is None or mask is rest else shades[chosen],
+                        linewidths=0.0, rasterized=x.size > MANY_POINTS,
+                        label=name if scale == 1.0 else "",
+                    )  # fmt: skip
         if diagonal is not None:
             ends = [min(np.nanmin(z, initial=0.0) for z in (x, y)),
                     max(np.nanmax(z, initial=0.0) for z in (x, y))]  # fmt: skip
             ax.plot(ends, ends, color=GREY, linestyle=(0, (5, 3)), linewidth=1.3, label=diagonal)
-    return _figure_of(ax)
+    return figure_of(ax)
 
 
 def embedding(
@@ -358,6 +397,7 @@ def embedding(
     names: Sequence[str] = (),
     *,
     unit: str = "",
+    s: float = 22.0,
     **options: Unpack[Options],
 ) -> Figure:
     """Points on two principal components.
@@ -374,6 +414,8 @@ def embedding(
         Names of the points; some of those farthest from the middle are named.
     unit : str
         Of the components.
+    s : float
+        Size of a point, as in matplotlib.
     """
     place = np.asarray(scores, dtype=np.float64)
     distance = np.linalg.norm(place - np.median(place, axis=0), axis=1)
@@ -386,7 +428,7 @@ def embedding(
     options.setdefault("ylabel", labels[1])
     if len(names):
         options["named"] = [(names[k], *place[k].tolist()) for k in order]
-    return scatter(place[:, 0], place[:, 1], groups, **options)
+    return scatter(place[:, 0], place[:, 1], groups, s=s, **options)
 
 
 def heat_map(
@@ -395,11 +437,12 @@ def heat_map(
     *,
     cmap: str = SEQUENTIAL,
     limits: tuple[float, float] | None = None,
-    rows: Mapping[float, str] | None = None,
-    columns: Mapping[float, str] | None = None,
+    rows: Ticks | None = None,
+    columns: Ticks | None = None,
     blocks: Sequence[tuple[int, int]] = (),
     dots: ArrayLike | None = None,
     origin: Literal["upper", "lower"] = "upper",
+    aspect: Literal["equal", "auto"] = "equal",
     **options: Unpack[Options],
 ) -> Figure:
     """A matrix in colours, with their bar.
@@ -422,16 +465,18 @@ def heat_map(
         Cells that get a dot.
     origin : {"upper", "lower"}
         Where the first row is.
+    aspect : {"equal", "auto"}
+        Whether cells are squares.
     """
     values = np.asarray(matrix, dtype=np.float64)
     n, m = values.shape
     ends = (-0.5, n - 0.5) if origin == "lower" else (n - 0.5, -0.5)
-    with chart(options) as ax:
+    with chart(**options) as ax:
         ax.grid(visible=False)
         image = ax.imshow(
             block_means(values), cmap=colormaps[cmap].with_extremes(bad="#f3f5f7"),
             norm=Normalize(*(limits or (None, None))), origin=origin, interpolation="none",
-            extent=(-0.5, m - 0.5, *ends), aspect="equal" if n == m else "auto",
+            extent=(-0.5, m - 0.5, *ends), aspect=aspect,
         )  # fmt: skip
         for start, end in blocks:
             frame = (start - 0.5, start - 0.5), end - start, end - start
@@ -442,7 +487,7 @@ def heat_map(
         _name_ticks(ax, "x", columns or {})
         _name_ticks(ax, "y", rows or {})
         color_bar([ax], image, label)
-    return _figure_of(ax)
+    return figure_of(ax)
 
 
 def color_bar(
@@ -451,19 +496,46 @@ def color_bar(
     label: str,
     *,
     location: Literal["right", "bottom"] = "right",
-    ticks: Mapping[float, str] | None = None,
+    ticks: Ticks | None = None,
 ) -> None:
     """The bar of what is drawn in panels, or of ``SEQUENTIAL`` from one value to another."""
     if isinstance(colors, tuple):
         colors = ScalarMappable(Normalize(*colors), SEQUENTIAL)
     with styled():
-        bar = _figure_of(axes[0]).colorbar(
+        bar = figure_of(axes[0]).colorbar(
             colors, ax=list(axes), location=location, shrink=0.75, aspect=30, pad=0.02
         )
         bar.outline.set_visible(False)
         bar.set_label(label, parse_math=False)
         if ticks:
             bar.set_ticks([*ticks], labels=[*ticks.values()])
+
+
+def add_legend(
+    ax: Axes,
+    loc: Literal["", "outside upper center", "outside lower center"] = "",
+    title: str = "",
+) -> None:
+    """Above the axes, or where ``loc`` says; in as many columns as have room."""
+    handles, texts = ax.get_legend_handles_labels()
+    if not handles:
+        return
+    texts = [shortened(text, MAX_LEGEND_TEXT) for text in texts]
+    figure = figure_of(ax)
+    letters = figure.get_figwidth() * (13.0 if loc else 20.0 * ax.get_position().width)
+    ncols = max(1, min(len(texts), int(letters / (max(map(len, texts)) + (6 if loc else 4)))))
+    with styled():
+        if loc:
+            legend = figure.legend(
+                handles, texts, loc=loc, ncols=ncols, title=title, markerscale=1.5
+            )
+        else:
+            legend = ax.legend(
+                handles, texts, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=ncols,
+                fontsize=8.5, handletextpad=0.4, columnspacing=0.8, borderaxespad=0.1,
+            )  # fmt: skip
+    for text in (legend.get_title(), *legend.get_texts()):
+        text.set_parse_math(False)
 
 
 def block_means(matrix: NDArray[np.float64], pixels: int = MAX_PIXELS) -> NDArray[np.float64]:
@@ -480,12 +552,6 @@ def block_means(matrix: NDArray[np.float64], pixels: int = MAX_PIXELS) -> NDArra
         )
     with np.errstate(invalid="ignore"):
         return sums / np.where(counts > 0, counts, np.nan)
-
-
-def _figure_of(ax: Axes) -> Figure:
-    figure = ax.get_figure()
-    assert isinstance(figure, Figure)
-    return figure
 
 
 def _known(places: float | Sequence[float] | None) -> list[float]:
@@ -510,7 +576,7 @@ def _write_powers_out(axis: Axis) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def _name_ticks(ax: Axes, side: Literal["x", "y"], names: Mapping[float, str]) -> None:
+def _name_ticks(ax: Axes, side: Literal["x", "y"], names: Ticks) -> None:
     if not names:
         return
     texts = [shortened(name, MAX_NAME) for name in names.values()]
@@ -529,30 +595,12 @@ def _name_points(ax: Axes, named: Sequence[tuple[str, float, float]], most: int)
             break
         right = ax.transAxes.inverted().transform(ax.transData.transform((x, y)))[0] > 0.5
         text = ax.annotate(
-            shortened(name), (x, y), xytext=(-7 if right else 7, -1), textcoords="offset points",
-            ha="right" if right else "left", va="center", fontsize=9, parse_math=False,
+            shortened(name, MAX_NAME), (x, y), xytext=(-7 if right else 7, -1),
+            textcoords="offset points", ha="right" if right else "left", va="center", fontsize=9,
+            parse_math=False,
         )  # fmt: skip
         box = text.get_window_extent().padded(NAME_MARGIN)
         if any(box.overlaps(other) for other in boxes):
             text.remove()
         else:
             boxes.append(box)
-
-
-def _add_legend(ax: Axes, outside: bool) -> None:
-    """Above the axes, where no data are: in as many columns as have room."""
-    handles, texts = ax.get_legend_handles_labels()
-    if not handles:
-        return
-    figure = _figure_of(ax)
-    letters = 12 * figure.get_figwidth() * (1.0 if outside else ax.get_position().width)
-    ncols = max(1, min(len(texts), int(letters / (max(map(len, texts)) + 6))))
-    if outside:
-        legend = figure.legend(handles, texts, loc="outside upper center", ncols=ncols)
-    else:
-        legend = ax.legend(
-            handles, texts, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=ncols,
-            fontsize=8.5, handletextpad=0.4, columnspacing=0.8, borderaxespad=0.1,
-        )  # fmt: skip
-    for text in legend.get_texts():
-        text.set_parse_math(False)

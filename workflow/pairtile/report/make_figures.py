@@ -43,18 +43,13 @@ def make_figures(results: Results, folder: Path, processes: int = 1) -> list[Cap
 
 
 def score_distribution(results: Results) -> FigureWithText | None:
-    scores = results.scores
-    if scores is None or "edges" not in scores or "counts" not in scores:
+    scores = results.scores or {}
+    if not {"edges", "counts"} <= scores.keys():
         return None
-    threshold = float(scores.get("threshold", float("nan")))
+    threshold, null = float(scores.get("threshold", float("nan"))), scores.get("null_counts")
     figure = network_figures.score_distribution(
-        scores["edges"],
-        scores["counts"],
-        scores.get("null_counts"),
-        threshold,
-        label=results.text.score_axis,
+        scores["edges"], scores["counts"], null, threshold, label=results.text.score_axis
     )
-    null = scores.get("null_counts")
     return page_text(results).figure(
         "score_distribution",
         figure,

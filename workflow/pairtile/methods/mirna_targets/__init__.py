@@ -8,6 +8,6 @@ METHOD = Method(
     config="config:MirnaTargetsConfig",
     estimator="score:MirnaTargets",
     report="report:REPORT",
-    figures="figures",
+    figures="charts",
     trial="trial:write_trial",
 )

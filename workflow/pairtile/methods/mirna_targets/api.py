@@ -23,8 +23,9 @@ from pairtile.methods.mirna_targets.kernels.traceback import LINKER
 from pairtile.methods.mirna_targets.prepare import choose_records, lay_out, match_restrict
 from pairtile.methods.mirna_targets.report_hits import HitsOverview, hits_of
 from pairtile.methods.mirna_targets.score import MirnaTargets, target_edges
+from pairtile.methods.mirna_targets.search import ROWS
 from pairtile.methods.mirna_targets.sequences import as_fasta, as_orthologs, as_pairs
-from pairtile.methods.mirna_targets.tables import ROWS, hits_table
+from pairtile.methods.mirna_targets.tables import hits_table
 from pairtile.preprocess.items import formula_warnings
 
 if TYPE_CHECKING:

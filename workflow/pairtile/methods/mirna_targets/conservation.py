@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from os import PathLike
 from typing import NamedTuple
 
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 
 from pairtile.errors import InputError
 from pairtile.io.text_file import open_lines
-from pairtile.methods.mirna_targets.arrays import OrthologArrays, SequenceArrays
+from pairtile.methods.mirna_targets.arrays import SequenceArrays
 from pairtile.methods.mirna_targets.fasta import Fasta
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
 from pairtile.methods.mirna_targets.kernels.kept_sites import (
@@ -32,7 +31,8 @@ from pairtile.methods.mirna_targets.kernels.kept_sites import (
     kept_sites,
     measure_kept,
 )
-from pairtile.methods.mirna_targets.scoring import CODES, CodedSequences
+from pairtile.methods.mirna_targets.records import PreparedPart
+from pairtile.methods.mirna_targets.scoring import CODES, CodedSequences, reverse_cumsum
 from pairtile.methods.mirna_targets.search import SequenceBatch
 
 CANONICAL = slice(3, len(SEED_CLASSES))
@@ -47,16 +47,6 @@ _SHOWN = 5
 # --- input ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class PreparedOrthologs:
-    """Orthologs laid out, and what there is to say of them."""
-
-    state: OrthologArrays
-    counts: dict[str, int]
-    warnings: list[str]
-    notes: Sequence[str] = ()
-
-
 def prepare_orthologs(
     orthologs: Fasta,
     transcripts: Sequence[str],
@@ -64,7 +54,7 @@ def prepare_orthologs(
     reference: str | None,
     tree: str | PathLike[str] | None,
     spelled: Callable[[str], str] = str,
-) -> PreparedOrthologs:
+) -> PreparedPart:
     """Sort orthologs (``maf.read_orthologs``), named ``transcript|species``, by transcript.
 
     orthologs : what follows the last ``|`` of a name is its species; several records of a species
@@ -112,7 +102,7 @@ def prepare_orthologs(
     lines = "".join(f"{name}\n" for name in [*names, reference or ""])
     letters = SequenceBatch(orthologs.text, orthologs.offsets).block(kept)
     without = int((group < 0).sum())
-    return PreparedOrthologs(
+    return PreparedPart(
         state={
             "ortholog_codes": CODES[letters.text],
             "ortholog_offsets": letters.offsets,
@@ -331,10 +321,7 @@ def conserved_sites(observed: NDArray[np.integer], shuffled: NDArray[np.integer]
     observed, shuffled   int (..., levels): sites of a seed class by level, of miRNAs and shuffles;
                          where shuffles have no site, none is expected
     """
-    kept, of_shuffles = (
-        np.cumsum(counts[..., ::-1], axis=-1)[..., ::-1].astype(np.float64)
-        for counts in (observed, shuffled)
-    )
+    kept, of_shuffles = (reverse_cumsum(x).astype(np.float64) for x in (observed, shuffled))
     share = of_shuffles / np.maximum(of_shuffles[..., :1], 1.0)
     return ConservedSites(kept, kept[..., :1] * share)
 

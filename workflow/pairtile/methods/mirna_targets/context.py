@@ -19,14 +19,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairtile.methods.mirna_targets.kernels.hit_sites import HitSites, HitSpans, Texts
+from pairtile.methods.mirna_targets.kernels.hit_sites import HitSites, HitSpans
 from pairtile.methods.mirna_targets.kernels.site_context import (
     WORD,
     SiteContext,
     count_words,
     site_context,
 )
-from pairtile.methods.mirna_targets.scoring import CODES, OTHER
+from pairtile.methods.mirna_targets.scoring import CODES, OTHER, Texts
 
 CLASSES = (2, 3, 4, 5)
 """6mer, 7mer-A1, 7mer-m8 and 8mer: numbers in ``SEED_CLASSES``; the order of the tables below."""

@@ -11,7 +11,7 @@ composition, on transcripts that have them by chance.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -24,8 +24,8 @@ from scipy.stats import rankdata
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression, read_expression
 from pairtile.io.table import check_names
-from pairtile.methods.mirna_targets.arrays import ExpressionArrays, SequenceArrays
-from pairtile.methods.mirna_targets.records import hint_of_versions
+from pairtile.methods.mirna_targets.arrays import AddedArrays, SequenceArrays
+from pairtile.methods.mirna_targets.records import PreparedPart, hint_of_versions
 from pairtile.statistics.correction import benjamini_hochberg
 
 BINS, STEP = 201, 0.01
@@ -41,28 +41,22 @@ _SHOWN = 5
 # --- input ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class PreparedExpression:
-    """Ranks, and what there is to say of the tables (``notes``)."""
-
-    state: ExpressionArrays
-    counts: dict[str, int]
-    warnings: list[str]
-    notes: Sequence[str] = ()
-
-
 def prepare_expression(
     paths: tuple[str | PathLike[str], str | PathLike[str]],
     mirnas: Sequence[str],
     transcripts: Sequence[str],
     genes: Mapping[str, str],
     spelled: Callable[[str], str] = str,
-) -> PreparedExpression:
+) -> PreparedPart:
     """Read expression of miRNAs and of transcripts, names in rows, the same samples in both.
 
     paths : of miRNAs, of transcripts. mirnas, transcripts : names, rows as in the state. genes :
     gene of a transcript, by whose name its expression may stand in the table. spelled :
     ``Fasta.spelled`` of the transcripts.
+
+    State: ``mirna_ranks`` int32 (miRNAs, samples) and ``transcript_ranks`` (transcripts, samples),
+    rows as in the state: twice the rank of each value in its row, less the mean; all 0 where there
+    is no expression.
 
     Raises
     ------
@@ -92,11 +86,11 @@ def prepare_expression(
                 f"{table.source}: {without} of {len(found)} {kind}s are not in it, have missing "
                 "values, or are the same in all samples; they have no correlation."
             )
-    state: ExpressionArrays = {
+    state: AddedArrays = {
         "mirna_ranks": ranks["mirna"],
         "transcript_ranks": ranks["transcript"],
     }
-    return PreparedExpression(state, counts, warnings, [*of_mirnas.notes, *of_transcripts.notes])
+    return PreparedPart(state, counts, warnings, [*of_mirnas.notes, *of_transcripts.notes])
 
 
 def _check_samples(of_mirnas: Expression, of_transcripts: Expression) -> None:
@@ -169,22 +163,6 @@ def _ratio(dot: NDArray[np.float64], norms: NDArray[np.float64]) -> NDArray[np.f
 def correlation_bins(correlation: NDArray[np.float64]) -> NDArray[np.int64]:
     """Number of the step of each correlation; NaN is not allowed."""
     return np.minimum(((correlation + 1.0) / STEP + 1e-9).astype(np.int64), BINS - 1)
-
-
-def count_shapes(n_mirnas: int, shuffles: int) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of what tiles count, of pairs with a canonical site and a correlation.
-
-    correlation_counts       of each miRNA, by step of the correlation
-    null_correlation_counts  of all its shuffles, with the miRNA's own expression
-    null_correlation_pairs   of each shuffle
-    null_correlation_sums    steps of these, added up
-    """
-    return {
-        "correlation_counts": (n_mirnas, BINS),
-        "null_correlation_counts": (n_mirnas, BINS),
-        "null_correlation_pairs": (n_mirnas, shuffles),
-        "null_correlation_sums": (n_mirnas, shuffles),
-    }
 
 
 # --- tests ----------------------------------------------------------------------------------------

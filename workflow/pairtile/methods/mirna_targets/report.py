@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from pairtile.methods.mirna_targets import report_hits
-from pairtile.methods.mirna_targets.report_figures import FIGURES
+from pairtile.methods.mirna_targets.charts import FIGURES
 from pairtile.methods.mirna_targets.report_hits import GENES, targets_of_pairs
 from pairtile.methods.mirna_targets.report_numbers import message, numbers, warnings
 from pairtile.report.formats import count

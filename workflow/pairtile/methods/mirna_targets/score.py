@@ -35,15 +35,15 @@ from pairtile.methods.mirna_targets.conservation import Conservation
 from pairtile.methods.mirna_targets.kernels.pair_scores import PAIR_BINS, PAIR_STEP
 from pairtile.methods.mirna_targets.null import (
     NullCounts,
-    all_counts,
     class_table,
     count_shapes,
     pair_p_values,
     prepare_null,
 )
-from pairtile.methods.mirna_targets.prepare import PreparedSequences, prepare_sequences
-from pairtile.methods.mirna_targets.search import Hits, SequenceBatch, TargetSearch
-from pairtile.methods.mirna_targets.tables import ROWS, rows_by_length, whole_pairs
+from pairtile.methods.mirna_targets.prepare import prepare_sequences
+from pairtile.methods.mirna_targets.scoring import reverse_cumsum
+from pairtile.methods.mirna_targets.search import ALIGNMENT, ROWS, SequenceBatch, TargetSearch
+from pairtile.methods.mirna_targets.tables import rows_by_length, whole_pairs
 from pairtile.methods.mirna_targets.transcript_model import read_transcript_models
 from pairtile.statistics.correction import benjamini_hochberg
 
@@ -100,26 +100,18 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
 
     @classmethod
     def with_null(
-        cls, config: MirnaTargetsConfig, prepared: PreparedSequences, seed: int
+        cls, config: MirnaTargetsConfig, prepared: PreparedInput[SequenceArrays], seed: int
     ) -> PreparedInput[SequenceArrays]:
         """Sequences as they were laid out, and the shuffles where there is a null."""
-        made = PreparedInput(
-            prepared.items,
-            prepared.state,
-            prepared.counts,
-            prepared.notes,
-            prepared.warnings,
-            prepared.parameters,
-        )
         if config.null is False:
-            return made
-        null = prepare_null(made.state, config.estimator, config.null.shuffles, seed)
-        state: SequenceArrays = {**made.state, **null.state}
+            return prepared
+        null = prepare_null(prepared.state, config.estimator, config.null.shuffles, seed)
+        state: SequenceArrays = {**prepared.state, **null.state}
         return replace(
-            made,
+            prepared,
             state=state,
-            notes=made.notes + null.notes,
-            warnings=made.warnings + null.warnings,
+            notes=[*prepared.notes, *null.notes],
+            warnings=prepared.warnings + null.warnings,
         )
 
     @classmethod
@@ -181,8 +173,8 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
         if self._search is None:
             state = self.state
             self._search = TargetSearch(
-                SequenceBatch(state["mirna_text"], np.asarray(state["mirna_offsets"])),
-                SequenceBatch(state["transcript_text"], np.asarray(state["transcript_offsets"])),
+                SequenceBatch.of_state(state, "mirna"),
+                SequenceBatch.of_state(state, "transcript"),
                 self.config.estimator,
                 self.device,
             )
@@ -194,11 +186,11 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
         hits = self.search.hits(tile.row_begin, tile.row_end, columns, allowed)
         rows = self._columns(hits)
         scanned = tile.cells if allowed is None else int(allowed.sum())
-        energies = -np.minimum(hits.energy_kcal_mol.astype(np.float64), 0.0)
+        energies = -np.minimum(hits["energy_kcal_mol"].to_numpy().astype(np.float64), 0.0)
         summaries = {
             "pairs_scored": np.array([scanned], dtype=np.int64),
             "hits": np.array([len(hits)], dtype=np.int64),
-            "score_counts": _counts(hits.score, SCORE_STEP, SCORE_BINS),
+            "score_counts": _counts(hits["score"].to_numpy(), SCORE_STEP, SCORE_BINS),
             "energy_counts": _counts(energies, ENERGY_STEP, ENERGY_BINS),
         }
         if self.config.null is False:
@@ -241,14 +233,16 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
         pairs = np.asarray(self.state["restrict"])
         return pairs_in_tile(pairs[:, 0], rows_by_length(self.state)[pairs[:, 1]], tile)
 
-    def _columns(self, hits: Hits) -> dict[str, Any]:
+    def _columns(self, hits: pa.Table) -> dict[str, Any]:
         """The rows of ``ROWS``, by items, sorted."""
         order = np.asarray(self.state["transcript_order"])
-        j = (order[hits.j] + self.n_mirnas).astype(np.int32)
-        sorting = np.lexsort((hits.rank, j, hits.i))
-        hits = hits.taken(sorting)
-        columns = {name: getattr(hits, name) for name in ROWS.names if name != "j"}
-        return {"i": columns.pop("i"), "j": j[sorting], **columns}
+        j = (order[hits["j"].to_numpy()] + self.n_mirnas).astype(np.int32)
+        sorting = np.lexsort((hits["rank"].to_numpy(), j, hits["i"].to_numpy()))
+        hits = hits.set_column(1, "j", pa.array(j)).take(pa.array(sorting))
+        return {
+            name: hits[name].combine_chunks() if name in ALIGNMENT else hits[name].to_numpy()
+            for name in ROWS.names
+        }
 
     # --- network and tables ---------------------------------------------------------------------
 
@@ -303,10 +297,10 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
     def all_null_counts(self, merged: Merged) -> dict[str, NDArray[np.int64]]:
         """What the tiles counted, added up, with a null (``null.count_shapes``)."""
         assert self.config.null is not False
-        levels = 0 if self.conservation is None else self.conservation.levels
-        expression = "mirna_ranks" in self.state
-        shapes = count_shapes(self.n_mirnas, self.config.null.shuffles, levels, expression)
-        return all_counts(merged.sums, shapes)
+        shapes = count_shapes(self.state, self.config.null.shuffles, self.conservation)
+        return {
+            name: merged.sums.get(name, np.zeros(shape, np.int64)) for name, shape in shapes.items()
+        }
 
     @cached_property
     def conservation(self) -> Conservation | None:
@@ -389,8 +383,8 @@ class MirnaTargets(Estimator[MirnaTargetsConfig, SequenceArrays]):
         table = class_table(sums["site_counts"].sum(axis=1), sums["null_site_counts"].sum(axis=2))
         return {f"null_{name}": values for name, values in table.items()} | {
             "null_pair_scores": np.arange(PAIR_BINS) * PAIR_STEP,
-            "null_pairs": sums["pair_score_counts"].sum(axis=0)[::-1].cumsum()[::-1],
-            "null_pairs_expected": sums["null_pair_score_counts"].sum(axis=0)[::-1].cumsum()[::-1]
+            "null_pairs": reverse_cumsum(sums["pair_score_counts"].sum(axis=0)),
+            "null_pairs_expected": reverse_cumsum(sums["null_pair_score_counts"].sum(axis=0))
             / len(sums["null_site_counts"]),
         }
 

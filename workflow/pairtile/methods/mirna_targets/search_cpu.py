@@ -30,6 +30,7 @@ from pairtile.methods.mirna_targets.scoring import (
     AlignmentScoring,
     Candidates,
     CodedSequences,
+    pair_starts,
     round_robin_order,
 )
 
@@ -313,10 +314,8 @@ def _sorted_by_pair(parts: list[Part]) -> Candidates:
     i = np.concatenate([part[0] for part in parts])
     j = np.concatenate([part[1] for part in parts])
     cells = np.concatenate([part[2] for part in parts], axis=1)
-    pair = i.astype(np.int64) << 32 | j
-    first = np.flatnonzero(np.r_[True, pair[1:] != pair[:-1]]) if len(pair) else np.empty(0, int)
-    count = np.diff(np.r_[first, len(pair)])
-    order = np.argsort(pair[first], kind="stable")
+    ends = pair_starts(i, j)
+    first, count = ends[:-1], np.diff(ends)
+    order = np.lexsort((j[first], i[first]))
     rows = ranges(first[order], count[order])
-    row, column, score = cells[:, rows]
-    return Candidates(i[rows], j[rows], row, column, score)
+    return Candidates(i[rows], j[rows], *cells[:, rows])

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from pairtile.errors import StoreError
 from pairtile.methods.mirna_targets.arrays import SequenceArrays
 from pairtile.methods.mirna_targets.energy import (
+    SPAN,
+    WINDOW,
     package,
     site_accessibilities,
     viennarna_duplex_energy,
@@ -25,12 +27,6 @@ from pairtile.methods.mirna_targets.energy import (
 from pairtile.methods.mirna_targets.tables import codes, rows_by_length
 from pairtile.runtime.end_together import end_with_parent
 from pairtile.runtime.files import atomic_path, read_table
-
-WINDOW, SPAN = 80, 40
-"""RNAplfold's window, and how far apart bases that pair may be; letters."""
-
-LETTERS_FOR_A_SITE = 100
-"""So many letters of a whole transcript fold in the time that one site alone takes."""
 
 FOR_ONE_PROCESS = 200
 """Fewer jobs than this are not worth forks."""
@@ -128,18 +124,7 @@ class Accessibilities:
 
 
 def _accessible(job: tuple[str, NDArray[np.int32], NDArray[np.int32]]) -> NDArray[np.float64]:
-    """Of some sites of a transcript. Where there are many, it is folded once as a whole, with the
-    same result."""
-    text, begin, end = job
-    sizes = end - begin + 1
-    longest = int(sizes.max())
-    if len(sizes) * LETTERS_FOR_A_SITE < len(text) or longest > WINDOW:
-        return site_accessibilities(text, begin, end, WINDOW, SPAN)
-    width = min(WINDOW, len(text))
-    letters = text.upper().replace("T", "U")
-    unpaired = package().pfl_fold_up(letters, longest, width, min(SPAN, width))
-    pairs = zip(end.tolist(), sizes.tolist(), strict=True)
-    return np.array([unpaired[last][size] for last, size in pairs])
+    return site_accessibilities(*job)
 
 
 def _duplex(pair: tuple[str, str]) -> float:

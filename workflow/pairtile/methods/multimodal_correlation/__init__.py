@@ -8,6 +8,6 @@ METHOD = Method(
     config="config:MultimodalCorrelationConfig",
     estimator="score:MultimodalCorrelation",
     report="report:REPORT",
-    figures="figures",
+    figures="charts",
     trial="trial:write_trial",
 )

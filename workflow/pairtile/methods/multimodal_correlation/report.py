@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pairtile.io.networks.drawing import Grouping
-from pairtile.methods.multimodal_correlation.report_figures import FIGURES
+from pairtile.methods.multimodal_correlation.charts import FIGURES
 from pairtile.methods.multimodal_correlation.report_numbers import (
     message,
     mixture,

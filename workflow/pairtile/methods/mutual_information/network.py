@@ -26,20 +26,11 @@ from pairtile.methods.mutual_information.bootstrap import bootstrap_consensus, l
 from pairtile.methods.mutual_information.config import (
     BootstrapsConfig,
     DpiConfig,
-    KeepAll,
-    KeepBest,
-    KeepFdr,
-    KeepPValue,
-    KeepRule,
     MutualInformationConfig,
 )
-from pairtile.methods.mutual_information.context_scores import (
-    ExactMoments,
-    GeneMoments,
-    clr,
-    target_z,
-)
+from pairtile.methods.mutual_information.context_scores import ExactMoments, directed_scores
 from pairtile.methods.mutual_information.dpi import prune
+from pairtile.methods.mutual_information.keep import Bar
 from pairtile.methods.mutual_information.kernels.distinct_q_values import distinct_q_values
 from pairtile.methods.mutual_information.null import RESOLVED, Null
 from pairtile.runtime.threads import in_threads
@@ -144,7 +135,7 @@ class GeneRoles(NamedTuple):
 
     number: int
     is_regulator: NDArray[np.bool_] | None
-    moments: GeneMoments | None
+    moments: ExactMoments | None
 
 
 def infer_network(analysis: GeneAnalysis, merged: Merged, pairs_only: bool = False) -> Network:
@@ -154,12 +145,12 @@ def infer_network(analysis: GeneAnalysis, merged: Merged, pairs_only: bool = Fal
     """
     if merged.bootstraps is not None:
         return _consensus_network(analysis, merged, merged.bootstraps)
-    config = analysis.config
+    config, keep = analysis.config, Bar.of(analysis.config.keep)
     pairs = Pairs.of(merged)
     null = analysis.null_of(merged.null)
     genes = _genes(analysis, merged)
     significance = _significance(pairs, null, analysis, merged)
-    chosen = choose(pairs, significance, genes, config.keep, config.score)
+    chosen = choose(pairs, significance, genes, keep, config.score)
     result = build_network(
         pairs,
         chosen,
@@ -181,13 +172,13 @@ def infer_network(analysis: GeneAnalysis, merged: Merged, pairs_only: bool = Fal
         **result.threshold,
     }
     share = chosen.significant / max(1, _n_tests(merged))
-    if share > MANY_PAIRS and isinstance(config.keep, KeepPValue | KeepFdr):
-        bar = "p" if isinstance(config.keep, KeepPValue) else "q"
+    if share > MANY_PAIRS and keep.p_bound > 0.0 and not keep.everything:
+        bar = "q" if keep.by_q_value else "p"
         cure = "preprocess.regress_out removes known effects"
-        if not isinstance(config.keep, KeepBest):
+        if keep.top_edges is None:
             cure = f"keep: auto picks what stands out; {cure}"
         result.warnings.append(
-            f"{share:.0%} of all scored pairs pass {bar} <= {config.keep.p_bound:g}: genes go "
+            f"{share:.0%} of all scored pairs pass {bar} <= {keep.p_bound:g}: genes go "
             "together widely in these data, by what samples have in common (batches, "
             f"tissues, totals) or through other genes. {cure}."
         )
@@ -214,7 +205,7 @@ def _significance(pairs: Pairs, null: Null, analysis: GeneAnalysis, merged: Merg
             merged.sums["statistic_histogram"],
             int(analysis.state["z"].shape[1]),
             _top_bits(analysis.config),
-            complete_to=analysis.config.keep.p_bound,
+            complete_to=Bar.of(analysis.config.keep).p_bound,
         )
 
     return Significance(
@@ -385,7 +376,7 @@ def _benjamini_hochberg(
 
 
 def choose(
-    pairs: Pairs, significance: Significance, genes: GeneRoles, keep: KeepRule, score: str
+    pairs: Pairs, significance: Significance, genes: GeneRoles, keep: Bar, score: str
 ) -> Chosen:
     """What ``keep`` takes of the candidates: of each pair or, of directed scores, of each allowed
     direction of a pair.
@@ -395,7 +386,7 @@ def choose(
     """
     kept = np.zeros((1 + _is_directed(score, genes), pairs.i.size), dtype=bool)
     significant, largest_p, least_score = 0, 0.0, np.inf
-    best = RunningTopK(keep.most or 0)
+    best = RunningTopK(keep.top_edges or 0)
     for part in _parts(pairs.i.size):
         p = significance.p(part)
         q = significance.q(part) if keep.by_q_value else p
@@ -404,13 +395,13 @@ def choose(
             passed = keep.passes(scores, p, q)
             if number:  # backwards
                 passed &= ~np.isnan(scores)
-            if keep.most is not None:
+            if keep.top_edges is not None:
                 best.add(scores[passed])
                 passed &= scores >= best.threshold
             kept[number, part] = passed
             largest_p = float(p.max(where=passed, initial=largest_p))
             least_score = float(np.fmin.reduce(scores, where=passed, initial=least_score))
-    if keep.most is not None and int(kept.sum()) > keep.most:
+    if keep.top_edges is not None and int(kept.sum()) > keep.top_edges:
         _only_best(kept, pairs, genes, score, best)
         least_score = best.threshold
         largest_p = max(float(significance.p(rows).max(initial=0.0)) for rows in _rows(kept))
@@ -521,8 +512,9 @@ def _scores(pairs: Pairs, score: str, genes: GeneRoles) -> list[NDArray[np.float
         return [pairs.mi_bits]
     if genes.moments is None:
         raise ValueError(f"score {score} needs the moments of all pairs")
-    function = {"clr": clr, "target_z": target_z}[score]
-    found = function(pairs.i, pairs.j, pairs.mi_bits, genes.moments, genes.is_regulator)
+    found = directed_scores(
+        score, pairs.mi_bits, pairs.i, pairs.j, genes.moments, genes.is_regulator
+    )
     return list(found) if _is_directed(score, genes) else [found[0]]
 
 
@@ -576,7 +568,7 @@ def _consensus_network(analysis: GeneAnalysis, merged: Merged, bootstraps: pd.Da
     p, q = table["p_value"].to_numpy(), table["q_value"].to_numpy()
     pairs, genes = Pairs(i, j, *analysis.score_pairs(i, j)), _genes(analysis, merged)
     found = Significance(p.__getitem__, q.__getitem__, lambda some: np.zeros(some.i.size, bool))
-    chosen = choose(pairs, found, genes, KeepAll(), score)
+    chosen = choose(pairs, found, genes, Bar(), score)
     result = build_network(pairs, chosen, found, genes, score=score, dpi=None)
     row = {pair: k for k, pair in enumerate(zip(i.tolist(), j.tolist(), strict=True))}
     edges = result.edges

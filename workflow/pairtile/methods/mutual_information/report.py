@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pairtile.declare.messages import messages_of
-from pairtile.methods.mutual_information.report_figures import FIGURES
+from pairtile.methods.mutual_information.charts import FIGURES
 from pairtile.report.method_report import MethodReport, MethodText
 from pairtile.report.sections.members import members_section
 

@@ -37,11 +37,11 @@ from pairtile.methods.mutual_information.bootstrap import (
     unrelated_genes,
 )
 from pairtile.methods.mutual_information.config import (
-    KeepAll,
     KeepAuto,
     MutualInformationConfig,
 )
-from pairtile.methods.mutual_information.context_scores import ExactMoments, better_direction
+from pairtile.methods.mutual_information.context_scores import ExactMoments, directed_scores
+from pairtile.methods.mutual_information.keep import Bar
 from pairtile.methods.mutual_information.kernels.permuted_rows import Resampling
 from pairtile.methods.mutual_information.kernels.permuted_rows_cuda import RowsOnGpu
 from pairtile.methods.mutual_information.network import (
@@ -309,8 +309,8 @@ class MutualInformation(
         return bits * n_samples, n_samples >= self.config.preprocess.min_samples
 
     def selection(self, null: Arrays) -> Selection:
-        keep = self.config.keep
-        if isinstance(keep, KeepAll):
+        keep = Bar.of(self.config.keep)
+        if keep.everything:
             return Selection(everything=True)
         limits, least = None, keep.score_bound
         if keep.p_bound > 0.0:
@@ -396,7 +396,7 @@ class MutualInformation(
         if selection.top:
             rows[RANK_SCORE] = to_host(score[found]).astype(np.float64)
             rows[PASSED] = to_host(passed[found])
-        if self._resampling is not None and not self.config.keep.by_q_value:
+        if self._resampling is not None and not Bar.of(self.config.keep).by_q_value:
             return rows, pair_counts(scored)  # no q-value of a bootstrap is asked for
         top_bits = max(1.0, float(np.log2(self.settings.bins)))
         return rows, histogram_sums(scored, self.classes, samples, top_bits, self.device)
@@ -406,15 +406,17 @@ class MutualInformation(
         needed = selection.top > 0 or selection.min_score is not None
         if selection.scan is None or not needed:
             return scored.bits
-        return better_direction(
+        xp = self.device.xp
+        both = directed_scores(
             self.config.score,
-            self.device.xp,
             scored.bits,
-            scored.rows,
-            scored.columns,
+            scored.rows[:, None],
+            scored.columns[None, :],
             ExactMoments.from_summaries(selection.scan),
             self.is_regulator,
+            xp,
         )
+        return xp.fmax(*both)  # backwards NaN where that is not allowed
 
     # --- consensus ------------------------------------------------------------------------------
 

@@ -8,6 +8,6 @@ METHOD = Method(
     config="config:PredictorPairsConfig",
     estimator="score:PredictorPairs",
     report="report:REPORT",
-    figures="figures",
+    figures="charts",
     trial="trial:write_trial",
 )

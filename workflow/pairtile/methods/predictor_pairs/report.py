@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from pairtile.declare.messages import messages_of
+from pairtile.methods.predictor_pairs.charts import FIGURES
 from pairtile.methods.predictor_pairs.network import SET_NAMES
 from pairtile.methods.predictor_pairs.report_results import predictor_results
-from pairtile.methods.predictor_pairs.report_sections import FIGURES, levels_section, sets_section
+from pairtile.methods.predictor_pairs.report_sections import levels_section, sets_section
 from pairtile.report.make_figures import COMMON_FIGURES
 from pairtile.report.method_report import MethodReport, MethodText
 from pairtile.report.sections.members import members_section
@@ -23,9 +24,6 @@ message = messages_of(__package__)
 SAMPLES_EACH = 5
 """Fewer samples than this for each combination of levels, and chance makes good sets."""
 
-PERSISTENT = 0.1
-"""Levels persist when they stay so much more often than by chance (0: as by chance, 1: always)."""
-
 LEVEL = 0.05
 """p- and q-values at most this are counted at the top of the page."""
 
@@ -37,11 +35,10 @@ def warnings(results: Results) -> list[str]:
     found = results.cached(predictor_results)
     if found.sets.empty:
         return []
-    said = [*_few_samples(results, found), *_slow_series(results, found)]
-    said += [*_of_p_values(results, found)]
+    said = [*_few_samples(results, found), *_of_p_values(results, found)]
     if "search" in found.sets and (found.sets["search"] == "sffs").any():
         said.append(message("triples_grown"))
-    return [*said]
+    return said
 
 
 def _few_samples(results: Results, found: PredictorResults) -> Iterator[Message]:
@@ -52,19 +49,6 @@ def _few_samples(results: Results, found: PredictorResults) -> Iterator[Message]
             "few_samples_for_levels", samples=samples, cells=cells, word=found.word,
             each=samples / cells, least=SAMPLES_EACH,
         )  # fmt: skip
-
-
-def _slow_series(results: Results, found: PredictorResults) -> Iterator[Message]:
-    if not results.parameters.get("lag") or not found.tested or _null(results) != "permutation":
-        return
-    if any("circular_shift" in text for text in results.summary.get("warnings") or []):
-        return  # said by the step that made the null
-    if found.levels is None:
-        yield message("levels_may_persist")
-        return
-    stays, chance = found.levels.persistence(list(found.best["target"]))
-    if stays > chance + PERSISTENT * (1.0 - chance):
-        yield message("levels_persist", stays=stays, chance=chance)
 
 
 def _of_p_values(results: Results, found: PredictorResults) -> Iterator[Message]:

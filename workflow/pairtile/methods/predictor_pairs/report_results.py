@@ -51,37 +51,6 @@ def level_counts(
     return np.bincount(cells, minlength=n_levels ** len(together)).reshape(shape).astype(np.int64)
 
 
-def persistence(
-    earlier: NDArray[np.integer], later: NDArray[np.integer], n_levels: int
-) -> tuple[float, float]:
-    """How often genes keep their level from one sample to its later one, and how often by chance.
-
-    Parameters
-    ----------
-    earlier, later : int, shape (n_genes, n_transitions), -1 where missing
-        Levels of the same genes.
-    n_levels
-        Number of levels.
-
-    Returns
-    -------
-    Two shares of one, means over the genes that have more than one level: transitions at which the
-    level stays, and what independent samples with the same levels would give. NaN without genes.
-    """
-    kept, chance = [], []
-    for before, after in zip(earlier, later, strict=True):
-        both = (before >= 0) & (after >= 0)
-        before, after = before[both], after[both]
-        if not both.any() or np.unique(np.concatenate([before, after])).size < 2:
-            continue
-        shares = [np.bincount(x, minlength=n_levels) / x.size for x in (before, after)]
-        kept.append(float((before == after).mean()))
-        chance.append(float(shares[0] @ shares[1]))
-    if not kept:
-        return float("nan"), float("nan")
-    return float(np.mean(kept)), float(np.mean(chance))
-
-
 @dataclass(frozen=True)
 class Levels:
     """The levels that a search went through, and which sample predicts which.
@@ -116,13 +85,6 @@ class Levels:
             row = np.array(self.measured[self.row[name]])
             found[name] = (row - np.nanmean(row)) / (np.nanstd(row) or 1.0)
         return found
-
-    def persistence(self, genes: Sequence[str]) -> tuple[float, float]:
-        """``persistence`` of some genes over the transitions of the search."""
-        values = self.values[[self.row[name] for name in genes]]
-        return persistence(
-            values[:, self.source_samples], values[:, self.target_samples], self.n_levels
-        )
 
 
 def rule_of_two(counts: NDArray[np.integer]) -> str:

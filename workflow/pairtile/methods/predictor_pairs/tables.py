@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from pairtile.engine.chunk_file import Arrays
 from pairtile.engine.estimator import Merged, Written
 from pairtile.io.symbols import add_symbols
-from pairtile.methods.predictor_pairs.best_sets import SET_COLUMNS
-from pairtile.methods.predictor_pairs.kernels.mean_conditional_entropy import NO_KEY
+from pairtile.methods.predictor_pairs.best_sets import ANY_KEY, SET_COLUMNS
 from pairtile.methods.predictor_pairs.network import members, set_q_values
 from pairtile.methods.predictor_pairs.null import search_p_values
 from pairtile.methods.predictor_pairs.predictor_levels import PredictorLevels
@@ -190,7 +189,7 @@ def _p_values(
     opened: PredictorLevels, real: pd.DataFrame, drawn: pd.DataFrame
 ) -> NDArray[np.float64]:
     of_class = np.asarray(opened.state["null_class"])
-    null_keys = np.full(of_class.size, NO_KEY - 1, dtype=np.int64)
+    null_keys = np.full(of_class.size, ANY_KEY, dtype=np.int64)
     first = drawn[drawn["rank"] == 1]
     null_keys[first["target_row"].to_numpy() - opened.n_targets] = _keys(first)
     target_class = np.asarray(opened.state["target_class"])[real["target_row"].to_numpy()]

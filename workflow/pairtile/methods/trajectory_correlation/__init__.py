@@ -8,6 +8,6 @@ METHOD = Method(
     config="config:TrajectoryCorrelationConfig",
     estimator="score:TrajectoryCorrelation",
     report="report:REPORT",
-    figures="figures",
+    figures="charts",
     trial="trial:write_trial",
 )

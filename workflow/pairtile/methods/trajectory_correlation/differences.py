@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,13 +32,13 @@ from pairtile.methods.trajectory_correlation.residues import in_contact
 from pairtile.methods.trajectory_correlation.stability import adjusted_rand
 from pairtile.methods.trajectory_correlation.structures import (
     centred_structure,
+    group_means,
     residue_means,
     strongest_links,
     write_pymol_script,
     write_structure_pdb,
 )
 from pairtile.methods.trajectory_correlation.two_states import (
-    Differences,
     compare_states,
     matched_communities,
     relabellings,
@@ -47,7 +48,6 @@ from pairtile.runtime.files import read_arrays, read_table, verified, write_parq
 LEVEL = 0.05
 """q-value up to which a pair is in the difference network."""
 
-TESTS = ("z", "p_value", "p_permutation", "q_value")
 _REPLICA = re.compile(r"^(mi|dcc)_replica_\d+$")
 _LARGEST_DCC = 1.0 - 1e-9  # whose Fisher transform is finite
 
@@ -81,7 +81,7 @@ def matched_items(items: pd.DataFrame, other: pd.DataFrame, names: tuple[str, st
     InputError
         If the two share fewer than two items.
     """
-    mine, theirs = _kept(items), _kept(other)
+    mine, theirs = (table.reset_index(drop=True)[table["kept"]] for table in (items, other))
     shared = _by(["name"], mine, theirs)
     if len(shared) < len(mine) and {*_PLACE} <= {*mine} & {*theirs}:
         own = mine[~mine.index.isin(shared.index)]
@@ -123,13 +123,12 @@ def difference(
         transform) ``z``, ``p_value``, ``p_permutation``, ``q_value`` (``two_states``), and the
         columns of the replicas, those of the other as ``NAME_other``.
     """
-    mine = np.full(n_items, -1, dtype=np.int64)
-    mine[matched.to_numpy()] = matched.index.to_numpy()
-    i, j = mine[other["i"].to_numpy()], mine[other["j"].to_numpy()]
-    known = (i >= 0) & (j >= 0)
+    low, high, known = _by_own_numbers(
+        other["i"].to_numpy(), other["j"].to_numpy(), matched, n_items
+    )
     values = [v for v in (*VALUES, CENTRED) if v in pairs and v in other]
     own, their_own = ([c for c in part if _REPLICA.match(str(c))] for part in (pairs, other))
-    theirs = pd.DataFrame({"i": np.minimum(i, j), "j": np.maximum(i, j)})
+    theirs = pd.DataFrame({"i": low, "j": high})
     carried = [*values, *their_own]
     theirs[[f"{value}_other" for value in carried]] = other[carried].to_numpy()
     joined = pairs[["i", "j", *values, *own]].merge(theirs[known], on=["i", "j"], how="inner")
@@ -141,10 +140,22 @@ def difference(
         first, second = replica_columns(joined, value)
         if min(len(first), len(second)) > 1:
             one, other_one = (_on_scale(joined[names], value) for names in (first, second))
-            tests = compare_states(one, other_one, seed)
-            ordered += _add_tests(joined, tests, f"{value}_")
+            tests = compare_states(one, other_one, seed).add_prefix(f"{value}_")
+            joined[tests.columns] = tests
+            ordered += [*tests.columns]
             replicas += [*first, *second]
     return joined[[*ordered, *replicas]]
+
+
+def _by_own_numbers(
+    i: NDArray[Any], j: NDArray[Any], matched: pd.Series, n_items: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Pairs of the other analysis by the numbers of this one, the lower first, and which of them
+    this one has. ``n_items``: items of the other."""
+    number = np.full(n_items, -1, dtype=np.int64)
+    number[matched.to_numpy()] = matched.index.to_numpy()
+    low, high = np.sort([number[i], number[j]], axis=0)
+    return low, high, low >= 0
 
 
 def replica_columns(table: pd.DataFrame, value: str) -> tuple[list[str], list[str]]:
@@ -158,18 +169,6 @@ def _on_scale(replicas: pd.DataFrame, value: str) -> NDArray[np.float64]:
     """(replicas, pairs): DCC by its Fisher transform, which scatters alike at any value."""
     values = replicas.to_numpy(dtype=np.float64).T
     return np.arctanh(np.clip(values, -_LARGEST_DCC, _LARGEST_DCC)) if value == "dcc" else values
-
-
-def _add_tests(table: pd.DataFrame, tests: Differences, prefix: str = "") -> list[str]:
-    names = [prefix + name for name in TESTS]
-    for name in TESTS:
-        table[prefix + name] = getattr(tests, name)
-    return names
-
-
-def _kept(items: pd.DataFrame) -> pd.DataFrame:
-    numbered = items.reset_index(drop=True)
-    return numbered[numbered["kept"].to_numpy(dtype=bool)]
 
 
 def _by(columns: list[str], mine: pd.DataFrame, theirs: pd.DataFrame) -> pd.Series:
@@ -234,7 +233,11 @@ def write_difference(
     names = folder.name, name
     written.warnings.extend(comparison_warnings(table, kept, len(matched), names, tested))
     replicas = [column for column in table if "_replica_" in str(column)]
-    _write_table(folder / "difference.parquet", table.drop(columns=replicas), items)
+    names_of = items["name"].to_numpy(dtype=object)
+    typed = table.drop(columns=replicas).astype({"i": np.int32, "j": np.int32})
+    typed.insert(2, "source", names_of[table["i"]])
+    typed.insert(3, "target", names_of[table["j"]])
+    write_parquet(folder / "difference.parquet", typed, __package__)
     also = [c for v in ("mi", "dcc") for c in (f"{v}_z", f"{v}_q_value") if c in table]
     centred = [f"{CENTRED}_difference"] * (CENTRED in shared)
     matrices = [*DIFFERENCE_MATRICES, *centred, *also]
@@ -295,12 +298,10 @@ def difference_network(table: pd.DataFrame, items: pd.DataFrame, kind: str) -> p
     ``kind``: ``mi`` or ``dcc``, whose q-value decides. Empty where it was not tested.
     """
     names = items["name"].to_numpy(dtype=object)
+    chosen = table.iloc[:0]
     if f"{kind}_q_value" in table:
         chosen = table[table[f"{kind}_q_value"] <= LEVEL]
-        order = np.argsort(-chosen[f"{kind}_z"].abs().to_numpy(), kind="stable")
-        chosen = chosen.iloc[order]
-    else:
-        chosen = table.iloc[:0]
+        chosen = chosen.sort_values(f"{kind}_z", key=lambda z: -z.abs(), kind="stable")
     shown = [c for c in chosen if c not in ("i", "j") and "_replica_" not in str(c)]
     result = chosen[shown].reset_index(drop=True)
     result.insert(0, "source", names[chosen["i"].to_numpy()])
@@ -309,13 +310,13 @@ def difference_network(table: pd.DataFrame, items: pd.DataFrame, kind: str) -> p
 
 
 def residue_differences(
-    items: pd.DataFrame, other: pd.DataFrame, matched: pd.Series, seed: int
+    items: pd.DataFrame, other_items: pd.DataFrame, matched: pd.Series, seed: int
 ) -> pd.DataFrame:
     """One row for each variable of both: how far it moves (RMSF of positions) in either state.
 
     Columns are those of ``difference_residues.tsv`` in ``columns.toml``.
     """
-    mine, theirs = items.loc[matched.index], other.loc[matched.to_numpy()]
+    mine, theirs = items.loc[matched.index], other_items.loc[matched.to_numpy()]
     table = pd.DataFrame(
         {
             "name": mine["name"].to_numpy(),
@@ -330,28 +331,18 @@ def residue_differences(
         with np.errstate(divide="ignore"):
             logs = np.log(part[columns].to_numpy(dtype=np.float64)).T
         replicas.append(np.where(np.isfinite(logs), logs, np.nan))
-    tests = _empty_tests(len(table))
-    if min(map(len, replicas)) > 1:
-        tests = compare_states(replicas[0], replicas[1], seed)
-    _add_tests(table, tests)
-    return table
-
-
-def _empty_tests(n: int) -> Differences:
-    return Differences(*(np.full(n, np.nan) for _ in range(5)))
+    one, other = replicas
+    return table.join(compare_states(one, other, seed))
 
 
 def _other_contacts(path: Path, matched: pd.Series, n_items: int) -> ContactArrays:
     """Contacts of the other analysis by the numbers of this one; those of variables that only it
     has are left out."""
     arrays = read_arrays(path)
-    number = np.full(n_items, -1, dtype=np.int64)
-    number[matched.to_numpy()] = matched.index.to_numpy()
-    i, j = number[arrays["contact_i"]], number[arrays["contact_j"]]
-    known = (i >= 0) & (j >= 0)
+    low, high, known = _by_own_numbers(arrays["contact_i"], arrays["contact_j"], matched, n_items)
     return {
-        "contact_i": np.minimum(i, j)[known].astype(np.int32),
-        "contact_j": np.maximum(i, j)[known].astype(np.int32),
+        "contact_i": low[known].astype(np.int32),
+        "contact_j": high[known].astype(np.int32),
         "contact_fraction": arrays["contact_fraction"][known],
         "contact_fraction_replicas": arrays["contact_fraction_replicas"][:, known],
     }
@@ -395,11 +386,8 @@ def contact_differences(
         np.arcsin(np.sqrt(frame.iloc[:, 1:].to_numpy()[apart].T.clip(0.0, 1.0)))
         for frame in (mine, theirs)
     ]
-    tests = _empty_tests(len(table))
-    if min(map(len, replicas)) > 1:
-        tests = compare_states(replicas[0], replicas[1], seed)
-    _add_tests(table, tests)
-    return table
+    first, second = replicas
+    return table.join(compare_states(first, second, seed))
 
 
 def _communities(
@@ -500,33 +488,17 @@ def _write_structure(
     state = centred_structure(opened.state)
     structure = state["structure"]
     n_residues = int(structure["residue"].max(initial=-1)) + 1
+    changes = np.tile(table[f"{score}_difference"].to_numpy(), 2)
+    means = group_means(table[["i", "j"]].to_numpy().T.ravel(), changes, len(items))
     write_structure_pdb(
         folder / "difference.pdb",
         structure,
-        100.0 * residue_means(items, _item_means(table, len(items), score), n_residues),
+        100.0 * residue_means(items, means, n_residues),
         np.zeros(n_residues, dtype=np.int32),
         f"100 X MEAN DIFFERENCE OF CORRELATIONS, THIS MINUS {opened.config.compare}",
     )
     number = pd.Index(items["name"])
     start, end = (number.get_indexer(edges[name]) for name in ("source", "target"))
-    changes = edges[f"{score}_difference"]
-    links = strongest_links(items, state, start, end, changes, opened.config.draw_strongest)
+    size = edges[f"{score}_difference"]
+    links = strongest_links(items, state, start, end, size, opened.config.draw_strongest)
     write_pymol_script(folder / "difference.pml", "difference.pdb", links, 0)
-
-
-def _write_table(path: Path, table: pd.DataFrame, items: pd.DataFrame) -> None:
-    names = items["name"].to_numpy(dtype=object)
-    named = table.assign(source=names[table["i"]], target=names[table["j"]])
-    first = ["i", "j", "source", "target"]
-    named = named[[*first, *(column for column in named.columns if column not in first)]]
-    typed = named.astype({"i": np.int32, "j": np.int32})
-    write_parquet(path, typed, __package__)
-
-
-def _item_means(table: pd.DataFrame, n_items: int, score: str) -> np.ndarray:
-    """Mean difference of the correlations of each item; NaN where none is shared."""
-    value = table[f"{score}_difference"].to_numpy()
-    ends = np.concatenate([table["i"].to_numpy(), table["j"].to_numpy()])
-    number = np.bincount(ends, minlength=n_items)
-    total = np.bincount(ends, np.concatenate([value, value]), minlength=n_items)
-    return np.where(number > 0, total / np.maximum(number, 1), np.nan)

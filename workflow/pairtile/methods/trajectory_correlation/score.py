@@ -272,9 +272,9 @@ class TrajectoryCorrelation(
         wanted = column[None, :] > row[:, None]
         everything = None if wanted.all() else wanted
         scored = self.scores.block(rows, columns, everything)
-        blocks = scored.columns()
+        blocks = dict(scored.blocks)
         if self.half_scores is not None:
-            halves = self.half_scores.block(rows, columns, everything).null
+            halves = self.half_scores.block(rows, columns, everything).blocks
             blocks |= {name: halves[name] for name in HALVES}
         n_pairs = int(wanted.sum())
         at_row, at_column = np.nonzero(wanted)
@@ -286,7 +286,7 @@ class TrajectoryCorrelation(
                 found[name] = np.full(n_pairs, np.nan) if block is None else block[wanted]
         summaries = {
             "pairs": np.array([n_pairs], dtype=np.int64),
-            "correlation_counts": self.scores.histogram(scored.correlation, wanted),
+            "correlation_counts": self.scores.histogram(scored.blocks["correlation"], wanted),
             "null_counts": scored.null_counts,
             "p_value_counts": _p_value_counts(found["p_value"]),
         }

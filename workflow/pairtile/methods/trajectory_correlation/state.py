@@ -10,11 +10,13 @@ import gzip
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice, pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from pairtile.engine.estimator import PreparedInput
@@ -214,8 +216,11 @@ def shifts_of(state: MotionArrays, number: int, seed: int) -> Sequence[NDArray[n
             np.array([draw.permutation(n) for _ in range(number)], dtype=np.int64).reshape(-1, n)
             for draw, n in zip(draws, lengths, strict=True)
         ]
-    parts = zip(np.asarray(state["correlation_time"]), lengths, own, strict=True)
-    return [_shifts(tau, frames, number, seed) for tau, frames, seed in parts]
+    if not number:
+        return [np.empty(0, dtype=np.int64) for _ in lengths]
+    slow = np.quantile(np.asarray(state["correlation_time"]), SLOW_SHARE, axis=1).tolist()
+    parts = zip(lengths, slow, own, strict=True)
+    return [surrogate_shifts(frames, number, tau, seed) for frames, tau, seed in parts]
 
 
 def _without_repeated(
@@ -229,8 +234,7 @@ def _without_repeated(
     ``auto``, which may become it) goes without repeated frames; the other estimators only warn of
     them."""
     found = [duplicate_frames(part) for part in replicas_of(prepared.state)]
-    exact = sum(repeated.exact.size for repeated in found)
-    near = sum(repeated.near.size for repeated in found)
+    exact, near = (sum(map(len, part)) for part in zip(*found, strict=True))
     drops = config.estimator.kind in ("auto", "ksg")
     prepared.counts["frames_repeated"] = exact
     prepared.counts["frames_nearly_repeated"] = near
@@ -247,17 +251,17 @@ def _without_repeated(
         prepared.warnings.append(f"{exact} frames are exactly equal to others ({shown}).")
         return prepared
     for part, repeated, name in zip(replicas_of(prepared.state), found, names, strict=True):
-        if repeated.exact.size > MAX_REPEATED * part.shape[2]:
+        if len(repeated.exact) > MAX_REPEATED * part.shape[2]:
             raise InputError.at(
                 name,
                 "",
-                f"{repeated.exact.size} of {part.shape[2]} frames that are equal to others "
+                f"{len(repeated.exact)} of {part.shape[2]} frames that are equal to others "
                 f"({_example(name, repeated)})",
                 f"at most {MAX_REPEATED:.0%} for kind: ksg, which measures distances of frames; "
                 "leave out what was written twice (frames), or take another kind for values on a "
                 "coarse scale",
             )
-    prepared = without_frames(prepared, [r.exact for r in found], cyclic, scratch)
+    prepared = without_frames(prepared, [[*r.exact] for r in found], cyclic, scratch)
     prepared.warnings.append(
         f"{exact} frames are exactly equal to others and were left out ({shown}): kind: ksg "
         "measures distances between frames."
@@ -267,9 +271,10 @@ def _without_repeated(
 
 def _example(name: str, repeated: DuplicateFrames) -> str:
     """The first repeated frame of a replica, numbered among the used frames, from 0."""
-    if not repeated.exact.size:
+    if not repeated.exact:
         return f"{name}: none"
-    return f"{name}: used frame {repeated.exact[0]} is frame {repeated.exact_of[0]}"
+    frame, earlier = min(repeated.exact.items())
+    return f"{name}: used frame {frame} is frame {earlier}"
 
 
 def _with_kind(
@@ -340,12 +345,6 @@ def _check_surrogates(
             )
 
 
-def _shifts(tau: NDArray[np.float64], frames: int, number: int, seed: int) -> NDArray[np.int64]:
-    if not number:
-        return np.empty(0, dtype=np.int64)
-    return surrogate_shifts(frames, number, float(np.quantile(tau, SLOW_SHARE)), seed)
-
-
 def _describe(
     prepared: PreparedInput[MotionArrays],
     config: TrajectoryCorrelationConfig,
@@ -358,9 +357,8 @@ def _describe(
         [effective_frames(times, n) for times, n in zip(tau, lengths, strict=True)], axis=0
     )
     items = prepared.items
-    gap = np.full(len(items) - effective.size, np.nan)
-    items["correlation_time"] = np.concatenate([tau.mean(axis=0), gap])
-    items["n_effective"] = np.concatenate([effective, gap])
+    items["correlation_time"] = pd.Series(tau.mean(axis=0))
+    items["n_effective"] = pd.Series(effective)
     moving = ~items["constant"].to_numpy(dtype=bool)[: effective.size]
     few = (effective < FEW_FRAMES) & moving
     prepared.counts["variables_few_frames"] = int(few.sum())
@@ -416,9 +414,7 @@ def _describe_drift(
     shifts, p_values = (np.stack(part) for part in zip(*found, strict=True))
     items = prepared.items
     p, shift = least_p_values(shifts, p_values)
-    gap = np.full(len(items) - p.size, np.nan)
-    items["drift"] = np.concatenate([shift, gap])
-    items["drift_p_value"] = np.concatenate([p, gap])
+    items["drift"], items["drift_p_value"] = pd.Series(shift), pd.Series(p)
     drifts = drifting(p)
     prepared.counts["variables_drifting"] = int(drifts.sum())
     if drifts.any():
@@ -439,14 +435,11 @@ NEAR = 1e-5
 """Frames are nearly duplicates below this part of the mean distance between two frames."""
 
 
-@dataclass(frozen=True)
-class DuplicateFrames:
-    """Frames that repeat an earlier one, and which: int64 vectors, in ascending order."""
+class DuplicateFrames(NamedTuple):
+    """Frames that repeat an earlier one, exactly or nearly: each, and which it repeats."""
 
-    exact: NDArray[np.int64]
-    exact_of: NDArray[np.int64]
-    near: NDArray[np.int64]
-    near_of: NDArray[np.int64]
+    exact: dict[int, int]
+    near: dict[int, int]
 
 
 def duplicate_frames(series: NDArray[np.floating], near: float = NEAR) -> DuplicateFrames:
@@ -477,7 +470,7 @@ def duplicate_frames(series: NDArray[np.floating], near: float = NEAR) -> Duplic
     # Eight standard deviations of how far frames at the limit lie apart on the line.
     reach = 8.0 * limit
     order = np.argsort(place, kind="stable")
-    found: tuple[dict[int, int], dict[int, int]] = ({}, {})
+    found = DuplicateFrames({}, {})
     for at, first in enumerate(order):
         for second in order[at + 1 :]:
             if place[second] - place[first] > reach:
@@ -485,31 +478,23 @@ def duplicate_frames(series: NDArray[np.floating], near: float = NEAR) -> Duplic
             earlier, later = sorted((int(first), int(second)))
             distance = _distance(series, earlier, later)
             if distance <= limit:
-                repeated = found[0 if distance == 0.0 else 1]
+                repeated = found.near if distance else found.exact
                 repeated[later] = min(earlier, repeated.get(later, earlier))
                 if distance == 0.0:
                     break  # the next one compares itself with what follows
-    exact, nearly = found
-    exact = {later: _first_of(exact, later) for later in exact}
-    nearly = {later: earlier for later, earlier in nearly.items() if later not in exact}
-    return DuplicateFrames(*_vectors(exact), *_vectors(nearly))
+    exact = {}
+    for later in found.exact:
+        exact[later] = later
+        while exact[later] in found.exact:
+            exact[later] = found.exact[exact[later]]
+    nearly = {later: earlier for later, earlier in found.near.items() if later not in exact}
+    return DuplicateFrames(exact, nearly)
 
 
 def _distance(series: NDArray[np.floating], first: int, second: int) -> float:
     one, other = (np.asarray(series[:, :, t], dtype=np.float64) for t in (first, second))
     difference = np.nan_to_num(one) - np.nan_to_num(other)
     return float(np.sqrt((difference * difference).sum()))
-
-
-def _first_of(earlier: dict[int, int], frame: int) -> int:
-    while frame in earlier:
-        frame = earlier[frame]
-    return frame
-
-
-def _vectors(found: dict[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    later = np.array(sorted(found), dtype=np.int64)
-    return later, np.array([found[int(frame)] for frame in later], dtype=np.int64)
 
 
 # --- shifts of surrogates -------------------------------------------------------------------------

@@ -164,8 +164,15 @@ def residue_means(items: pd.DataFrame, values: ArrayLike, n_residues: int) -> ND
     value = np.asarray(values, dtype=np.float64)
     residue = items["residue"].to_numpy(dtype=np.int64)
     known = (residue >= 0) & np.isfinite(value)
-    total = np.bincount(residue[known], value[known], minlength=n_residues)
-    number = np.bincount(residue[known], minlength=n_residues)
+    return group_means(residue[known], value[known], n_residues)
+
+
+def group_means(
+    group: NDArray[np.integer], values: NDArray[np.float64], n_groups: int
+) -> NDArray[np.float64]:
+    """Mean of the values of each group, (groups,); NaN for groups without any."""
+    total = np.bincount(group, values, minlength=n_groups)
+    number = np.bincount(group, minlength=n_groups)
     return np.where(number > 0, total / np.maximum(number, 1), np.nan)
 
 
@@ -249,14 +256,15 @@ def write_pymol_script(
     links: Links,
     n_communities: int,
     paths: Sequence[Links] = (),
-    values: Mapping[str, Mapping[str, float]] | None = None,
+    structure: NDArray[Any] | None = None,
+    values: Mapping[str, NDArray[np.float64]] | None = None,
 ) -> None:
     """Write a PyMOL script (``.pml``), whole or not at all.
 
     It draws the structure, communities in colours (selections ``community_1``, ...; beyond 40
-    they stay grey), links as rods and ``paths`` as thick ones (objects ``path_1``, ...); ``values``
-    (``residue_values``) become the command ``colour_by NAME``. ``pdb``: name of the file of
-    ``write_structure_pdb``, in the folder of the script.
+    they stay grey), links as rods and ``paths`` as thick ones (objects ``path_1``, ...). ``pdb``:
+    name of the file of ``write_structure_pdb``, in the folder of the script. ``values``: by name
+    those of all residues of ``structure``; they become the command ``colour_by NAME``.
     """
     lines = [
         "# Open with File > Run Script, or start PyMOL in this folder: pymol FILE.pml",
@@ -286,9 +294,9 @@ def write_pymol_script(
             numbers = ", ".join([*start, *end, str(_PATH_RADIUS), rgb, rgb])
             lines.append(f"    CYLINDER, {numbers},")
         lines += ["]", f"cmd.load_cgo(path_{number}, 'path_{number}')"]
-    if values:
+    if structure is not None and values:
         lines.append("values_of_residues = {")
-        for name, own_values in values.items():
+        for name, own_values in residue_values(structure, values).items():
             inside = ", ".join(f"{label!r}: {value:.5g}" for label, value in own_values.items())
             lines.append(f"    {name!r}: {{{inside}}},")
         lines += ["}", *_COLOUR_BY]
@@ -319,8 +327,7 @@ def write_vmd_script(
 ) -> None:
     """Write a VMD script (Tcl), whole or not at all: as ``write_pymol_script``.
 
-    ``values`` has by name those of all residues of ``structure``; NaN becomes 0. The script
-    changes the definition of VMD's colours 6 to 32.
+    NaN among ``values`` becomes 0. The script changes the definition of VMD's colours 6 to 32.
     """
     first, none = _VMD_FIRST_COLOUR, _VMD_FIRST_COLOUR + len(COLOURS)
     red, blue = none + 1, none + 2

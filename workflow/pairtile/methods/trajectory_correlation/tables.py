@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,6 @@ from pairtile.methods.trajectory_correlation.structures import (
     path_links,
     residue_communities,
     residue_means,
-    residue_values,
     strongest_links,
     write_chimerax_attributes,
     write_pymol_script,
@@ -61,7 +60,7 @@ def write_trajectory_tables(
 ) -> Written:
     """Write what the section asks for; says what was left out, and why."""
     config = opened.config
-    pairs = streamed(merged, opened.schema())
+    pairs = StreamedPairs(opened.schema().names, lambda names: merged.batches([*names]))
     written = Written()
     also: dict[str, Any] = {}
     if "frames.tsv" in config.result_tables():
@@ -119,30 +118,15 @@ def write_trajectory_tables(
     return written
 
 
-def streamed(merged: Merged, schema: pa.Schema) -> StreamedPairs:
-    """The merged table, read a part at a time."""
-
-    def read(names: Sequence[str]) -> Iterator[pa.Table]:
-        return merged.batches(list(dict.fromkeys(names)))
-
-    return StreamedPairs(schema.names, read)
-
-
 def residue_network(
     edges: pd.DataFrame | None, items: pd.DataFrame, score: str = "correlation"
 ) -> ResidueNetwork:
     """The final network, whose ends are names, with the kept items as nodes; ``score``: the column
     that weighs its edges."""
-    kept = items["name"][items["kept"].to_numpy(dtype=bool)]
-    if edges is None:
-        raise ValueError("found no network; expected the final one, with names")
-    number = pd.Index(kept)
-    return ResidueNetwork.of(
-        len(kept),
-        number.get_indexer(edges["source"]),
-        number.get_indexer(edges["target"]),
-        edges[score],
-    )
+    assert edges is not None
+    number = pd.Index(items.loc[items["kept"], "name"])
+    i, j = (number.get_indexer(edges[end]) for end in ("source", "target"))
+    return ResidueNetwork.of(len(number), i, j, edges[score])
 
 
 def mean_correlation(merged: Merged, n_items: int, score: str) -> NDArray[np.float64]:
@@ -163,18 +147,18 @@ def _write_matrices(
     folder: Path,
     also: dict[str, Any],
 ) -> None:
-    n, contacts = int(opened.state["series"].shape[0]), opened.config.contact_rule
+    kept, contacts = items[items["kept"]], opened.config.contact_rule
 
     def q_values() -> NDArray[np.floating[Any]]:
         columns = pa.concat_tables(merged.batches(["i", "j", "p_value"]))
         i, j = columns["i"].to_numpy(), columns["j"].to_numpy()
         there = in_contact(i, j, opened.state, contacts.fraction) if contacts else None
         q = candidate_q_values(columns["p_value"].to_numpy(), there)
-        table = pa.table({"i": i, "j": j, "q_value": q})
+        table = pd.DataFrame({"i": i, "j": j, "q_value": q}, copy=False)
         return correlation_matrix(table, items, "q_value")
 
     def contact() -> NDArray[np.bool_]:
-        matrix = np.zeros((n, n), dtype=bool)
+        matrix = np.zeros((len(kept), len(kept)), dtype=bool)
         assert contacts
         i, j = pairs_in_contact(opened.state, contacts.fraction)
         matrix[i, j] = matrix[j, i] = True
@@ -191,8 +175,8 @@ def _write_matrices(
             ]
             for name in ("mi_block_sum", "mi_axis_sum")
         }
-        names = items.loc[items["kept"].to_numpy(dtype=bool), "name"].iloc[::3]
-        also["block_labels"] = lambda: names.str.removesuffix(":x").to_numpy(dtype=np.str_)
+        names = kept["name"].iloc[::3].str.removesuffix(":x")
+        also["block_labels"] = lambda: names.to_numpy(dtype=np.str_)
     if opened.config.variables == "dihedrals":
         also |= {
             f"{name.removesuffix('_nats')}_residue_sum": (
@@ -201,7 +185,7 @@ def _write_matrices(
             for name in ("mi_nats", "mi_centred")
             if name in pairs.columns
         }
-        residues = items[items["kept"].to_numpy(dtype=bool)].drop_duplicates("residue")
+        residues = kept.drop_duplicates("residue")
         labels = [
             name.removesuffix(f":{atom}")
             for name, atom in zip(residues["name"], residues["atom"], strict=True)
@@ -238,16 +222,16 @@ def _write_structure(
 ) -> None:
     """The structure with mean correlations and communities, scripts that draw the strongest edges
     of the network and the shortest paths, and attributes for ChimeraX."""
-    means = table["mean_correlation"].to_numpy()
     state = centred_structure(opened.state)
     structure = state["structure"]
-    kept = items[items["kept"].to_numpy(dtype=bool)]
+    kept = items[items["kept"]]
     n_residues = int(structure["residue"].max(initial=-1)) + 1
+    of_residues = residue_communities(kept, communities, n_residues)
     write_structure_pdb(
         folder / "structure.pdb",
         structure,
-        100.0 * residue_means(kept, means, n_residues),
-        residue_communities(kept, communities, n_residues),
+        100.0 * residue_means(kept, table["mean_correlation"], n_residues),
+        of_residues,
         "100 X MEAN CORRELATION WITH ALL OTHERS",
     )
     edges = merged.network
@@ -261,30 +245,14 @@ def _write_structure(
         edges[opened.config.score],
         opened.config.draw_strongest,
     )
-    n_communities = int(communities.max(initial=0))
     drawn = [path_links(items, state, path.nodes) for path in paths]
     values = {
         name: residue_means(kept, table[name], n_residues)
         for name in (*CENTRALITIES, "mean_correlation", "sd")
     }
-    of_residues = residue_communities(kept, communities, n_residues)
-    write_pymol_script(
-        folder / "structure.pml",
-        "structure.pdb",
-        links,
-        n_communities,
-        drawn,
-        residue_values(structure, values),
-    )
-    write_vmd_script(
-        folder / "structure.vmd",
-        "structure.pdb",
-        links,
-        n_communities,
-        drawn,
-        structure,
-        values,
-    )
+    shown = ("structure.pdb", links, int(communities.max(initial=0)), drawn, structure, values)
+    write_pymol_script(folder / "structure.pml", *shown)
+    write_vmd_script(folder / "structure.vmd", *shown)
     write_chimerax_attributes(
         folder / "structure.defattr", structure, {"community": of_residues, **values}
     )
@@ -314,7 +282,7 @@ def residue_table(
     ``communities``: by method, as ``ResidueNetwork.communities`` gives them. ``centralities``:
     where they are known already, or too much to ask for (NaN).
     """
-    kept = _kept(items, network)
+    kept = items[items["kept"]]
     table = kept[[column for column in PLACE if column in kept]].copy()
     table.insert(0, "item", kept.index.to_numpy(dtype=np.int32))
     for method, found in communities.items():
@@ -382,7 +350,7 @@ def community_table(
 
     Columns are those of ``communities.tsv`` in ``columns.toml``.
     """
-    names = _kept(items, network)["name"].astype(str).to_numpy(dtype=object)
+    names = items.loc[items["kept"], "name"].astype(str).to_numpy(dtype=object)
     rows = []
     for method, found in communities.items():
         member = np.asarray(found)
@@ -425,8 +393,8 @@ def path_table(
 
     Columns are those of ``paths.tsv`` in ``columns.toml``.
     """
-    numbers = _kept(items, network).index.astype(str)
-    names = _kept(items, network)["name"].astype(str).tolist()
+    kept = items[items["kept"]]
+    numbers, names = kept.index.astype(str), kept["name"].astype(str).tolist()
     size = {
         (min(a, b), max(a, b)): value
         for (a, b), value in zip(network.ends.tolist(), network.correlation.tolist(), strict=True)
@@ -453,11 +421,3 @@ def path_table(
     columns += ["path", "items"]
     table = pd.DataFrame(rows, columns=columns)
     return table.astype({"rank": "Int32", "n_edges": "Int32", "length": np.float64})
-
-
-def _kept(items: pd.DataFrame, network: ResidueNetwork) -> pd.DataFrame:
-    numbered = items.reset_index(drop=True)
-    kept = numbered[numbered["kept"].to_numpy(dtype=bool)]
-    if len(kept) != network.n_nodes:
-        raise ValueError(f"{len(kept)} kept items, but a network of {network.n_nodes}")
-    return kept

@@ -105,16 +105,22 @@ class SeriesWriter:
         if self.displacements:
             mean, sd, spreads = self._to_displacements()
             d = 1
-        items = _items(self.table, dropped)
-        gap = len(items) - n_variables
-        n_observed = sum(part.n.min(axis=1) for part in self.moments)
-        items["n_observed"] = np.concatenate([n_observed, np.zeros(gap)]).astype(np.int32)
-        means = mean[:, 0] if d == 1 else np.full(n_variables, np.nan)
-        items["mean"] = np.concatenate([means, np.full(gap, np.nan)])
-        items["sd"] = np.concatenate([sd, np.full(gap, np.nan)])
-        for name, spread in spreads.items():
-            items[name] = np.concatenate([spread, np.full(gap, np.nan)])
-        items["constant"] = np.concatenate([constant, np.zeros(gap, dtype=bool)])
+        gap = len(dropped)
+        kept = self.table.assign(
+            kept=True,
+            reason="",
+            n_observed=sum(part.n.min(axis=1) for part in self.moments),
+            mean=mean[:, 0] if d == 1 else np.nan,
+            sd=sd,
+            **spreads,
+            constant=constant,
+        )
+        rest = pd.DataFrame(list(dropped), columns=["name", "atom", "residue", "reason"])
+        rest = rest.assign(kept=False, n_observed=0, constant=False)
+        items = pd.concat([kept, rest], ignore_index=True) if dropped else kept
+        items.insert(0, "item", np.arange(len(items), dtype=np.int32))
+        items = items.astype({"residue": np.int32, "n_observed": np.int32, "kept": bool})
+        items["constant"] = items["constant"].astype(bool)
         replicas = len(self.moments)
         prepared: PreparedInput[MotionArrays] = PreparedInput(
             items,
@@ -227,18 +233,10 @@ def prepare_tables(
             size = frames_in_block(2 * len(variables) * first.dimensions)
             for block in table.blocks(size, config.estimator.allows_missing):
                 values = np.radians(block) if how.angles == "degrees" else block
-                writer.write(wrapped(values) if angles else values)
+                writer.write((values + np.pi) % (2 * np.pi) - np.pi if angles else values)
         prepared = writer.finish()
     prepared.state["mean_positions"] = np.full((len(variables), 3), np.nan)
     return prepared
-
-
-def _items(table: pd.DataFrame, dropped: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    kept = table.assign(kept=True, reason="")
-    rest = pd.DataFrame(list(dropped), columns=["name", "atom", "residue", "reason"])
-    items = pd.concat([kept, rest.assign(kept=False)], ignore_index=True) if dropped else kept
-    items.insert(0, "item", np.arange(len(items), dtype=np.int32))
-    return items.astype({"residue": np.int32, "kept": bool})
 
 
 def _check_frames(config: TrajectoryCorrelationConfig, name: str, n_frames: int, d: int) -> None:
@@ -271,12 +269,6 @@ def _check_columns(first: SeriesTable, table: SeriesTable) -> None:
         f"{len(table.names)} variables ({other!r})",
         f"the same {len(first.names)} in the same order as in {first.path}",
     )
-
-
-def wrapped(angles: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Angles between -pi and pi."""
-    result: NDArray[np.float64] = (angles + np.pi) % (2 * np.pi) - np.pi
-    return result
 
 
 # --- means and spreads ----------------------------------------------------------------------------
@@ -451,7 +443,7 @@ class Scratch:
 
 def without_frames(
     prepared: PreparedInput[MotionArrays],
-    repeated: Sequence[NDArray[np.int64]],
+    repeated: Sequence[Sequence[int]],
     cyclic: bool,
     scratch: str | os.PathLike[str] | None = None,
 ) -> PreparedInput[MotionArrays]:
@@ -470,7 +462,7 @@ def without_frames(
     offsets = np.asarray(prepared.state["replica_offsets"])
     kept = np.ones(series.shape[2], dtype=bool)
     for first, frames in zip(offsets[:-1], repeated, strict=True):
-        kept[first + frames] = False
+        kept[first + np.asarray(frames, dtype=np.int64)] = False
     lengths = [int(kept[a:b].sum()) for a, b in pairwise(offsets)]
     shape = (series.shape[0], series.shape[1], sum(lengths))
     new_offsets = np.cumsum([0, *lengths]).astype(np.int64)
@@ -487,8 +479,9 @@ def without_frames(
     if shape[1] == 1:
         items.loc[rows, "mean"] = mean[:, 0]
     state: MotionArrays = {**prepared.state, "series": opened, "replica_offsets": new_offsets}
-    counts: Mapping[str, int] = {**prepared.counts, "frames": shape[2]}
-    return replace(prepared, items=items, state=state, counts=dict(counts))
+    return replace(
+        prepared, items=items, state=state, counts={**prepared.counts, "frames": shape[2]}
+    )
 
 
 def _copied(

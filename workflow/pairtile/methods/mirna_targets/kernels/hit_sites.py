@@ -20,6 +20,7 @@ from pairtile.methods.mirna_targets.kernels.traceback import (
     MIRNA_UNPAIRED,
     PAIRED,
     REFERENCE_UNPAIRED,
+    text_of,
 )
 from pairtile.methods.mirna_targets.scoring import CODES, OTHER
 
@@ -33,13 +34,6 @@ SEED_CLASSES = ("none", "offset 6mer", "6mer", "7mer-A1", "7mer-m8", "8mer")
 _NONE, _OFFSET_6MER, _6MER, _7MER_A1, _7MER_M8, _8MER = range(6)
 _GAP = ord("-")
 _A, _U = CODES[ord("A")], CODES[ord("U")]
-
-
-class Texts(NamedTuple):
-    """Texts one after the other: letters uint8 (total,); offsets int64 (texts + 1,)."""
-
-    letters: NDArray[np.uint8]
-    offsets: NDArray[np.int64]
 
 
 class HitSpans(NamedTuple):
@@ -77,6 +71,12 @@ class HitSites(NamedTuple):
     match_begin: NDArray[np.int32]
     match_end: NDArray[np.int32]
 
+    @classmethod
+    def empty(cls, count: int) -> HitSites:
+        """Room for so many hits."""
+        types = (np.int32, np.int32, np.int8, np.int32, np.float64, np.int32, np.int32)
+        return cls(*(np.empty(count, dtype=kind) for kind in types))
+
 
 @njit(parallel=True, nogil=True)
 def hit_sites(mirnas, transcripts, spans, queries, references, sites):  # type: ignore[no-untyped-def]
@@ -97,9 +97,9 @@ def hit_sites(mirnas, transcripts, spans, queries, references, sites):  # type: 
 def _sites_of_some(some, mirnas, transcripts, spans, queries, references, sites):  # type: ignore[no-untyped-def]
     """The same for hits some[0] .. some[1] - 1."""
     for hit in range(some[0], some[1]):
-        mirna = _text(mirnas, spans.mirna[hit])
-        transcript = _text(transcripts, spans.transcript[hit])
-        query, reference = _text(queries, hit), _text(references, hit)
+        mirna = text_of(mirnas, spans.mirna[hit])
+        transcript = text_of(transcripts, spans.transcript[hit])
+        query, reference = text_of(queries, hit), text_of(references, hit)
         left = mirna.size - spans.query_end[hit]
         right = spans.query_begin[hit] - 1
         first_of_right = query.size - right
@@ -131,7 +131,7 @@ def _sites_of_some(some, mirnas, transcripts, spans, queries, references, sites)
         seed_class = _seed_class(opposite, paired, min(position, 8), transcript)
         first, last, skipped = _match(opposite, seed_class, min(position, 8))
         sites.seed_class[hit] = seed_class
-        sites.local_au[hit] = _au_content(transcript, first, last, skipped)
+        sites.local_au[hit] = au_content(transcript, first, last + skipped, 1, 1 + skipped, False)
         sites.match_begin[hit] = first if seed_class != _NONE else 0
         sites.match_end[hit] = last + skipped if seed_class != _NONE else 0
 
@@ -164,37 +164,35 @@ def _seed_class(opposite, paired, last, transcript):  # type: ignore[no-untyped-
 
 
 @njit(parallel=True, nogil=True)
-def seed_classes(sequences, cells, states, found):  # type: ignore[no-untyped-def]
+def seed_classes(mirnas, references, traced, found):  # type: ignore[no-untyped-def]
     """Seed class of each alignment, from its states alone: as ``hit_sites``, without its lines.
 
-    sequences, cells, states   ``HitSequences``, ``AlignedCells``, ``AlignedStates`` of traceback
-    found                      int8 (hits,), filled
+    mirnas, references   ``Texts``; traced: ``Traced``
+    found                int8 (hits,), filled
     """
     n = len(found)
     for part in prange(-(-n // HITS_AT_A_TIME)):
         begin = part * HITS_AT_A_TIME
         some = (begin, min(begin + HITS_AT_A_TIME, n))
-        _classes_of_some(some, sequences, cells, states, found)
+        _classes_of_some(some, mirnas, references, traced, found)
 
 
 @njit(nogil=True)
-def _classes_of_some(some, sequences, cells, states, found):  # type: ignore[no-untyped-def]
+def _classes_of_some(some, mirnas, references, traced, found):  # type: ignore[no-untyped-def]
     opposite = np.empty(9, dtype=np.int64)
     paired = np.empty(9, dtype=np.bool_)
     for hit in range(some[0], some[1]):
-        begin, n = sequences.mirna_begin[hit], sequences.mirna_length[hit]
-        mirna = sequences.mirnas[begin : begin + n]
-        begin = sequences.reference_begin[hit]
-        transcript = sequences.references[begin : begin + sequences.reference_length[hit]]
+        mirna, transcript = text_of(mirnas, traced.i[hit]), text_of(references, traced.j[hit])
+        n = len(mirna)
         opposite[:] = 0
         paired[:] = False
         # The tail of the miRNA's 5' end lies opposite the letters behind the last cell.
-        tail = n - cells.end_row[hit]
-        here = np.int64(cells.end_column[hit]) + tail
-        of_hit, left = states.row[hit], states.length[hit]
+        tail = n - traced.row[hit]
+        here = np.int64(traced.column[hit]) + tail
+        left = traced.state_count[hit]
         position, k = 0, -tail
         while position < min(n, 8):
-            state = PAIRED if k < 0 or k >= left else states.states[of_hit, k]
+            state = PAIRED if k < 0 or k >= left else traced.states[hit, k]
             k += 1
             if state != REFERENCE_UNPAIRED:
                 position += 1
@@ -204,11 +202,6 @@ def _classes_of_some(some, sequences, cells, states, found):  # type: ignore[no-
                     paired[position] = a + b == 3 and a < OTHER and b < OTHER
             here -= state != MIRNA_UNPAIRED
         found[hit] = _seed_class(opposite, paired, min(position, 8), transcript)
-
-
-@njit(inline="always")
-def _text(texts, row):  # type: ignore[no-untyped-def]
-    return texts.letters[texts.offsets[row] : texts.offsets[row + 1]]
 
 
 @njit(nogil=True)
@@ -232,28 +225,22 @@ def _has_run(opposite, paired, low, high):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True)
-def _au_content(transcript, first, last, skipped):  # type: ignore[no-untyped-def]
+def au_content(transcript, first, last, before, after, others):  # type: ignore[no-untyped-def]
     """Weighted share of A and U in the 30 letters on either side of ``first`` to ``last``.
 
-    A letter at distance d from the nearer end counts 1/d. ``skipped`` letters after ``last`` are
-    part of the site: they do not count, and the 30 letters begin behind them. Letters that are
-    none of A C G U T, and places off the transcript, are left out of both sums.
+    The nearest letter counts 1 / before, or 1 / after behind, the next one 1 / (before + 1), and so
+    on. Places off the transcript are left out of both sums, and so are letters that are none of
+    A C G U T unless ``others``.
     """
     au, total = 0.0, 0.0
-    for distance in range(1, FLANK + 1):
-        before = first - distance
-        if 1 <= before <= transcript.size:
-            base = CODES[transcript[before - 1]]
-            if base != OTHER:
-                total += 1.0 / distance
+    for step in range(FLANK):
+        for side in range(2):
+            place = first - 1 - step if side == 0 else last + 1 + step
+            if 1 <= place <= transcript.size:
+                base = CODES[transcript[place - 1]]
+                weight = 1.0 / (step + (before if side == 0 else after))
+                if others or base != OTHER:
+                    total += weight
                 if base in (_A, _U):
-                    au += 1.0 / distance
-        distance_after = distance + skipped
-        after = last + distance_after
-        if 1 <= after <= transcript.size:
-            base = CODES[transcript[after - 1]]
-            if base != OTHER:
-                total += 1.0 / distance_after
-                if base in (_A, _U):
-                    au += 1.0 / distance_after
+                    au += weight
     return au / total if total > 0 else math.nan
