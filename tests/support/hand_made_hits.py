@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from pairtile.config import load_config
 from pairtile.engine.estimator import PreparedInput, Written
 from pairtile.methods.mirna_targets.export import write_hits
 from pairtile.methods.mirna_targets.prepare import prepare_sequences
-from pairtile.methods.mirna_targets.search import ROWS
+from pairtile.methods.mirna_targets.search import ROWS, SequenceBatch
 from pairtile.methods.mirna_targets.tables import hits_table
 
 LET7 = "UGAGGUAGUAGGUUGUAUAGUU"
@@ -42,18 +43,32 @@ _NUMBERS = re.compile(
 )
 
 
-def prepared(folder: Path, mirnas: dict[str, str], transcripts: dict[str, str]) -> PreparedInput:
-    """Both FASTA files written and prepared."""
+def prepared(
+    folder: Path,
+    mirnas: dict[str, str] | str | bytes,
+    transcripts: dict[str, str] | str | bytes,
+    **keys: Any,
+) -> PreparedInput:
+    """Both FASTA files written and prepared; ``keys`` of the section with a line end are files."""
     section: dict[str, Any] = {"method": "mirna_targets"}
-    for key, sequences in (("mirnas", mirnas), ("transcripts", transcripts)):
-        path = folder / f"{key}.fa"
-        path.write_text("".join(f">{name}\n{text}\n" for name, text in sequences.items()))
-        section[key] = str(path)
+    for key, value in {"mirnas": mirnas, "transcripts": transcripts, **keys}.items():
+        is_fasta = key in ("mirnas", "transcripts")
+        if is_fasta and isinstance(value, dict):
+            value = "".join(f">{name}\n{text}\n" for name, text in value.items())
+        if is_fasta or (isinstance(value, str) and "\n" in value):
+            path = folder / f"{key}.{'fa' if is_fasta else 'tsv'}"
+            path.write_bytes(value if isinstance(value, bytes) else value.encode())
+            value = str(path)
+        section[key] = value
     return prepare(section)
 
 
 def prepare(section: dict[str, Any]) -> PreparedInput:
     return prepare_sequences(load_config({"analyses": {"a": section}}).analyses["a"])
+
+
+def texts(batch: SequenceBatch) -> list[str]:
+    return [batch.text[a:b].tobytes().decode() for a, b in pairwise(batch.offsets)]
 
 
 def rows(hits: list[dict[str, Any]]) -> pa.Table:
@@ -124,8 +139,7 @@ def text_of(sequences: PreparedInput, kind: str, row: int) -> str:
     state = sequences.state
     if kind == "transcript":
         row = int(np.flatnonzero(state["transcript_order"] == row)[0])
-    a, b = state[f"{kind}_offsets"][row : row + 2]
-    return state[f"{kind}_text"][a:b].tobytes().decode()
+    return texts(SequenceBatch.of_state(state, kind))[row]
 
 
 def printed_hits(path: Path, items: pd.DataFrame) -> pa.Table:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 from typing import Any
 
+import hand_made_hits as hand
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 from pairtile import mirna_targets
-from pairtile.config import load_config
 from pairtile.declare.messages import Message
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
 from pairtile.methods.mirna_targets.export import named_targets
-from pairtile.methods.mirna_targets.prepare import (
-    header_lines,
-    prepare_sequences,
-)
+from pairtile.methods.mirna_targets.prepare import header_lines
+from pairtile.methods.mirna_targets.search import SequenceBatch
 from pairtile.runtime.files import read_json
 from workflow_runs import Analysis
 
@@ -28,16 +25,7 @@ UTR = "ACCGACCGACCGCUACCUCAACCGACCG"
 
 
 def prepare(folder: Path, transcripts: str, mirnas: str = MIRNAS, **keys: Any) -> PreparedInput:
-    """Both files prepared; other files in ``keys`` are given as ``name.suffix: text``."""
-    section: dict[str, Any] = {"method": "mirna_targets"}
-    texts = {"mirnas": mirnas, "transcripts": transcripts}
-    for key, value in {**texts, **keys}.items():
-        if isinstance(value, str) and "\n" in value:
-            path = folder / f"{key}.tsv"
-            path.write_text(value)
-            value = str(path)
-        section[key] = value
-    return prepare_sequences(load_config({"analyses": {"a": section}}).analyses["a"])
+    return hand.prepared(folder, mirnas, transcripts, **keys)
 
 
 def found(prepared: PreparedInput) -> dict[str, dict[str, Any]]:
@@ -45,9 +33,8 @@ def found(prepared: PreparedInput) -> dict[str, dict[str, Any]]:
     return {m.code: m.numbers for m in [*prepared.notes, *prepared.warnings]}
 
 
-def letters(prepared: PreparedInput, kind: str = "transcript") -> list[str]:
-    text, offsets = prepared.state[f"{kind}_text"], prepared.state[f"{kind}_offsets"]
-    return [text[a:b].tobytes().decode() for a, b in itertools.pairwise(offsets)]
+def letters(prepared: PreparedInput) -> list[str]:
+    return hand.texts(SequenceBatch.of_state(prepared.state, "transcript"))
 
 
 # --- no sequence ----------------------------------------------------------------------------------

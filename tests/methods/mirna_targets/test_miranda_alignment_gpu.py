@@ -8,18 +8,13 @@ from collections.abc import Callable
 import naive_miranda as naive
 import numpy as np
 import pytest
+from naive_miranda import coded, scoring_of
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import choose
 from pairtile.methods.mirna_targets import screen_cuda as target_screen_cuda
 from pairtile.methods.mirna_targets import search_cpu
 from pairtile.methods.mirna_targets import search_cuda as target_search_cuda
-from pairtile.methods.mirna_targets.scoring import (
-    CODES,
-    AlignmentScoring,
-    Candidates,
-    CodedSequences,
-    Traced,
-)
+from pairtile.methods.mirna_targets.scoring import AlignmentScoring, Candidates, Traced
 from pairtile.methods.mirna_targets.search import SequenceBatch, trace
 
 Search = Callable[..., Candidates]
@@ -54,18 +49,6 @@ def search(request) -> Search:
 def on_gpu() -> Search:
     device = choose("cuda")
     return lambda *arguments: target_search_cuda.candidates(*arguments, device=device)
-
-
-def scoring_of(settings: naive.NaiveSettings) -> AlignmentScoring:
-    return AlignmentScoring.of(
-        settings.score, settings.scale, settings.gap_open, settings.gap_extend
-    )
-
-
-def coded(sequences: list[str]) -> CodedSequences:
-    text = np.frombuffer("".join(sequences).encode(), dtype=np.uint8)
-    offsets = np.cumsum([0] + [len(s) for s in sequences]).astype(np.int64)
-    return CodedSequences(CODES[text], offsets)
 
 
 def as_rows(found: Candidates) -> list[tuple[int, ...]]:
@@ -126,45 +109,6 @@ def test_candidates_are_those_of_the_plain_rules(search, settings):
     mirnas, references = random_problem(1, 8, [1, 7, 40, 230, 100, 0])
     found = search(coded(mirnas), coded(references), scoring_of(settings))
     assert as_rows(found) == expected(mirnas, references, settings)
-
-
-@pytest.mark.parametrize("length", [1, 3, 4, 8, 9, 21, 22, 23, 24, 37, 50, 52, 53, 130])
-def test_any_length_of_mirna(search, length):
-    random = np.random.default_rng(length)
-    mirnas = [random_sequence(random, length) for _ in range(3)]
-    references = [random_sequence(random, 150) for _ in range(3)]
-    references = [
-        with_site(random, reference, mirna, 5, unpaired)
-        for reference, mirna, unpaired in zip(references, mirnas, (0, 1, 3), strict=True)
-    ]
-    settings = naive.NaiveSettings(score=60 if length < 9 else 120)
-    found = search(coded(mirnas), coded(references), scoring_of(settings))
-    assert as_rows(found) == expected(mirnas, references, settings)
-
-
-def test_nothing_to_find(search):
-    scoring = AlignmentScoring.of(140, 4, -9, -4)
-    some = coded(["ACGUACGUACGUACGUACGUAC"])
-    lowest, highest = (AlignmentScoring.of(score, 4, -9, -4) for score in (1, 1e6))
-    for inputs in (
-        (coded([]), some, scoring),
-        (some, coded([]), scoring),
-        (some, coded([""]), scoring),
-        (some, coded(["N" * 100]), scoring),
-        (some, some, highest),
-        (coded(["ACG"]), some, lowest),
-    ):
-        assert as_rows(search(*inputs)) == []
-
-
-def test_only_allowed_pairs(search):
-    mirnas, references = random_problem(2, 9, [300, 250, 400])
-    allowed = np.random.default_rng(3).random((9, 3)) < 0.5
-    settings = naive.NaiveSettings(score=110)
-    found = search(coded(mirnas), coded(references), scoring_of(settings), allowed)
-    rows = expected(mirnas, references, settings)
-    assert as_rows(found) == [row for row in rows if allowed[row[0], row[1]]]
-    assert 0 < len(found.i) < len(rows)
 
 
 @pytest.mark.gpu
@@ -297,14 +241,6 @@ def test_gpu_traces_only_allowed_pairs_also_where_memory_runs_out(blocks_searche
         pool.set_limit(size=0)
     assert len(blocks_searched) > 3
     assert_same_alignments(again, wanted)
-
-
-@pytest.mark.gpu
-def test_gpu_traces_nothing():
-    scoring = AlignmentScoring.of(140, 4, -9, -4)
-    for mirnas, references in ([], ["ACGU"]), (["A" * 22], ["A" * 100]):
-        inputs = coded(mirnas), coded(references), scoring
-        assert len(target_search_cuda.alignments(*inputs, device=choose("cuda")).i) == 0
 
 
 @pytest.mark.gpu

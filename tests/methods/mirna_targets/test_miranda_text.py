@@ -1,133 +1,15 @@
-"""miranda.txt against what miRanda 3.3a printed, byte for byte."""
+"""miranda.txt of hits made by hand; test_workflow_mirna_targets has what miRanda 3.3a printed."""
 
 from __future__ import annotations
 
-import gzip
 import io
-from collections.abc import Sequence
-from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pytest
-from pairtile.gpu.device import choose
 from pairtile.methods.mirna_targets.config import AlignmentConfig
-from pairtile.methods.mirna_targets.fasta import Fasta, read_fasta
 from pairtile.methods.mirna_targets.miranda_text import TextSequences, write_miranda_text
-from pairtile.methods.mirna_targets.search import ROWS, SequenceBatch, TargetSearch
-
-GOLDEN_RUNS = [
-    "bantam_default",
-    "bantam_quiet",
-    "bantam_keyval",
-    "bantam_trim3000",
-    "bantam_en-20",
-    "planted_quiet",
-    "planted_keyval_noen",
-    "planted_strict",
-    "planted_sc120_en-15",
-    "planted_go-4_ge-2",
-    "planted_scale1_sc60",
-    "mplant_quiet",
-    "mplant_keyval_noen",
-    "mplant_strict",
-    "mplant_sc120_en-15",
-    "mplant_verbose",
-    "mplant_restrict",
-    "mplant_trim50",
-    "rnd_quiet",
-    "rnd_keyval_noen",
-    "rnd_strict",
-    "ts_quiet",
-    "ts_keyval_noen",
-    "ts_strict",
-    "long_quiet",
-    "crlf",
-    "nonewline_end",
-    "emptyfile",
-]
-"""All but the runs on which miRanda gives up half-way."""
-
-VALUES = {
-    "-sc": ("score", float),
-    "-en": ("energy", float),
-    "-scale": ("scale", float),
-    "-go": ("gap_open", float),
-    "-ge": ("gap_extend", float),
-    "-trim": ("trim", int),
-}
-
-both_backends = pytest.mark.parametrize(
-    "backend", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
-)
-
-
-def settings_of(words: Sequence[str]) -> AlignmentConfig:
-    asked: dict[str, Any] = {"strict": "-strict" in words, "energies": "-noenergy" not in words}
-    for flag, value in pairwise(words):
-        if flag in VALUES:
-            name, number_type = VALUES[flag]
-            asked[name] = number_type(value)
-    return AlignmentConfig(**asked)
-
-
-def after_settings(printed: bytes) -> bytes:
-    """What follows the fourth rule line."""
-    lines = printed.splitlines(keepends=True)
-    rules = [k for k, line in enumerate(lines) if line.startswith(b"=-=-")]
-    return b"".join(lines[rules[3] + 1 :])
-
-
-def sequences(fasta: Fasta) -> TextSequences:
-    return TextSequences(fasta.names, fasta.headers, fasta.lengths)
-
-
-@both_backends
-@pytest.mark.parametrize("name", GOLDEN_RUNS)
-def test_text_is_what_miranda_prints(backend: str, name: str, shared: Path) -> None:
-    golden = shared / "golden" / "mirna"
-    commands = dict(line.split("\t") for line in (golden / "commands.tsv").read_text().splitlines())
-    words = commands[name].split()
-    settings = settings_of(words)
-    if settings.energies:
-        pytest.importorskip("RNA", reason="needs the package ViennaRNA")
-    mirnas, transcripts = (read_fasta(golden / "inputs" / words[k]) for k in (1, 2))
-    allowed, pairs = None, None
-    if "-restrict" in words:
-        listed = golden / "inputs" / words[words.index("-restrict") + 1]
-        asked = {tuple(line.split()) for line in listed.read_text().splitlines()}
-        allowed = np.array([[(a, b) in asked for b in transcripts.names] for a in mirnas.names])
-        pairs = np.argwhere(allowed)
-    search = TargetSearch(
-        SequenceBatch(mirnas.text, mirnas.offsets),
-        SequenceBatch(transcripts.text, transcripts.offsets),
-        settings,
-        choose(backend),
-    )
-    hits = search.hits(0, len(mirnas), np.arange(len(transcripts)), allowed)
-    hits = hits.set_column(1, "j", pa.array(hits["j"].to_numpy() + len(mirnas), pa.int32()))
-    out = io.BytesIO()
-    write_miranda_text(
-        (hits.slice(begin, 7) for begin in range(0, len(hits), 7)),
-        sequences(mirnas),
-        sequences(transcripts),
-        settings,
-        out,
-        quiet="-quiet" in words,
-        keyval="-keyval" in words,
-        pairs=pairs,
-    )
-    printed = gzip.decompress((golden / "expected" / f"{name}.txt.gz").read_bytes())
-    assert out.getvalue() == after_settings(printed)
-
-
-def test_every_golden_run_is_tested(shared: Path) -> None:
-    lines = (shared / "golden" / "mirna" / "commands.tsv").read_text().splitlines()
-    names = {line.split("\t")[0] for line in lines}
-    assert names - set(GOLDEN_RUNS) == {n for n in names if n.startswith("bad_")}
-
+from pairtile.methods.mirna_targets.search import ROWS
 
 MIRNAS = TextSequences(["m1", "m2"], ["of a worm", ""], np.array([22, 22]))
 TRANSCRIPTS = TextSequences(["t1", "t2", "t3"], ["", "", "\udce9"], np.array([40, 50, 60]))

@@ -194,10 +194,12 @@ def test_correlations_have_the_threshold_on_both_sides() -> None:
     figure = correlation_distribution(edges, counts, 0.8371, stored_from=0.5)
     axes = figure.axes[0]
     assert [line.get_xdata()[0] for line in axes.get_lines()] == [-0.8371, 0.8371]
-    stored, everything = (patch.get_data().values for patch in axes.patches[:2])
-    assert everything.sum() == counts.sum()
-    middle = (edges[1:] + edges[:-1]) / 2
-    np.testing.assert_array_equal(stored, np.where(np.abs(middle) >= 0.5, counts, 0))
+    stored, everything = (patch.get_data() for patch in axes.patches[:2])
+    assert everything.values.sum() == counts.sum()
+    middle = (stored.edges[1:] + stored.edges[:-1]) / 2
+    inside = np.abs(middle) >= 0.5
+    np.testing.assert_array_equal(stored.values[inside], everything.values[inside])
+    assert not stored.values[~inside].any()
     assert not correlation_distribution(edges, counts, None).axes[0].get_lines()
     with pytest.raises(ValueError, match="one edge more"):
         correlation_distribution(edges, counts[:-1])

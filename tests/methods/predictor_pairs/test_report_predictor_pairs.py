@@ -11,10 +11,9 @@ import pandas as pd
 import pytest
 from lxml.html import HtmlElement, fromstring
 from pairtile.errors import StoreError
+from pairtile.methods.predictor_pairs.charts import FIGURES, MAX_COURSES
 from pairtile.methods.predictor_pairs.report_results import predictor_results
 from pairtile.methods.predictor_pairs.report_sections import (
-    FIGURES,
-    MAX_COURSES,
     MAX_ROWS,
     shown_sets,
 )

@@ -34,12 +34,11 @@ def test_the_whole_workflow_of_two_states_through_snakemake(tmp_path: Path) -> N
     assert set(summary["inputs"]) == {"topology", "trajectories.0", "trajectories.1.0"}
     assert summary["versions"]["MDAnalysis"]
     assert not temporary_files(tmp_path)
-    assert run(tmp_path).done_before
-    # What is drawn and compared scores nothing again.
+    # What is drawn and compared scores nothing again; nor does anything else run.
     write_config(tmp_path, {"open": opened | {"draw_strongest": 5}, "closed": closed})
     planned = run(tmp_path, "-n")
-    assert planned.rules & {"prepare", "plan", "chunk", "merge", "network"} == set()
-    assert "tables_trajectory_correlation" in planned.rules
+    follow = {"tables_trajectory_correlation", "export", "report"}
+    assert "tables_trajectory_correlation" in planned.rules <= follow
 
 
 def _second_replica(folder: Path) -> str:

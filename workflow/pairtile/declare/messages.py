@@ -90,7 +90,9 @@ def messages_of(package: str) -> Callable[..., Message]:
         fields = declared_messages(package)[code]
         sentences = (fields.get(part, "") for part in ("text", "effect", "cure"))
         text = _Formatter().vformat(" ".join(filter(None, sentences)), (), numbers)
-        return Message(text, code, fields["severity"], numbers, fields.get("key", ""))
+        # Numbers of NumPy as those of Python: JSON holds no others.
+        plain = {key: getattr(value, "item", lambda v=value: v)() for key, value in numbers.items()}
+        return Message(text, code, fields["severity"], plain, fields.get("key", ""))
 
     return message
 

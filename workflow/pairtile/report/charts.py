@@ -60,7 +60,7 @@ SEQUENTIAL, DIVERGING = "cividis", "RdBu_r"
 MAX_PIXELS = 500
 """Larger matrices are drawn as means of blocks: a page of a thousand rows stays small."""
 
-MAX_BAR_LABELS = 20
+MAX_BINS, MAX_BAR_LABELS = 100, 20
 MAX_NAME, MAX_LEGEND_TEXT = 40, 48
 NAME_MARGIN = 3.0
 """Pixels around a name beside a point that no other may touch."""
@@ -130,8 +130,6 @@ def histogram(
     counts: Mapping[str, ArrayLike],
     *,
     null: Mapping[str, ArrayLike] | None = None,
-    fill: bool = True,
-    max_bins: int = 100,
     **options: Unpack[Options],
 ) -> Figure:
     """Counts (or shares) in bins, and what chance gives as lines over them.
@@ -139,16 +137,13 @@ def histogram(
     Parameters
     ----------
     edges : array, shape (B + 1,)
-        Bin edges, ascending. Without ``xlim``, empty bins at both ends are cut off, and so are
-        ``vlines`` that lie farther outside than half of what is left.
+        Bin edges, ascending; more than ``MAX_BINS`` bins are joined. Without ``xlim``, empty bins
+        at both ends are cut off, and so are ``vlines`` that lie farther outside than half of what
+        is left.
     counts : mapping to arrays, shape (B,)
         Groups, stacked.
     null : mapping to arrays, shape (B,), optional
         Drawn as they are: scale them to the counts before. None where all are 0.
-    fill : bool
-        False: groups are outlines, one over another.
-    max_bins : int
-        More bins are joined.
 
     Raises
     ------
@@ -168,7 +163,7 @@ def histogram(
     first, last = 0, bins.size - 1
     if filled.size and "xlim" not in options:
         first, last = int(filled[0]), int(filled[-1]) + 1
-    starts = np.arange(first, last, max(1, -(-(last - first) // max_bins)))
+    starts = np.arange(first, last, max(1, -(-(last - first) // MAX_BINS)))
     bins = np.append(bins[starts], bins[last])
     if "xlim" not in options:
         reach = np.ptp(bins) / 2
@@ -190,19 +185,12 @@ def histogram(
     with chart(**options) as ax:
         base = np.zeros(bins.size - 1)
         for k, (name, values) in enumerate(groups.items()):
-            if not fill:
-                ax.stairs(
-                    values, bins, color=COLOURS[k % len(COLOURS)], linewidth=1.8, label=name,
-                    baseline=None,
-                )  # fmt: skip
-                continue
             ax.stairs(
                 base + values, bins, baseline=base, fill=True, label=name, color=FILLS[k],
                 alpha=0.85,
             )  # fmt: skip
             base = base + values
-        if fill:
-            ax.stairs(base, bins, color=BLUE, linewidth=1.0)
+        ax.stairs(base, bins, color=BLUE, linewidth=1.0)
         for k, (name, values) in enumerate(chance.items()):
             if values.any():
                 ax.stairs(

@@ -289,7 +289,7 @@ def simulate_boolean(
 def write_boolean(simulation: BooleanSimulation, folder: Path, command: str) -> None:
     """Write ``levels.tsv.gz``, ``series.tsv`` (sample, series), ``truth.tsv``,
     ``gold_standard.tsv`` (source, target) and a ``README.md`` that names seed and ``command``."""
-    contents = {
+    contents: dict[str, str | pd.DataFrame] = {
         "levels.tsv.gz": gene_table(simulation.levels, simulation.genes, simulation.samples),
         "series.tsv": pd.DataFrame({"sample": simulation.samples, "series": simulation.series}),
         "truth.tsv": simulation.truth,

@@ -148,7 +148,7 @@ def simulate_kinetic(
 def write_simulation(simulation: Simulation, folder: Path, command: str) -> None:
     """Write ``expression.tsv.gz`` (6 significant digits), ``regulators.txt``,
     ``gold_standard.tsv`` (source, target) and a ``README.md`` that names seed and ``command``."""
-    contents = {
+    contents: dict[str, str | pd.DataFrame] = {
         "expression.tsv.gz": gene_table(simulation.values, simulation.genes, simulation.samples),
         "regulators.txt": "".join(f"{name}\n" for name in simulation.regulators),
         "gold_standard.tsv": simulation.edges[["source", "target"]],

@@ -129,7 +129,7 @@ def write_modes(simulation: ModesSimulation, folder: Path, command: str) -> None
     )
     scalars = {k: v for k, v in simulation.parameters.items() if isinstance(v, int | float)}
     settings = ", ".join(f"{key} {value}" for key, value in scalars.items())
-    contents = {
+    contents: dict[str, str | pd.DataFrame] = {
         "expression.tsv.gz": gene_table(simulation.values, genes, samples),
         "truth.tsv": truth,
         "README.md": (

@@ -61,10 +61,6 @@ class NullArrays(TypedDict, total=False):
     null_rates: NDArray[np.float64]
 
 
-class AddedArrays(ExpressionArrays, OrthologArrays, NullArrays):
-    """What parts of the input, and the null, add to the sequences."""
-
-
 class TranscriptArrays(TypedDict):
     """Transcripts by length; ``transcript_order``: the place of each in the file."""
 
@@ -73,7 +69,7 @@ class TranscriptArrays(TypedDict):
     transcript_order: NDArray[np.int32]
 
 
-class SequenceArrays(TranscriptArrays, AddedArrays):
+class SequenceArrays(TranscriptArrays, ExpressionArrays, OrthologArrays, NullArrays):
     """Sequences: miRNAs in file order, transcripts by length.
 
     | array | shape | meaning |

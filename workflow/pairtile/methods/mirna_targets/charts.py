@@ -222,15 +222,14 @@ def relative_positions(counts: ArrayLike) -> Figure:
     """
     counts = np.asarray(counts, dtype=np.float64)
     n = counts.shape[1]
-    groups = {
-        f"{label} ({count(row.sum())})": 100 * row / row.sum()
+    shares = {
+        f"{label} ({count(row.sum())})": ((np.arange(n) + 0.5) / n, 100 * row / row.sum())
         for row, label in zip(counts, (CANONICAL_LABEL, OTHER_LABEL), strict=True)
         if row.sum()
     }
-    return histogram(
-        np.linspace(0, 1, n + 1), groups, fill=False, hlines={"evenly spread": 100 / n},
-        xlim=(0.0, 1.0), xlabel="position on the transcript, 5' end = 0, 3' end = 1",
-        ylabel="% of hits",
+    return lines(
+        shares, marker="o", hlines={"evenly spread": 100 / n}, xlim=(0.0, 1.0), ylim=(0.0, None),
+        xlabel="position on the transcript, 5' end = 0, 3' end = 1", ylabel="% of hits",
     )  # fmt: skip
 
 
@@ -608,7 +607,7 @@ def _score_distribution(results: Results) -> FigureWithText | None:
         scores["edges"],
         scores["counts"],
         threshold,
-        label=results.text.score_axis,
+        label=results.text.score,
         logarithmic=True,
     )
     n = int(scores["counts"].sum())

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from pairtile.errors import InputError
 from pairtile.io.text_file import open_lines
-from pairtile.methods.mirna_targets.arrays import SequenceArrays
+from pairtile.methods.mirna_targets.arrays import OrthologArrays, SequenceArrays
 from pairtile.methods.mirna_targets.fasta import Fasta
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
 from pairtile.methods.mirna_targets.kernels.kept_sites import (
@@ -54,7 +54,7 @@ def prepare_orthologs(
     reference: str | None,
     tree: str | PathLike[str] | None,
     spelled: Callable[[str], str] = str,
-) -> PreparedPart:
+) -> PreparedPart[OrthologArrays]:
     """Sort orthologs (``maf.read_orthologs``), named ``transcript|species``, by transcript.
 
     orthologs : what follows the last ``|`` of a name is its species; several records of a species

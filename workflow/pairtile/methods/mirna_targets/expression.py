@@ -24,7 +24,7 @@ from scipy.stats import rankdata
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression, read_expression
 from pairtile.io.table import check_names
-from pairtile.methods.mirna_targets.arrays import AddedArrays, SequenceArrays
+from pairtile.methods.mirna_targets.arrays import ExpressionArrays, SequenceArrays
 from pairtile.methods.mirna_targets.records import PreparedPart, hint_of_versions
 from pairtile.statistics.correction import benjamini_hochberg
 
@@ -86,7 +86,7 @@ def prepare_expression(
                 f"{table.source}: {without} of {len(found)} {kind}s are not in it, have missing "
                 "values, or are the same in all samples; they have no correlation."
             )
-    state: AddedArrays = {
+    state: ExpressionArrays = {
         "mirna_ranks": ranks["mirna"],
         "transcript_ranks": ranks["transcript"],
     }

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairtile.gpu.device import choose
-from pairtile.methods.mirna_targets.arrays import SequenceArrays
+from pairtile.methods.mirna_targets.arrays import NullArrays, SequenceArrays
 from pairtile.methods.mirna_targets.config import AlignmentConfig
 from pairtile.methods.mirna_targets.conservation import CANONICAL, Conservation
 from pairtile.methods.mirna_targets.expression import BINS as CORRELATION_BINS
@@ -79,7 +79,7 @@ _LETTERS = {"U": np.frombuffer(b"ACGUN", np.uint8), "T": np.frombuffer(b"ACGTN",
 
 def prepare_null(
     state: SequenceArrays, settings: AlignmentConfig, shuffles: int, seed: int
-) -> PreparedPart:
+) -> PreparedPart[NullArrays]:
     """Draw the shuffles and measure what pair scores need; ``state``: that of the sequences."""
     mirnas, transcripts = (SequenceBatch.of_state(state, kind) for kind in ("mirna", "transcript"))
     chain, background = transcript_model(transcripts)

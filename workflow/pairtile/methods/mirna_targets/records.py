@@ -6,23 +6,26 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from pairtile.declare.messages import Message, messages_of
 from pairtile.errors import InputError
 from pairtile.io.names import without_version
 from pairtile.io.regulators import read_regulators
-from pairtile.methods.mirna_targets.arrays import AddedArrays
 from pairtile.methods.mirna_targets.fasta import Fasta
 
 message = messages_of(__package__)
 
 
-class PreparedPart(NamedTuple):
+A = TypeVar("A")
+"""Arrays of the state."""
+
+
+class PreparedPart(NamedTuple, Generic[A]):
     """What a part of the input adds to what is prepared: arrays of the state, counts, warnings and
     notes."""
 
-    state: AddedArrays
+    state: A
     counts: dict[str, int]
     warnings: list[str]
     notes: Sequence[str] = ()

@@ -316,6 +316,6 @@ def _sorted_by_pair(parts: list[Part]) -> Candidates:
     cells = np.concatenate([part[2] for part in parts], axis=1)
     ends = pair_starts(i, j)
     first, count = ends[:-1], np.diff(ends)
-    order = np.lexsort((j[first], i[first]))
+    order = np.argsort(i[first].astype(np.int64) << 32 | j[first], kind="stable")
     rows = ranges(first[order], count[order])
     return Candidates(i[rows], j[rows], *cells[:, rows])

@@ -398,7 +398,7 @@ def network_of_modes(
     made = multimodal_network(config, state, merged, device, annotations, seed)
     numbered = made.edges.rename(columns={"source": "i", "target": "j"})
     edges = named_ends(made.edges, labels)
-    tests, tested = ConditionTests([], {}), edges[["source", "target", "cluster"]]
+    tests, tested = ConditionTests([]), edges[["source", "target", "cluster"]]
     if annotations is not None:
         masks = modes_of_edges(merged, numbered)[list(MASKS)]
         samples = mode_samples(config, state, pd.concat([numbered, masks], axis=1))

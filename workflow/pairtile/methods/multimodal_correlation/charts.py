@@ -119,7 +119,7 @@ def correlation_distribution(
         groups = {"modes, stored": heights * stored, "modes, counted only": heights * ~stored}
     limit = None if threshold is None else (-threshold, threshold)
     return histogram(
-        bins, groups, max_bins=bins.size, vlines={f"threshold ±{number(threshold, 4)}": limit},
+        bins, groups, vlines={f"threshold ±{number(threshold, 4)}": limit},
         xlim=(-1.0, 1.0), yscale="log", xlabel="correlation", ylabel="number of modes",
     )  # fmt: skip
 

@@ -102,12 +102,6 @@ class DifferentialCoexpression:
     r_others: NDArray[np.float64]
     p_value: NDArray[np.float64]
 
-    def of_label(self, number: int) -> DifferentialCoexpression:
-        """The tests for one label: arrays (M,)."""
-        return DifferentialCoexpression(
-            self.r_label[:, number], self.r_others[:, number], self.p_value[:, number]
-        )
-
 
 def differential_coexpression(
     modes: ModeSamples,

@@ -30,6 +30,7 @@ from pairtile.methods.multimodal_correlation.kernels.pair_mixtures import (
     Tallies,
     modes_of_pairs,
 )
+from pairtile.methods.multimodal_correlation.modes import tukey_outliers
 
 CRITERIA = ("aic", "bic", "icl")
 
@@ -69,7 +70,6 @@ def mixture_rules(config: MultimodalCorrelationConfig, seed: int) -> Rules:
     estimator, kinc = config.estimator, config.compatibility == "kinc"
     single = np.float32
     return Rules(
-        mixture=estimator.clustering == "gmm",
         spearman=estimator.correlation == "spearman",
         k_min=estimator.min_clusters,
         k_max=estimator.max_clusters,
@@ -432,30 +432,22 @@ class MixturesCuda:
         self.cupy = device.xp
         self.n_genes, self.n_samples = genes.values.shape
         self.words = -(-self.n_samples // 32)
-        self.shared_bytes = shared_bytes(self.n_samples, rules.mixture)
-        limit = most_samples(device, rules.mixture)
+        self.shared_bytes = shared_bytes(self.n_samples)
+        limit = most_samples(device)
         if self.n_samples > limit:
             raise DeviceError(
                 f"shared memory of the GPU: found {self.n_samples:,} samples; expected at most "
                 f"{limit:,} for pairs of genes on this GPU, or backend: cpu"
             )
-        self.arrays = tuple(
-            self.cupy.asarray(array)
-            for array in gene_arrays(genes, rules.kinc, rules.outliers_before)
-        )
-        defines = {
-            "KINC": int(rules.kinc),
-            "MIXTURES": int(rules.mixture),
-            "SPEARMAN": int(rules.spearman),
-        }
+        self.arrays = tuple(self.cupy.asarray(array) for array in gene_arrays(genes, rules.kinc))
+        defines = {"KINC": int(rules.kinc), "SPEARMAN": int(rules.spearman)}
         module = compiling.load(KERNELS / "pair_mixtures.cu", defines, fused=False)
         self.kernel = module.get_function("pair_mixtures")
         if self.shared_bytes > 48 << 10:
             self.kernel.max_dynamic_shared_size_bytes = self.shared_bytes
-        self.slots = rules.k_max if rules.mixture else 1
         self.scalars = (
             np.int32(rules.k_min),
-            np.int32(self.slots),
+            np.int32(rules.k_max),
             np.int32(rules.criterion),
             np.int32(rules.min_samples),
             np.float64(rules.min_correlation),
@@ -498,7 +490,7 @@ class MixturesCuda:
         )
         parts = []
         begin = 0
-        pair_bytes = 28 + 4 * self.words + self.slots * (32 + 4 * self.words)
+        pair_bytes = 28 + 4 * self.words + self.rules.k_max * (32 + 4 * self.words)
         batch = min(MAX_PAIRS, int(FREE_SHARE * self.device.free_bytes()) // pair_bytes)
         while begin < n_pairs:
             size = max(1, min(batch, n_pairs - begin))
@@ -531,7 +523,8 @@ class MixturesCuda:
             name: xp.empty(size, dtype=np.float32) for name in ("log_likelihood", "criterion")
         }
         outliers = xp.empty((size, self.words), dtype=np.uint32)
-        entries = size * self.slots
+        slots = self.rules.k_max
+        entries = size * slots
         n_samples = xp.empty(entries, **integer)
         numbers = xp.empty((entries, len(NUMBERS)), dtype=np.float32)
         members = xp.empty((entries, self.words), dtype=np.uint32)
@@ -553,11 +546,11 @@ class MixturesCuda:
             ),
             shared_mem=self.shared_bytes,
         )
-        cluster = xp.arange(self.slots, **integer)
+        cluster = xp.arange(slots, **integer)
         kept = xp.flatnonzero(cluster[None, :] < of_pair["n_clusters"][:, None])
-        pair = kept // self.slots
+        pair = kept // slots
         found = {name: xp.asnumpy(array[pair]) for name, array in of_pair.items()}
-        found["cluster"] = xp.asnumpy((kept - pair * self.slots + 1).astype(np.int32))
+        found["cluster"] = xp.asnumpy((kept - pair * slots + 1).astype(np.int32))
         found["n_samples"] = xp.asnumpy(n_samples[kept])
         found["samples"] = self._bytes(members[kept])
         found["outliers"] = self._bytes(outliers[pair])
@@ -584,26 +577,21 @@ class MixturesCuda:
         kept = {"pairs": n_pairs, "modes_kept": len(joined["row"])}
         counted["modes_below"] = int(histogram_r.sum()) - kept["modes_kept"]
         histogram_k[0] = sum(counted[name] for name in ("too_few_samples", "constant", "failed"))
-        if not self.rules.mixture:  # the kernel does not count what is known
-            histogram_k[1] = n_pairs - histogram_k[0]
         counts = kept | {name: counted[name] for name in COUNTS}
         return Modes(**joined, counts=counts, histogram_k=histogram_k, histogram_r=histogram_r)
 
 
-def most_samples(device: Device, mixture: bool = True) -> int:
-    """Samples for which a pair finds room in the shared memory of a GPU's multiprocessor; with
-    mixtures or without."""
+def most_samples(device: Device) -> int:
+    """Samples for which a pair finds room in the shared memory of a GPU's multiprocessor."""
     limit = device.xp.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
-    fixed = shared_bytes(0, mixture)
-    most = 32 * ((limit - fixed) // (shared_bytes(32, mixture) - fixed))
+    fixed = shared_bytes(0)
+    most = 32 * ((limit - fixed) // (shared_bytes(32) - fixed))
     return int(min(most, MAX_SAMPLES_OF_16_BITS))
 
 
-def shared_bytes(n_samples: int, mixture: bool) -> int:
+def shared_bytes(n_samples: int) -> int:
     """Shared memory for a pair; the layout stands in ``pair_mixtures_shared.cuh``."""
     words = -(-n_samples // 32)
-    if not mixture:  # four masks and what goes with them, a rank of each sample
-        return words * (4 * 4 + 32 * 2)
     fixed = 3 * MAX_CLUSTERS * 48 + 32 * 4
     return fixed + words * (6 * 4 + 32 * (3 * 4 + 2 + 1))
 
@@ -619,15 +607,14 @@ def _no_modes(n_samples: int) -> Modes:
     return Modes(**found, samples=masks, outliers=masks, counts=counts)
 
 
-def gene_arrays(genes: Genes, kinc: bool, outliers: bool) -> tuple[NDArray[Any], ...]:
+def gene_arrays(genes: Genes, kinc: bool) -> tuple[NDArray[Any], ...]:
     """The genes' arrays in the order of the kernel's arguments.
 
     Besides those of ``Genes``: bits of each gene's own outliers; for each place of ``order`` the
-    first and the last place of its ties, and whether the gene has any; the place of each sample in
-    ``order``, and which places are inside the gene's fences (all of them where ``outliers`` is
-    False). Places are uint16: up to 65,535 samples.
+    first and the last place of its ties, and whether the gene has any. Places are uint16: up to
+    65,535 samples.
     """
-    n_genes, n_samples = genes.values.shape
+    n_samples = genes.values.shape[1]
     codes = np.take_along_axis(genes.codes, genes.order.astype(np.int64), axis=1)
     places = np.arange(n_samples)
     begins = np.ones(codes.shape, dtype=bool)
@@ -637,19 +624,12 @@ def gene_arrays(genes: Genes, kinc: bool, outliers: bool) -> tuple[NDArray[Any],
     last = np.where(ends, places, n_samples)[:, ::-1]
     last = np.minimum.accumulate(last, axis=1)[:, ::-1]
     tied = (~begins & (codes >= 0)).any(axis=1)
-    low, high = _own_outliers(genes, kinc)
-    inner = np.stack([low.sum(axis=1), genes.usable - high.sum(axis=1)], axis=1)
-    if not outliers:
-        inner = np.stack([np.zeros_like(genes.usable), genes.usable], axis=1)
-    place = np.zeros((n_genes, 32 * genes.present.shape[1]), dtype=np.uint16)
-    np.put_along_axis(
-        place, genes.order.astype(np.int64), places[None, :].astype(np.uint16), axis=1
-    )
+    values = genes.values.astype(np.float32) if kinc else genes.values  # as the kernels find them
     return (
         genes.values,
         genes.unit,
         genes.present,
-        bit_words(low | high),
+        bit_words(tukey_outliers(values, genes.codes >= 0)),
         genes.order.astype(np.uint16),
         first.astype(np.uint16),
         last.astype(np.uint16),
@@ -658,21 +638,4 @@ def gene_arrays(genes: Genes, kinc: bool, outliers: bool) -> tuple[NDArray[Any],
         np.asarray(tied, dtype=np.uint8),
         genes.keys,
         genes.log_n,
-        place,
-        inner.astype(np.int32),
     )
-
-
-def _own_outliers(genes: Genes, kinc: bool) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Each gene's low and high outliers among its own usable samples, as the kernels find them
-    among those of a pair."""
-    kind: Any = np.float32 if kinc else np.float64
-    values: NDArray[Any] = np.asarray(genes.values, dtype=kind)
-    size = genes.usable.astype(np.int64)
-    rows = np.arange(len(values))
-    first, third = (values[rows, genes.order[rows, share * size // 4]] for share in (1, 3))
-    reach = kind(1.5) * (third - first)
-    usable = genes.codes >= 0
-    return (values < (first - reach)[:, None]) & usable, (
-        values > (third + reach)[:, None]
-    ) & usable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,13 +65,15 @@ class Bar(NamedTuple):
             return min(resolved * n_pairs / (1000.0 * self.fdr), 1e7)
         return 0.0  # p-values decide nothing
 
-    def significant(self, p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
+    def significant(self, p: NDArray[np.floating], q: NDArray[np.floating]) -> NDArray[np.bool_]:
         """Which pairs the p- or q-value lets pass; all where none is asked."""
         if self.p_value is not None:
             return p <= self.p_value
         return np.ones(p.shape, dtype=bool) if self.fdr is None else q <= self.fdr
 
-    def passes(self, score: NDArray[Any], p: NDArray[Any], q: NDArray[Any]) -> NDArray[np.bool_]:
+    def passes(
+        self, score: NDArray[np.floating], p: NDArray[np.floating], q: NDArray[np.floating]
+    ) -> NDArray[np.bool_]:
         """Which edges pass, by their scores, p-values and q-values, one of each for each edge."""
         passed = self.significant(p, q)
         return passed if self.score is None else passed & (score >= self.score)

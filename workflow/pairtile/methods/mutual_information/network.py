@@ -61,7 +61,7 @@ class GeneAnalysis(Protocol):
     is_regulator: NDArray[np.bool_] | None
 
     def score_pairs(
-        self, i: NDArray[Any], j: NDArray[Any]
+        self, i: NDArray[np.integer], j: NDArray[np.integer]
     ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         """Scores and samples of a list of pairs."""
         ...
@@ -101,7 +101,7 @@ class Pairs:
             columns[3] = np.broadcast_to(columns[3][0], n_pairs)
         return cls(*columns)
 
-    def take(self, which: NDArray[Any] | slice) -> Pairs:
+    def take(self, which: NDArray[np.integer] | NDArray[np.bool_] | slice) -> Pairs:
         """Some of the pairs."""
         return Pairs(self.i[which], self.j[which], self.mi_bits[which], self.n_samples[which])
 
@@ -451,7 +451,7 @@ def build_network(
     kept = chosen.kept
     in_network: NDArray[np.bool_] = kept[0] if len(kept) == 1 else np.logical_or.reduce(kept)
     before = int(in_network.sum())
-    threshold_bits = _least(pairs.mi_bits, in_network)
+    least_bits = float(np.fmin.reduce(pairs.mi_bits, where=in_network, initial=np.inf))
     if dpi is not None and before:
         prune(
             pairs.i,
@@ -496,14 +496,9 @@ def build_network(
             "edges": len(edges),
             "edges_with_extrapolated_p": int(beyond.sum()),
         },
-        threshold_value=threshold_bits,
+        threshold_value=least_bits if before else None,
         threshold=threshold,
     )
-
-
-def _least(scores: NDArray[np.floating], among: NDArray[np.bool_]) -> float | None:
-    """Of the scores that are known; None where there is none."""
-    return float(np.fmin.reduce(scores, where=among, initial=np.inf)) if among.any() else None
 
 
 def _scores(pairs: Pairs, score: str, genes: GeneRoles) -> list[NDArray[np.floating]]:

@@ -25,7 +25,6 @@ from pairtile.preprocess.statistics import row_blocks
 from pairtile.runtime.threads import in_threads
 from pairtile.splines.scorer import SplineSettings
 from pairtile.splines.values import marginal_entropies, scaled
-from pairtile.statistics.dependence import Dependence
 
 message = messages_of(__package__)
 
@@ -117,7 +116,8 @@ def state_of_values(
         **design,
         **measured,
     }
-    return SplineState(config, state, notes, sample_warnings(dependence, config, n_samples))
+    warnings = [*dependence_warnings(dependence, config), *few_samples_warnings(config, n_samples)]
+    return SplineState(config, state, notes, warnings)
 
 
 def scale_genes(
@@ -163,13 +163,6 @@ def estimator_notes(
         f"Estimator: {decided.bins} bins, order {decided.order}, {what} (auto: {n_samples:,} "
         f"samples, {floor:.0%} of them at the most common value of the median gene)."
     ]
-
-
-def sample_warnings(
-    found: Dependence, config: MutualInformationConfig, n_samples: int
-) -> list[str]:
-    """Samples that depend on each other, with nothing stated of it; too few for the bins."""
-    return [*dependence_warnings(found, config), *few_samples_warnings(config, n_samples)]
 
 
 def few_samples_warnings(config: MutualInformationConfig, n_samples: int) -> list[str]:

@@ -39,17 +39,7 @@ TEXT = MethodText(
     title="B-spline mutual information",
     package=__package__,
     score="mutual information",
-    score_axis="mutual information (bits)",
-    score_unit="bits",
     strength=("target_z", "clr", "mi_bits"),
-    directed_columns=("target_z",),
-    counts={
-        "genes_constant": "constant genes kept (their mutual information is 0)",
-        "pairs_too_few_samples": "pairs without a score: too few shared samples",
-        "pairs_kept": "pairs kept by the threshold",
-        "pairs_before_dpi": "pairs before the data processing inequality",
-        "pairs_removed_by_dpi": "pairs removed by the data processing inequality",
-    },
     numbers=numbers,
     warnings=warnings,
 )

@@ -421,7 +421,7 @@ class MutualInformation(
     # --- consensus ------------------------------------------------------------------------------
 
     def score_pairs(
-        self, i: NDArray[Any], j: NDArray[Any]
+        self, i: NDArray[np.integer], j: NDArray[np.integer]
     ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         """MI in bits and samples of a list of pairs, by the rows they share."""
         return score_listed(self.scorer, self.state["z"], i, j)

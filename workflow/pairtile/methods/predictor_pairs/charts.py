@@ -32,7 +32,6 @@ __all__ = [
 ]
 
 
-MAX_BARS = 40
 P_BINS = 20
 MAX_COURSES = 6
 
@@ -64,7 +63,7 @@ def best_set_distribution(
     shuffled = np.zeros_like(targets) if null_counts is None else np.asarray(null_counts, float)
     return histogram(
         edges, {"targets": targets / max(targets.sum(), 1.0)},
-        null={"shuffled targets": shuffled / max(shuffled.sum(), 1.0)}, max_bins=MAX_BARS,
+        null={"shuffled targets": shuffled / max(shuffled.sum(), 1.0)},
         xlabel="mean conditional entropy of the best set (bits)", ylabel="share of targets",
     )  # fmt: skip
 

@@ -64,6 +64,6 @@ class PredictorLevels(Estimator[PredictorPairsConfig, PredictorArrays]):
         everyone = np.concatenate([place[targets], itself])[rows].astype(np.int32)
         return np.full_like(everyone, -1) if self.config.estimator.self else everyone
 
-    def _levels(self, items: NDArray[np.int32], samples: NDArray[np.int32]) -> NDArray[np.int8]:
+    def _levels(self, items: NDArray[np.integer], samples: NDArray[np.int32]) -> NDArray[np.int8]:
         rows = np.asarray(self.state["levels"])[np.asarray(items)]
         return np.ascontiguousarray(rows[:, np.asarray(samples)], dtype=np.int8)

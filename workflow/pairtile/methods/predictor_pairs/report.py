@@ -35,7 +35,7 @@ def warnings(results: Results) -> list[str]:
     found = results.cached(predictor_results)
     if found.sets.empty:
         return []
-    said = [*_few_samples(results, found), *_of_p_values(results, found)]
+    said: list[str] = [*_few_samples(results, found), *_of_p_values(results, found)]
     if "search" in found.sets and (found.sets["search"] == "sffs").any():
         said.append(message("triples_grown"))
     return said
@@ -71,11 +71,6 @@ def _of_p_values(results: Results, found: PredictorResults) -> Iterator[Message]
             yield message("kept_by_rank", word=word, weak=weak, targets=len(kept), level=LEVEL)
 
 
-def _null(results: Results) -> str:
-    section: Any = results.parameters.get("null")
-    return str(section.get("kind", "permutation")) if isinstance(section, dict) else "permutation"
-
-
 def numbers(results: Results) -> dict[str, Any]:
     """What ``text.md.j2`` shows: of the best set of each target, of ties, chance and IMP."""
     found = results.cached(predictor_results)
@@ -89,7 +84,7 @@ def numbers(results: Results) -> dict[str, Any]:
         "word": SET_NAMES[size],
         "size": size,
         "grown": estimator.get("search") == "sffs",
-        "null": _null(results),
+        "null": (results.parameters.get("null") or {}).get("kind", "permutation"),
         "level": LEVEL,
         "draws": found.draws,
         "sets_kept": int(found.sets["kept"].sum()),
@@ -113,32 +108,9 @@ TEXT = MethodText(
     title="Predictor sets by mean conditional entropy",
     package=__package__,
     score="mean conditional entropy",
-    score_axis="mean conditional entropy (bits)",
-    score_unit="bits",
-    ranking="the edges of all reported sets",
     # What a set tells says little of its weaker predictor: edges go by what each of them adds.
     strength=("gain_bits",),
     ties=("rank", "mce_bits"),
-    directed_columns=("mce_bits",),
-    counts={
-        "series": "time series",
-        "transitions": "transitions (samples with their predictors' samples)",
-        "regulators_listed": "candidate predictors listed",
-        "regulators_used": "candidate predictors",
-        "targets_used": "targets",
-        "levels_missing": "missing levels",
-        "genes_at_one_level": "genes with the same level in all samples",
-        "null_draws": "shuffled targets, each searched like a target",
-        "tiles": "tiles of the search",
-        "pairs_stored": "sets stored, those of shuffled targets included",
-        "targets_searched": "targets with a best set",
-        "targets_constant": "targets with one level only (every set tells it)",
-        "targets_with_tied_best": "targets whose best set is one of several equals",
-        "sets_reported": "sets reported (predictors.tsv)",
-        "sets_kept": "sets kept for the network",
-        "predictor_rows": "rows of predictors.tsv",
-        "hyperedges": "rows of hyperedges.tsv (sets of the network)",
-    },
     numbers=numbers,
     warnings=warnings,
     empty=message("no_predictor_sets"),

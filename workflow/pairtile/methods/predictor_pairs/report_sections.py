@@ -19,6 +19,7 @@ from pairtile.methods.predictor_pairs.report_results import (
 )
 from pairtile.report.formats import count, number
 from pairtile.report.method_report import CaptionedFigure, PageSection
+from pairtile.report.packed_columns import cells
 from pairtile.report.results import Results
 from pairtile.report.style import LEVEL_COLOURS
 
@@ -104,9 +105,6 @@ MAX_ROWS = 6000
 MAX_ROWS_OF_RANKS = 2000
 """As many ranks of every target as fit in so many rows, at least the best."""
 
-# What is shown, and the number to sort by (None: what is shown).
-Cell = tuple[str, str | None]
-
 
 def sets_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
     """The table; None where no set was reported."""
@@ -115,13 +113,15 @@ def sets_section(results: Results, pictures: list[CaptionedFigure]) -> PageSecti
         return None
     table = shown_sets(found.sets)
     columns = _columns(found, table)
+    shown = {column: cells(table[column]) for column in columns}
+    shown["n_ties"] = [(_standing(n), str(n)) for n in table["n_ties"].tolist()]
     return PageSection(
         id="predictors",
         title=f"Best {found.word}s of each target",
         template="section_predictors.html.j2",
         values={
             "headings": results.text.headings(columns, "predictors.tsv"),
-            "rows": list(zip(*(_cells(table[column]) for column in columns), strict=True)),
+            "rows": list(zip(*(shown[column] for column in columns), strict=True)),
             "ranks": int(table["rank"].max()),
             "shown": table["target"].nunique(),
             "total": found.sets["target"].nunique(),
@@ -156,23 +156,6 @@ def _columns(found: PredictorResults, table: pd.DataFrame) -> list[str]:
     if table["n_samples"].nunique() > 1:
         columns.append("n_samples")
     return [*columns, "kept"]
-
-
-def _cells(values: pd.Series) -> list[Cell]:
-    if values.name == "n_ties":
-        return [(_standing(n), str(n)) for n in values.tolist()]
-    if values.dtype == bool:
-        return [("yes" if value else "no", None) for value in values]
-    if values.dtype.kind == "f":
-        shown = [number(value, 4, pad=True) for value in values]
-        if not values.isna().any():
-            return [(text, None) for text in shown]
-        # What has no value is sorted below all that have one.
-        order = ["-1e308" if pd.isna(value) else f"{value:.8g}" for value in values]
-        return list(zip(shown, order, strict=True))
-    if values.dtype.kind in "iu":
-        return [(count(value), None) for value in values]
-    return [(str(value), None) for value in values]
 
 
 def _standing(n_ties: Any) -> str:

@@ -165,7 +165,7 @@ class PredictorPairs(CandidateMerge, PredictorLevels):
         rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         return rows, {"sets": np.array([sets_in(self.state, tile)], dtype=np.int64)}
 
-    def _best(self, begin: int, end: int, top: int, tile: Tile) -> dict[str, NDArray[Any]]:
+    def _best(self, begin: int, end: int, top: int, tile: Tile) -> Rows:
         rows = slice(begin, end)
         known = self._best_keys.get(begin)
         if known is None:

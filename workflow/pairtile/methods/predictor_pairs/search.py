@@ -132,7 +132,7 @@ def best_cpu(
             task.first_end,
             search.scoring,
             search.cell_tables,
-            BestLists(*(values[rows] for values in lists)),
+            BestLists._make(values[rows] for values in lists),
         )
 
     run_in_threads(run, tasks)

@@ -21,6 +21,7 @@ from pairtile.methods.trajectory_correlation.report_results import (
     difference_of,
     kind_of,
     motion_results,
+    score_name,
     score_of,
 )
 from pairtile.methods.trajectory_correlation.residue_marks import ResidueMarks, Side
@@ -362,7 +363,7 @@ def _correlation(results: Results) -> FigureWithText | None:
         return None
     shown, limit = _above(results, found)
     figure = correlation_map(
-        matrix, found.marks, shown, label=results.text.score,
+        matrix, found.marks, shown, label=score_name(results),
         diverging=kind_of(results) == "dcc", limit=1.0,
     )  # fmt: skip
     median = float(np.nanmedian(matrix[np.triu_indices(len(matrix), 1)]))
@@ -470,7 +471,7 @@ def _distance(results: Results) -> FigureWithText | None:
     if known.sum() < 2:
         return None
     figure = correlation_against_distance(
-        distance[known], matrix[i, j][known], label=results.text.score
+        distance[known], matrix[i, j][known], label=score_name(results)
     )
     return page_text(results).figure("distance", figure, pairs=int(known.sum()))
 

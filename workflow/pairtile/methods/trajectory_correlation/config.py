@@ -331,13 +331,10 @@ class TrajectoryCorrelationConfig(Analysis):
         """``compare`` names another analysis of this method."""
         if self.compare is None:
             return None
-        fitting = [
-            other for other in others if isinstance(others[other], TrajectoryCorrelationConfig)
-        ]
-        fitting = [other for other in fitting if other != name]
+        same = {n: o for n, o in others.items() if isinstance(o, TrajectoryCorrelationConfig)}
+        fitting = [other for other in same if other != name]
         if self.compare in fitting:
-            other = others[self.compare]
-            assert isinstance(other, TrajectoryCorrelationConfig)
+            other = same[self.compare]
             if self.needs_network_data and not other.needs_network_data:
                 return Fault("compare", f"contacts in both or in neither (none in {self.compare})")
             kinds = {self.estimator.kind, other.estimator.kind}

@@ -122,8 +122,7 @@ def _distances(value: Any) -> Any:
 
 
 def _domains(value: Any) -> Any:
-    texts = [*value.keys(), *value.values()] if isinstance(value, Mapping) else [None]
-    if not all(_is_path(text) for text in texts):
+    if not isinstance(value, Mapping) or not all(map(_is_path, [*value, *value.values()])):
         raise refusal("a mapping of NAME: selection")
     return dict(value)
 

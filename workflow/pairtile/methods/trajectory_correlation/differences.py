@@ -7,9 +7,9 @@ With two replicas or more in both, differences are tested with replicas as the u
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -47,6 +47,8 @@ from pairtile.runtime.files import read_arrays, read_table, verified, write_parq
 
 LEVEL = 0.05
 """q-value up to which a pair is in the difference network."""
+
+Floats = NDArray[np.float64]
 
 _REPLICA = re.compile(r"^(mi|dcc)_replica_\d+$")
 _LARGEST_DCC = 1.0 - 1e-9  # whose Fisher transform is finite
@@ -148,7 +150,7 @@ def difference(
 
 
 def _by_own_numbers(
-    i: NDArray[Any], j: NDArray[Any], matched: pd.Series, n_items: int
+    i: NDArray[np.int32], j: NDArray[np.int32], matched: pd.Series, n_items: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
     """Pairs of the other analysis by the numbers of this one, the lower first, and which of them
     this one has. ``n_items``: items of the other."""
@@ -232,20 +234,21 @@ def write_difference(
     kept = (int(items["kept"].sum()), int(other_items["kept"].sum()))
     names = folder.name, name
     written.warnings.extend(comparison_warnings(table, kept, len(matched), names, tested))
-    replicas = [column for column in table if "_replica_" in str(column)]
     names_of = items["name"].to_numpy(dtype=object)
-    typed = table.drop(columns=replicas).astype({"i": np.int32, "j": np.int32})
-    typed.insert(2, "source", names_of[table["i"]])
-    typed.insert(3, "target", names_of[table["j"]])
+    named = table.drop(columns=[c for c in table if "_replica_" in str(c)])
+    named.insert(2, "source", names_of[table["i"]])
+    named.insert(3, "target", names_of[table["j"]])
+    typed = named.astype({"i": np.int32, "j": np.int32})
     write_parquet(folder / "difference.parquet", typed, __package__)
-    also = [c for v in ("mi", "dcc") for c in (f"{v}_z", f"{v}_q_value") if c in table]
-    centred = [f"{CENTRED}_difference"] * (CENTRED in shared)
-    matrices = [*DIFFERENCE_MATRICES, *centred, *also]
-    write_matrices(folder / "difference.npz", table, items, names=matrices)
-    edges = difference_network(table, items, kind)
-    write_table(folder / "difference_network.tsv", edges)
+    also = [f"{value}_{test}" for value in ("mi", "dcc") for test in ("z", "q_value")]
+    also = [column for column in (f"{CENTRED}_difference", *also) if column in table]
+    write_matrices(folder / "difference.npz", table, items, names=[*DIFFERENCE_MATRICES, *also])
+    edges = named.drop(columns=["i", "j"]).iloc[:0]
     if tested:
+        edges = named[named[f"{kind}_q_value"] <= LEVEL].drop(columns=["i", "j"])
+        edges = edges.sort_values(f"{kind}_z", key=lambda z: -z.abs(), kind="stable")
         written.counts["pairs_that_differ"] = len(edges)
+    write_table(folder / "difference_network.tsv", edges)
     residues = residue_differences(items, other_items, matched, opened.seed)
     write_table(folder / "difference_residues.tsv", residues)
     contacts = None
@@ -291,24 +294,6 @@ def comparison_warnings(
     return found
 
 
-def difference_network(table: pd.DataFrame, items: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """Pairs that differ, the largest z first: ``source``, ``target``, then the columns of
-    ``difference``.
-
-    ``kind``: ``mi`` or ``dcc``, whose q-value decides. Empty where it was not tested.
-    """
-    names = items["name"].to_numpy(dtype=object)
-    chosen = table.iloc[:0]
-    if f"{kind}_q_value" in table:
-        chosen = table[table[f"{kind}_q_value"] <= LEVEL]
-        chosen = chosen.sort_values(f"{kind}_z", key=lambda z: -z.abs(), kind="stable")
-    shown = [c for c in chosen if c not in ("i", "j") and "_replica_" not in str(c)]
-    result = chosen[shown].reset_index(drop=True)
-    result.insert(0, "source", names[chosen["i"].to_numpy()])
-    result.insert(1, "target", names[chosen["j"].to_numpy()])
-    return result
-
-
 def residue_differences(
     items: pd.DataFrame, other_items: pd.DataFrame, matched: pd.Series, seed: int
 ) -> pd.DataFrame:
@@ -317,22 +302,33 @@ def residue_differences(
     Columns are those of ``difference_residues.tsv`` in ``columns.toml``.
     """
     mine, theirs = items.loc[matched.index], other_items.loc[matched.to_numpy()]
-    table = pd.DataFrame(
-        {
-            "name": mine["name"].to_numpy(),
-            "sd": mine["sd"].to_numpy(),
-            "sd_other": theirs["sd"].to_numpy(),
-        }
-    )
-    table["sd_difference"] = table["sd"] - table["sd_other"]
-    replicas = []
-    for part in (mine, theirs):
-        columns = [c for c in part if str(c).startswith("sd_replica_")]
+    replicas = [[c for c in part if str(c).startswith("sd_replica_")] for part in (mine, theirs)]
+
+    def scattering_alike(values: Floats) -> Floats:
         with np.errstate(divide="ignore"):
-            logs = np.log(part[columns].to_numpy(dtype=np.float64)).T
-        replicas.append(np.where(np.isfinite(logs), logs, np.nan))
-    one, other = replicas
-    return table.join(compare_states(one, other, seed))
+            logs = np.log(values)
+        return np.where(np.isfinite(logs), logs, np.nan)
+
+    states = [part[["sd", *own]] for part, own in zip((mine, theirs), replicas, strict=True)]
+    compared = _compared("sd", states, scattering_alike, seed)
+    compared.insert(0, "name", mine["name"].to_numpy())
+    return compared
+
+
+def _compared(
+    value: str,
+    states: Sequence[pd.DataFrame],
+    scattering_alike: Callable[[Floats], Floats],
+    seed: int,
+) -> pd.DataFrame:
+    """``VALUE``, ``VALUE_other``, ``VALUE_difference`` of the first columns of both states, and
+    tests of the others, those of single replicas, on the scale that ``scattering_alike`` gives."""
+    (here, one), (there, other) = (
+        np.split(part.to_numpy(dtype=np.float64).T, [1]) for part in states
+    )
+    columns = {value: here[0], f"{value}_other": there[0], f"{value}_difference": (here - there)[0]}
+    tests = compare_states(scattering_alike(one), scattering_alike(other), seed)
+    return pd.DataFrame(columns).join(tests)
 
 
 def _other_contacts(path: Path, matched: pd.Series, n_items: int) -> ContactArrays:
@@ -368,26 +364,16 @@ def contact_differences(
         index = pd.MultiIndex.from_arrays([part["contact_i"], part["contact_j"]])
         frames.append(pd.DataFrame(shares.T.astype(np.float64), index=index, columns=columns))
     pairs = frames[0].index.union(frames[1].index)
-    mine, theirs = (frame.reindex(pairs, fill_value=0.0) for frame in frames)
     i, j = (pairs.get_level_values(k).to_numpy() for k in (0, 1))
-    residue = items["residue"].to_numpy()
+    residue, names = items["residue"].to_numpy(), items["name"].to_numpy(dtype=object)
     apart = residue[i] != residue[j]
-    names = items["name"].to_numpy(dtype=object)
-    table = pd.DataFrame(
-        {
-            "source": names[i[apart]],
-            "target": names[j[apart]],
-            "contact": mine["all"].to_numpy()[apart],
-            "contact_other": theirs["all"].to_numpy()[apart],
-        }
+    states = [frame.reindex(pairs, fill_value=0.0)[apart] for frame in frames]
+    compared = _compared(
+        "contact", states, lambda shares: np.arcsin(np.sqrt(shares.clip(0.0, 1.0))), seed
     )
-    table["contact_difference"] = table["contact"] - table["contact_other"]
-    replicas = [
-        np.arcsin(np.sqrt(frame.iloc[:, 1:].to_numpy()[apart].T.clip(0.0, 1.0)))
-        for frame in (mine, theirs)
-    ]
-    first, second = replicas
-    return table.join(compare_states(first, second, seed))
+    compared.insert(0, "source", names[i[apart]])
+    compared.insert(1, "target", names[j[apart]])
+    return compared
 
 
 def _communities(

@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -367,12 +368,11 @@ def shortest_paths(
     parts = graph.connected_components().membership
     if parts[start] != parts[end]:
         return []
-    lengths = network.lengths
-    found = graph.get_k_shortest_paths(
-        start, to=end, k=number, weights="length", mode="all", output="epath"
-    )
+    found = graph.get_k_shortest_paths(start, end, k=number, weights="length", mode="all")
+    steps = [graph.get_eids(list(pairwise(nodes)), directed=False) for nodes in found]
     paths = [
-        ResiduePath(_nodes(network, edges, start), float(lengths[edges].sum())) for edges in found
+        ResiduePath(tuple(nodes), float(network.lengths[edges].sum()))
+        for nodes, edges in zip(found, steps, strict=True)
     ]
     return sorted(paths, key=lambda path: (path.length, path.nodes))
 
@@ -388,7 +388,7 @@ def path_ends(items: pd.DataFrame, paths: Sequence[Sequence[str]]) -> list[tuple
     ConfigError
         If there is no such kept item, or more than one.
     """
-    kept = items["name"][items["kept"].to_numpy(dtype=bool)].astype(str).tolist()
+    kept = items.loc[items["kept"], "name"].astype(str).tolist()
     numbers = {name: node for node, name in enumerate(kept)}
     return [(_item(a, numbers), _item(b, numbers)) for a, b in paths]
 
@@ -403,10 +403,3 @@ def _item(name: str, numbers: dict[str, int]) -> int:
     near = near[:3] or list(numbers)[:3]
     expected = "a name of items.parquet that is paired, such as " + ", ".join(near)
     raise ConfigError.at("paths", "", repr(name), expected)
-
-
-def _nodes(network: ResidueNetwork, edges: Sequence[int], start: int) -> tuple[int, ...]:
-    nodes = [start]
-    for a, b in network.ends[np.asarray(edges, dtype=np.int64)].tolist():
-        nodes.append(b if nodes[-1] == a else a)
-    return tuple(nodes)

@@ -19,6 +19,7 @@ from pairtile.methods.trajectory_correlation.report_results import (
     kind_of,
     members_in_words,
     motion_results,
+    score_name,
     score_of,
 )
 from pairtile.methods.trajectory_correlation.report_states import (
@@ -33,6 +34,7 @@ from pairtile.report.method_report import (
     MethodText,
     PageSection,
 )
+from pairtile.report.packed_columns import cells
 from pairtile.report.results import Results
 
 MAX_COMMUNITIES, MAX_GROUPS, MAX_PATHS, MAX_RESIDUES = 30, 20, 200, 3000
@@ -43,9 +45,6 @@ COLUMNS = (
     "n_effective",
 )
 """Columns of residues.tsv that the page shows."""
-
-# What is shown, and the number to sort by (None: what is shown).
-Cell = tuple[str, str | None]
 
 
 def motion_section(results: Results, pictures: list[CaptionedFigure]) -> PageSection | None:
@@ -61,6 +60,7 @@ def motion_section(results: Results, pictures: list[CaptionedFigure]) -> PageSec
         template="section_motion.html.j2",
         values={
             "words": results.text,
+            "score": score_name(results),
             "communities": [
                 _community_rows(results, found, method) for method in found.community_methods
             ],
@@ -77,7 +77,7 @@ def motion_section(results: Results, pictures: list[CaptionedFigure]) -> PageSec
             "rows": [
                 (str(name), list(cells))
                 for name, *cells in zip(
-                    residues["name"], *(_cells(residues[column]) for column in columns), strict=True
+                    residues["name"], *(cells(residues[column]) for column in columns), strict=True
                 )
             ],
             "shown": len(residues),
@@ -130,15 +130,6 @@ def _tells(values: pd.Series) -> bool:
     return bool((values != "").any()) if values.dtype == object else bool(values.notna().any())
 
 
-def _cells(values: pd.Series) -> list[Cell]:
-    if values.dtype.kind == "f":
-        # What has no value is sorted below all that have one.
-        return [(number(value), "-1e308" if pd.isna(value) else f"{value:.8g}") for value in values]
-    if values.dtype.kind in "iu":
-        return [(count(value), str(value)) for value in values]
-    return [(str(value), None) for value in values]
-
-
 def community_grouping(results: Results, names: pd.Index[Any]) -> Grouping | None:
     """The communities by the first method that was asked for."""
     motion = results.cached(motion_results)
@@ -174,11 +165,11 @@ def adapted(results: Results) -> MethodText:
     words = replace(words, item=item, items=items)
     score = score_of(results)
     if score == "correlation_centred":
-        words = replace(words, score=f"centred {words.score}", strength=(score, "correlation"))
+        words = replace(words, strength=(score, "correlation"))
     if kind_of(results) == "dcc":
         axis = "dynamical cross-correlation"
         # Two atoms that move against each other are as strongly coupled.
-        words = replace(words, score=axis, score_axis=axis, signed=True)
+        words = replace(words, score=axis, signed=True)
     return words
 
 
@@ -190,29 +181,8 @@ TEXT = MethodText(
     edge="pair",
     edges="pairs",
     score="generalized correlation",
-    score_axis="generalized correlation",
     strength=("correlation",),
     ties=("p_value",),
-    counts={
-        "atoms": "atoms of the system",
-        "residues": "residues selected",
-        "fit_atoms": "atoms that frames are superposed on",
-        "variables_dropped": "variables left out",
-        "variables_constant": "variables that never move",
-        "variables_few_frames": "variables with few effective frames",
-        "variables_drifting": "variables that drift",
-        "frames": "frames, all replicas together",
-        "frames_repeated": "frames exactly equal to others",
-        "frames_nearly_repeated": "frames nearly equal to others",
-        "contacts": "pairs in contact",
-        "pairs_candidates": "pairs that may become edges",
-        "edges": "edges of the network",
-        "pairs_that_differ": "pairs that differ from the other state",
-        "communities_leiden": "communities (Leiden)",
-        "communities_girvan_newman": "communities (Girvan-Newman)",
-        "variables_compared": "variables that the other analysis has too",
-        "pairs_compared": "pairs that the other analysis has too",
-    },
     numbers=numbers,
     warnings=warnings,
     empty=message("no_pairs_kept"),

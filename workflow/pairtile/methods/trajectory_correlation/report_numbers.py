@@ -17,6 +17,7 @@ from pairtile.methods.trajectory_correlation.report_results import (
     kind_of,
     members_in_words,
     motion_results,
+    score_name,
     score_of,
 )
 from pairtile.methods.trajectory_correlation.report_states import N_NAMED, state_numbers
@@ -50,6 +51,7 @@ def numbers(results: Results) -> dict[str, Any]:
     return {
         "kind": kind_of(results),
         "score": score_of(results),
+        "score_name": score_name(results),
         "level": LEVEL,
         "max_pixels": MAX_PIXELS,
         "replicas": replicas,

@@ -179,6 +179,12 @@ def score_of(results: Results) -> str:
     return str(results.parameters.get("score") or "correlation")
 
 
+def score_name(results: Results) -> str:
+    """What the page calls it."""
+    centred = score_of(results) == "correlation_centred"
+    return "centred " * centred + results.text.score
+
+
 def agreement_of(results: Results, method: str) -> float:
     """Adjusted Rand index of the communities of two halves of the data; NaN where not tested."""
     return float((results.scores or {}).get(f"community_agreement_{method}", np.nan))
