@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import messages_of
 from pairtile.errors import InputError
 from pairtile.io.text_file import open_lines
 from pairtile.methods.mirna_targets.arrays import OrthologArrays, SequenceArrays
@@ -34,6 +35,8 @@ from pairtile.methods.mirna_targets.kernels.kept_sites import (
 from pairtile.methods.mirna_targets.records import PreparedPart
 from pairtile.methods.mirna_targets.scoring import CODES, CodedSequences, reverse_cumsum
 from pairtile.methods.mirna_targets.search import SequenceBatch
+
+message = messages_of(__package__)
 
 CANONICAL = slice(3, len(SEED_CLASSES))
 """The seed classes 7mer-A1, 7mer-m8 and 8mer."""
@@ -127,18 +130,20 @@ _NO = np.empty(0)
 
 
 def _warnings(path: str, strange: Sequence[str], without: int, transcripts: int) -> list[str]:
-    warnings = []
+    warnings: list[str] = []
     if strange:
         shown = ", ".join(list(dict.fromkeys(strange))[:_SHOWN])
         warnings.append(
-            f"{path}: {len(strange)} records are of no transcript that is searched and were left "
-            f"out: {shown}{', ...' if len(set(strange)) > _SHOWN else ''}."
+            message(
+                "orthologs_of_no_transcript",
+                file=path,
+                n=len(strange),
+                names=shown,
+                more=", ..." if len(set(strange)) > _SHOWN else "",
+            )
         )
     if without:
-        warnings.append(
-            f"{path}: {without} of {transcripts} transcripts have no ortholog; conservation leaves "
-            "them out."
-        )
+        warnings.append(message("no_orthologs", file=path, n=without, transcripts=transcripts))
     return warnings
 
 

@@ -21,12 +21,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from pairtile.declare.messages import messages_of
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression, read_expression
 from pairtile.io.table import check_names
 from pairtile.methods.mirna_targets.arrays import ExpressionArrays, SequenceArrays
 from pairtile.methods.mirna_targets.records import PreparedPart, hint_of_versions
 from pairtile.statistics.correction import benjamini_hochberg
+
+message = messages_of(__package__)
 
 BINS, STEP = 201, 0.01
 """Correlations from -1 in steps; the last one has 1 alone."""
@@ -77,14 +80,13 @@ def prepare_expression(
         "transcript": _ranks(of_transcripts, in_table, "transcript"),
     }
     counts = {"expression_samples": len(of_mirnas.samples)}
-    warnings = []
+    warnings: list[str] = []
     for (kind, found), table in zip(ranks.items(), (of_mirnas, of_transcripts), strict=True):
         without = int((~found.any(axis=1)).sum())
         counts[f"{kind}s_with_expression"] = len(found) - without
         if without:
             warnings.append(
-                f"{table.source}: {without} of {len(found)} {kind}s are not in it, have missing "
-                "values, or are the same in all samples; they have no correlation."
+                message("not_expressed", file=table.source, n=without, of=len(found), kind=kind)
             )
     state: ExpressionArrays = {
         "mirna_ranks": ranks["mirna"],

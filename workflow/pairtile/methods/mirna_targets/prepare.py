@@ -257,7 +257,7 @@ def _notes(transcripts: Fasta, trim: int | None) -> list[str]:
     if trim is None:
         return []
     n_cut = int((transcripts.lengths > trim).sum())
-    return [f"{n_cut} of {len(transcripts)} transcripts were cut to {trim} letters (trim)."]
+    return [message("transcripts_cut", n=n_cut, transcripts=len(transcripts), trim=trim)]
 
 
 def message_of_names(renamed: Sequence[tuple[str, str]], items: pd.DataFrame) -> list[Message]:

@@ -90,9 +90,12 @@ def multimodal_network(
     found = sought.found
     modes, counts = _strong_modes(config, merged, sought)
     outcome = _sentence(found.message)
-    notes, warnings = [outcome[0].upper() + outcome[1:]], []
+    notes: list[str] = []
+    warnings: list[str] = []
     if found.threshold is None:
-        notes, warnings = [], [f"The network is empty: {outcome}"]
+        warnings.append(message("no_threshold", reason=outcome))
+    else:
+        notes.append(message("threshold_found", outcome=outcome[0].upper() + outcome[1:]))
     for said in sought.messages:
         (notes if said.severity == "note" else warnings).append(said)
     samples = mode_samples(config, state, modes)
@@ -191,10 +194,10 @@ def _annotation_table(frame: pd.DataFrame, samples: list[str]) -> AnnotationTabl
             "annotations", "", found, f"a row for every sample (rows: {quoted(list(rows))})"
         )
     extra = [name for name in rows if name not in set(samples)]
-    notes = []
+    notes: list[str] = []
     if extra:
         found = quoted(extra)
-        notes.append(f"{len(extra)} annotated samples are not in the expression table: {found}.")
+        notes.append(message("annotations_of_no_sample", n=len(extra), names=found))
     cells = {
         name: [_cell(value) for value in frame.iloc[place, k].tolist()]
         for k, name in enumerate(columns)

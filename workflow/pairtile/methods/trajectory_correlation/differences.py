@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import Estimator, Written
 from pairtile.errors import InputError
 from pairtile.methods.trajectory_correlation.arrays import ContactArrays, MotionArrays
@@ -44,6 +45,8 @@ from pairtile.methods.trajectory_correlation.two_states import (
     relabellings,
 )
 from pairtile.runtime.files import read_arrays, read_table, verified, write_parquet
+
+message = messages_of(__package__)
 
 LEVEL = 0.05
 """q-value up to which a pair is in the difference network."""
@@ -274,23 +277,22 @@ def comparison_warnings(
 
     kept : how many variables each has. names : what the two are called.
     """
-    found = []
+    found: list[str] = []
     lacking = max(kept) - n_matched
     if lacking:
         found.append(
-            f"{n_matched} variables are in {names[0]} and in {names[1]}; up to {lacking} of one "
-            "of them are not in the other, and are not compared."
+            message(
+                "variables_not_compared",
+                n=n_matched,
+                first=names[0],
+                second=names[1],
+                lacking=lacking,
+            )
         )
     if (table["correlation"] < 0).any() != (table["correlation_other"] < 0).any():
-        found.append(
-            f"Correlations of {names[1]} have a sign and those of {names[0]} have none, or the "
-            "other way round: their difference means little."
-        )
+        found.append(message("signs_not_compared", second=names[1], first=names[0]))
     if not tested:
-        found.append(
-            f"Differences from {names[1]} are not tested: replicas are the unit, and one of the "
-            "two has a single trajectory. Give two or more of each state under trajectories."
-        )
+        found.append(message("differences_untested", second=names[1]))
     return found
 
 
