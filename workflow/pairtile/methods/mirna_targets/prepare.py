@@ -41,7 +41,7 @@ LONG_MIRNA = 30
 _FAULTS_SHOWN = 3
 
 
-def prepare_sequences(config: MirnaTargetsConfig) -> PreparedInput:
+def prepare_sequences(config: MirnaTargetsConfig) -> PreparedInput[SequenceArrays]:
     """Read both FASTA files and the restrict list of a ``mirna_targets`` section.
 
     Letters beyond ``estimator.trim`` are dropped. Transcripts are sorted by what is left of their
@@ -144,7 +144,7 @@ def lay_out(
     orthologs: Fasta | None,
     restriction: Restriction | None,
     messages: Sequence[str],
-) -> PreparedInput:
+) -> PreparedInput[SequenceArrays]:
     """``prepare_sequences`` of what has been read; the list of genes and the tree are read here.
 
     files : miRNAs and transcripts. messages : of ``choose_records``.
