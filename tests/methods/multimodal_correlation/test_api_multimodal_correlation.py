@@ -177,6 +177,7 @@ def test_condition_tests_of_all_modes_hold_those_of_the_network(found: ModeCorre
     assert few["n_mode"].tolist() == [found.modes["n_samples"].iloc[1]] * 2
 
 
+@pytest.mark.complete
 def test_conditions_are_those_of_a_file(found: ModeCorrelation, tmp_path: Path) -> None:
     annotations = small()[1]
     annotations.to_csv(tmp_path / "samples.tsv", sep="\t")

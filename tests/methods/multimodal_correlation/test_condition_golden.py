@@ -65,6 +65,7 @@ def rice() -> Rice:
     return Rice(golden, states, has_label, condition_tests(modes, conditions))
 
 
+@pytest.mark.complete
 def test_regressions_agree(rice: Rice) -> None:
     """KINC prints values where p < 1e-6 (and not everywhere there); p = 1 - F's distribution, which
     has an absolute error of 1e-16, and expression in float32."""

@@ -232,6 +232,7 @@ def test_the_methods_paragraph_cites_what_was_done(demo: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.complete
 @pytest.mark.parametrize(
     ("changes", "paper"),
     [

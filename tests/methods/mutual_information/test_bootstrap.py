@@ -316,6 +316,7 @@ KEEP = [
 ]
 
 
+@pytest.mark.complete
 @pytest.mark.parametrize("keep", KEEP, ids=str)
 def test_noise_gives_no_consensus(keep: dict[str, float]) -> None:
     noise = np.random.default_rng(2).normal(size=(50, 60))

@@ -31,6 +31,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # few effective frames are me
 # --- files and columns --------------------------------------------------------------------------
 
 
+@pytest.mark.complete
 def test_columns_and_matrices_are_those_declared(demo: Path) -> None:
     assert_declared(demo, "trajectory_correlation")
     assert all((demo / name).exists() for name in declared_tables("trajectory_correlation"))

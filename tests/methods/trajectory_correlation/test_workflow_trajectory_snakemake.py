@@ -96,6 +96,7 @@ def test_other_contacts_read_the_frames_again_and_score_nothing(tmp_path: Path) 
     assert run(tmp_path, "-n").rules == follow
 
 
+@pytest.mark.complete
 @pytest.mark.workflow
 def test_positions_that_contacts_cannot_use_end_the_run_before_the_scores(tmp_path: Path) -> None:
     files, frames = write(tmp_path, 20)

@@ -305,7 +305,7 @@ def rows_by_length(state: SequenceArrays) -> NDArray[np.int32]:
 
 
 def state_rows(
-    table: pa.Table, state: Mapping[str, NDArray[Any]]
+    table: pa.Table, state: SequenceArrays
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Rows in the state of the miRNAs and the transcripts of a table of hits or of pairs."""
     n_mirnas = len(state["mirna_offsets"]) - 1
