@@ -15,6 +15,6 @@ def tau_of_edges(results: Results) -> FigureWithText:
 
 
 REPORT = MethodReport(
-    MethodText("Kendall's tau", __package__, score_axis="tau", strength=("tau",), signed=True),
+    MethodText("Kendall's tau", __package__, score="tau", strength=("tau",), signed=True),
     {**COMMON_FIGURES, "tau_of_edges": tau_of_edges},
 )
