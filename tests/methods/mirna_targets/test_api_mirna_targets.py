@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import random
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,7 +18,6 @@ from pairtile import (
     mirna_edges,
     mirna_targets,
 )
-from pairtile.config import load_config
 from pairtile.declare.messages import Message
 
 pytest.importorskip("RNA", reason="needs the package ViennaRNA")
@@ -155,12 +153,6 @@ def test_names_that_are_there_twice_are_told_apart() -> None:
     assert set(found["transcript"]) == {*once["transcript"], *(once["transcript"] + "#2")}
 
 
-def test_hairpins_and_exchanged_arguments_are_warned_of() -> None:
-    mirnas, transcripts = random_sequences()
-    with pytest.warns(UserWarning, match="10 of 10 miRNAs have more than 30 letters"):
-        mirna_targets(transcripts, mirnas)
-
-
 def test_bad_records_of_a_file_are_refused_or_left_out(tmp_path: Path) -> None:
     mirnas, transcripts = random_sequences()
     file = write_fasta(tmp_path / "t.fa", {"odd": "MKVLA", **transcripts, "nothing": ""})
@@ -208,27 +200,6 @@ def test_sequences_that_cannot_be_used(
 def test_settings_that_are_refused(settings: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(settings))):
         mirna_targets({"a": LET_7}, {"b": "ACGU"}, **settings)
-
-
-def test_a_restrict_list_of_strangers_is_refused() -> None:
-    with pytest.raises(InputError, match="restrict: found none of its 1 pairs"):
-        mirna_targets({"a": LET_7}, {"b": "ACGU"}, restrict=[("x", "y")])
-
-
-def test_numbers_of_numpy_are_numbers() -> None:
-    sequences = random_sequences()
-    found = mirna_targets(*sequences, score=np.float64(120), trim=np.int64(100))
-    pd.testing.assert_frame_equal(found, mirna_targets(*sequences, score=120, trim=100))
-
-
-def test_defaults_are_those_of_the_configuration() -> None:
-    least = {"method": "mirna_targets", "mirnas": "m.fa", "transcripts": "t.fa"}
-    section = load_config({"analyses": {"x": least}}).analyses["x"].resolved()
-    own = {**section["estimator"], "on_bad_record": section["on_bad_record"]}
-    parameters = inspect.signature(mirna_targets).parameters
-    assert {name: parameters[name].default for name in own} == own
-    of_input = {"mirnas", "transcripts", "species", "mirna_names", "restrict", "ignore_versions"}
-    assert set(parameters) - set(own) == {*of_input, "extras", "backend"}
 
 
 # --- edges --------------------------------------------------------------------------------------

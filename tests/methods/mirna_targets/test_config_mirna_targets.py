@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from pairtile.config import check_inputs_exist, load_config
 from pairtile.errors import ConfigError
 from pairtile.methods.mirna_targets.config import TABLES, MirnaTargetsConfig
@@ -45,19 +44,6 @@ DEFAULTS: dict[str, Any] = {
     "export": "auto",
 }
 
-CONTRACT = """
-analyses:
-  NAME:
-    method: mirna_targets
-    mirnas: mature.fa
-    transcripts: utr3.fa
-    estimator: {score: 140, energy: 1.0, scale: 4.0, gap_open: -9, gap_extend: -4, strict: false, energies: true, trim: null}
-    null: false
-    restrict: null
-    on_bad_record: error
-    miranda_text: {quiet: true, keyval: false}
-"""  # noqa: E501
-
 
 def one(**keys: Any) -> Any:
     return load_config({"analyses": {"net": {**LEAST, **keys}}}).analyses["net"]
@@ -66,13 +52,6 @@ def one(**keys: Any) -> Any:
 def test_every_default_is_that_of_the_contract() -> None:
     assert one().resolved() == DEFAULTS
     assert isinstance(one(), MirnaTargetsConfig)
-
-
-def test_contract_written_out_resolves_to_the_defaults() -> None:
-    files = {"mirnas": "mature.fa", "transcripts": "utr3.fa"}
-    config = load_config(yaml.safe_load(CONTRACT))
-    assert config.resolved("NAME") == DEFAULTS | files
-    assert config.analyses["NAME"].input_files() == files
 
 
 def test_all_files_are_named_as_inputs() -> None:

@@ -11,7 +11,6 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pairtile import mirna_targets
-from pairtile.declare.messages import Message
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
 from pairtile.methods.mirna_targets.export import named_targets
@@ -82,13 +81,6 @@ def test_faults_beside_records_without_a_sequence_are_still_refused(tmp_path: Pa
 def test_what_has_letters_besides_is_a_fault(tmp_path: Path, body: str) -> None:
     with pytest.raises(InputError, match="illegal character"):
         prepare(tmp_path, f">a\n{body}\n")
-
-
-def test_the_library_says_it_too(tmp_path: Path) -> None:
-    (tmp_path / "t.fa").write_text(f">a\n{UTR}\n>b\nSequence unavailable\n")
-    table = mirna_targets({"m": "UGAGGUAGUAGGUUGUAUAGUU"}, tmp_path / "t.fa", score=100)
-    assert [note.code for note in table.attrs["notes"]] == ["no_sequence_given"]
-    assert set(table["transcript"]) == {"a"}
 
 
 # --- other forms ----------------------------------------------------------------------------------
@@ -221,19 +213,6 @@ def test_mirnas_are_chosen_by_name(tmp_path: Path, as_file: bool) -> None:
 def test_names_of_which_none_is_there_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"miR-21.*hsa-let-7a-5p"):
         prepare(tmp_path, f">a\n{UTR}\n", MATURE, mirna_names=["miR-21"])
-
-
-def test_the_library_takes_species_and_warns(tmp_path: Path) -> None:
-    (tmp_path / "m.fa").write_text(MATURE)
-    with pytest.warns(UserWarning, match="species"):
-        table = mirna_targets(tmp_path / "m.fa", {"a": UTR}, energies=False, score=80)
-    assert "several_species" in {w.code for w in table.attrs["warnings"] if isinstance(w, Message)}
-    of_human = mirna_targets(tmp_path / "m.fa", {"a": UTR}, species="hsa", energies=False, score=80)
-    assert of_human.attrs["counts"]["mirnas_kept"] == 2
-    assert "several_species" not in {
-        w.code for w in of_human.attrs["warnings"] if isinstance(w, Message)
-    }
-    assert set(of_human["mirna"]) <= {"hsa-let-7a-5p", "hsa-miR-21-5p"}
 
 
 # --- duplicates -----------------------------------------------------------------------------------

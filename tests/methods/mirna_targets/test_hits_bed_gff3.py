@@ -22,7 +22,6 @@ from pairtile.methods.mirna_targets.hits_bed_gff3 import (
     items_to_genome,
 )
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
-from pairtile.methods.mirna_targets.tables import hits_table
 from pairtile.methods.mirna_targets.transcript_model import read_transcript_models
 
 LET7 = "UGAGGUAGUAGGUUGUAUAGUU"
@@ -116,8 +115,7 @@ def test_gff3_in_the_genome_by_hand(tmp_path: Path) -> None:
 
 def test_gff3_without_energies_tells_none(tmp_path: Path) -> None:
     sequences, _ = several(tmp_path)
-    rows = hand.rows([hand.ungapped_hit(sequences, "m1", "free", 1)])
-    hits = hits_table(rows, sequences.items, sequences.state, energies=False)
+    hits = hand.table(sequences, [hand.ungapped_hit(sequences, "m1", "free", 1)], energies=False)
     write_gff3(tmp_path, hits, hit_places(hits))
     assert "energy" not in (tmp_path / "hits.gff3").read_text()
 
@@ -128,8 +126,7 @@ def test_transcripts_of_another_length_stay_in_their_own_coordinates(tmp_path: P
     to_genome = items_to_genome(sequences.items, read_transcript_models(tmp_path / "a.bed"))
     assert [model is not None for model in to_genome.models] == [False, False, True, False]
     assert (to_genome.n_missing, len(to_genome.other_lengths), to_genome.n_ambiguous) == (1, 1, 0)
-    rows = hand.rows([hand.ungapped_hit(sequences, "m1", "plus", 3)])
-    hits = hits_table(rows, sequences.items, sequences.state)
+    hits = hand.table(sequences, [hand.ungapped_hit(sequences, "m1", "plus", 3)])
     write_bed(tmp_path, hits, hit_places(hits, to_genome))
     assert lines(tmp_path / "hits.bed")[0][:4] == ["plus", "2", "24", "m1"]
 
@@ -156,10 +153,10 @@ def test_strange_names_do_not_break_the_files(tmp_path: Path) -> None:
         section[key] = str(tmp_path / key)
     sequences = hand.prepare(section)
     mirnas, transcripts = (sequences.items["name"].tolist()[a : a + 8] for a in (0, 8))
-    rows = hand.rows(
-        [hand.ungapped_hit(sequences, m, t, 1) for m, t in zip(mirnas, transcripts, strict=True)]
+    hits = hand.table(
+        sequences,
+        [hand.ungapped_hit(sequences, m, t, 1) for m, t in zip(mirnas, transcripts, strict=True)],
     )
-    hits = hits_table(rows, sequences.items, sequences.state)
     write_bed(tmp_path, hits, hit_places(hits))
     found = lines(tmp_path / "hits.bed")
     assert {len(line) for line in found} == {12}
@@ -199,14 +196,14 @@ def test_letters_at_the_places_are_those_of_the_site(tmp_path: Path) -> None:
         bed += f"chr\t{span}\t{name}\t0\t{strand}\t0\t0\t0\t{len(parts)}\t{sizes}\t{starts}\n"
     (tmp_path / "a.bed").write_text(bed)
     sequences = hand.prepared(tmp_path, {"m": LET7}, texts)
-    rows = hand.rows(
+    hits = hand.table(
+        sequences,
         [
             hand.ungapped_hit(sequences, "m", name, begin, rank=begin)
             for name in texts
             for begin in range(0, len(texts[name]) - 18)
-        ]
+        ],
     )
-    hits = hits_table(rows, sequences.items, sequences.state)
     to_genome = items_to_genome(sequences.items, read_transcript_models(tmp_path / "a.bed"))
     write_bed(tmp_path, hits, hit_places(hits, to_genome))
     found = lines(tmp_path / "hits.bed")

@@ -19,8 +19,7 @@ PAIRS = {"AU", "UA", "GC", "CG"}
 
 
 def table(sequences: PreparedInput, hits: list[dict[str, Any]], **more: Any) -> pd.DataFrame:
-    found = hits_table(hand.rows(hits), sequences.items, sequences.state, **more)
-    return found.to_pandas()
+    return hand.table(sequences, hits, **more).to_pandas()
 
 
 def one(folder: Path, transcript: str, begin: int = 1, mirna: str = LET7) -> pd.Series:

@@ -225,15 +225,6 @@ def test_names_headers_and_lengths_are_those_that_miranda_prints(shared: Path) -
         assert len(read_lines) == (0 if len(inputs) == 2 else 9)  # 9: those of mir8
 
 
-def test_real_files_are_read_whole(shared: Path) -> None:
-    mirnas = read_fasta(shared / "data/mirna/human_mature_mirna.fa")
-    assert len(mirnas) == 1921
-    assert mirnas.names[0] == "hsa-let-7a-5p"
-    assert mirnas.sequence(0) == "UGAGGUAGUAGGUUGUAUAGUU"
-    transcripts = read_fasta(shared / "data/mirna/human_chr22_transcripts.fa.gz")
-    assert len(transcripts) == 918
-
-
 WHITE = st.sampled_from(["", " ", "\t", "\n", "\r\n", "\n\n", " \v\f\n"])
 NAMES = st.text(st.characters(min_codepoint=33, exclude_categories=["Cs"]), min_size=1).filter(
     lambda name: not set(name) & set("\n\r\t\v\f ")

@@ -165,12 +165,6 @@ def test_spans_are_carried_over_by_hand() -> None:
     ]
 
 
-def test_a_span_without_a_model_is_a_defect() -> None:
-    one = np.ones(1, dtype=np.int64)
-    with pytest.raises(ValueError, match="no transcript model"):
-        TranscriptToGenome([T1, None]).blocks(one, one, one)
-
-
 def test_no_spans_have_no_blocks() -> None:
     none = np.empty(0, dtype=np.int64)
     blocks = TranscriptToGenome([None]).blocks(none, none, none)

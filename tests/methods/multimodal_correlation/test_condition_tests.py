@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from made_up_modes import categorical, quantitative, random_modes
 from naive_conditions import enrichment_p, hypergeometric_tail
 from naive_conditions import regression as naive_regression
-from numpy.typing import NDArray
 from pairtile.io.annotations import Condition
 from pairtile.methods.multimodal_correlation.conditions import (
     condition_tests,
@@ -19,35 +19,6 @@ from pairtile.methods.multimodal_correlation.conditions import (
 from pairtile.methods.multimodal_correlation.modes import ModeSamples, packed_masks
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
-
-
-def categorical(name: str, cells: list[str]) -> Condition:
-    labels = tuple(sorted(set(cells) - {""}))
-    codes = np.array([labels.index(c) if c else -1 for c in cells], dtype=np.int32)
-    return Condition(name, "categorical", labels, codes, np.full(len(cells), np.nan))
-
-
-def quantitative(name: str, numbers: NDArray[np.float64]) -> Condition:
-    return Condition(name, "quantitative", (), np.full(len(numbers), -1, np.int32), numbers)
-
-
-def random_modes(
-    seed: int, n_modes: int = 60, n_samples: int = 37, genes: int = 12, outliers: bool = True
-) -> ModeSamples:
-    """Modes of a table with missing values; members and outliers drawn from usable samples."""
-    random = np.random.default_rng(seed)
-    values = random.normal(8.0, 2.0, size=(genes, n_samples))
-    values[random.random(values.shape) < 0.1] = np.nan
-    i = random.integers(0, genes, n_modes)
-    j = (i + random.integers(1, genes, n_modes)) % genes
-    usable = ~np.isnan(values[i]) & ~np.isnan(values[j])
-    draw = random.random(usable.shape)
-    share = random.choice([0.0, 0.1, 0.4, 0.8, 1.0], size=(n_modes, 1))
-    members = usable & (draw < share)
-    out = usable & ~members & (draw > 0.95) if outliers else np.zeros_like(usable)
-    return ModeSamples(
-        i, j, np.packbits(members, axis=1), values, np.packbits(out, axis=1) if outliers else None
-    )
 
 
 def labels_of(seed: int, n_samples: int = 37) -> list[str]:
@@ -128,7 +99,7 @@ def test_a_mode_made_of_one_label_is_found() -> None:
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("kind", ["normal", "ties", "huge offset", "tiny"])
 def test_regression_agrees_with_statsmodels(seed: int, kind: str) -> None:
-    modes = random_modes(seed, outliers=False)
+    modes = random_modes(seed, outliers=0.0)
     random = np.random.default_rng(seed + 100)
     values = modes.values
     if kind == "ties":

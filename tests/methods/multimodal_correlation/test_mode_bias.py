@@ -4,39 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from made_up_modes import categorical
+from made_up_modes import random_modes as any_modes
 from naive_conditions import missing_by_label_p, missing_p, welch_p
-from pairtile.io.annotations import Condition
 from pairtile.methods.multimodal_correlation.conditions import mode_bias
 from pairtile.methods.multimodal_correlation.modes import ModeSamples
 
 
-def labels(cells: list[str], name: str = "T") -> Condition:
-    names = tuple(sorted(set(cells) - {""}))
-    codes = np.array([names.index(c) if c else -1 for c in cells], dtype=np.int32)
-    return Condition(name, "categorical", names, codes, np.full(len(cells), np.nan))
-
-
-def random_modes(seed: int, limits: bool = False) -> ModeSamples:
-    random = np.random.default_rng(seed)
-    values = random.normal(8.0, 2.0, size=(10, 41))
-    values[random.random(values.shape) < np.linspace(0.0, 0.4, 10)[:, None]] = np.nan
-    i = random.integers(0, 10, 70)
-    j = (i + random.integers(1, 10, 70)) % 10
-    low, high = (5.0, 11.0) if limits else (None, None)
-    usable = ~np.isnan(values[i]) & ~np.isnan(values[j])
-    if limits:
-        inside = (values >= 5.0) & (values <= 11.0)
-        usable &= inside[i] & inside[j]
-    draw = random.random(usable.shape)
-    members = usable & (draw < random.choice([0.0, 0.05, 0.5, 1.0], size=(70, 1)))
-    outliers = usable & ~members & (draw > 0.9)
-    masks = np.packbits(members, axis=1), np.packbits(outliers, axis=1)
-    return ModeSamples(i, j, masks[0], values, masks[1], low, high)
+def random_modes(seed: int, limits: tuple[float, float] | None = None) -> ModeSamples:
+    """Genes lack from none to 40 percent of their values."""
+    missing = np.linspace(0.0, 0.4, 12)[:, None]
+    return any_modes(seed, 70, 41, missing, limits, outliers=0.1)
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("limits", [False, True])
-def test_welch_agrees_with_statsmodels(seed: int, limits: bool) -> None:
+@pytest.mark.parametrize("limits", [None, (5.0, 11.0)])
+def test_welch_agrees_with_statsmodels(seed: int, limits: tuple[float, float] | None) -> None:
     modes = random_modes(seed, limits)
     found = mode_bias(modes)
     for column, genes in (
@@ -79,7 +62,7 @@ def test_missing_values_of_genes_are_compared_as_mcnemar_does(seed: int) -> None
 def test_missing_values_by_label_agree_with_scipy(names: list[str]) -> None:
     modes = random_modes(5)
     cells = [str(c) for c in np.random.default_rng(5).choice(names, 41)]
-    condition = labels(cells)
+    condition = categorical("T", cells)
     found = mode_bias(modes, [condition]).columns()["missing_by_T_p_value"]
     expected = missing_by_label_p(modes, condition)
     assert np.isfinite(expected).sum() > 40
@@ -94,7 +77,7 @@ def test_planted_bias_is_seen() -> None:
     values[2, low & (np.arange(60) % 2 == 0)] = np.nan  # and lacks half of the first label
     members = np.packbits(np.array([low, low & ~np.isnan(values[2])]), axis=1)
     modes = ModeSamples(np.array([0, 0]), np.array([1, 2]), members, values)
-    found = mode_bias(modes, [labels(["cold" if x else "warm" for x in low], "Heat")])
+    found = mode_bias(modes, [categorical("Heat", ["cold" if x else "warm" for x in low])])
     assert found.source_welch_p_value.max() < 1e-12
     assert found.target_welch_p_value[0] < 1e-20
     assert found.target_welch_p_value[1] > 0.01
@@ -107,10 +90,10 @@ def test_planted_bias_is_seen() -> None:
 
 def test_one_label_none_and_no_modes_are_no_fault() -> None:
     modes = random_modes(7)
-    lone = labels(["a"] * 41)
+    lone = categorical("T", ["a"] * 41)
     assert np.isnan(mode_bias(modes, [lone]).condition_missing_p_value["T"]).all()
     none = ModeSamples(modes.i[:0], modes.j[:0], modes.members[:0], modes.values)
-    columns = mode_bias(none, [labels(["a", "b"] * 20 + [""])]).columns()
+    columns = mode_bias(none, [categorical("T", ["a", "b"] * 20 + [""])]).columns()
     assert [len(column) for column in columns.values()] == [0, 0, 0, 0]
 
 

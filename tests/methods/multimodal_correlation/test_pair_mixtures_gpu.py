@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 import numpy as np
 import pandas as pd
 import pytest
-from mixture_modes import mixture_config
+from mixture_modes import assert_same, keys_of, mixture_config
 from pairtile.errors import DeviceError
 from pairtile.gpu.device import choose
 from pairtile.methods.multimodal_correlation import mixtures
-from pairtile.methods.multimodal_correlation.mixtures import Modes, PairMixtures
+from pairtile.methods.multimodal_correlation.mixtures import PairMixtures
 
 pytestmark = pytest.mark.gpu
 
@@ -34,27 +32,13 @@ def table(seed, n_genes, n_samples, missing=0.0, ties=False):
     return values
 
 
-def keys_of(values, seed=0):
-    return np.random.default_rng(seed).integers(0, 2**63, len(values)).astype(np.uint64)
-
-
 def modes(backend, values, settings, rows=None, columns=None, keys=None, seed=0):
-    keys = keys_of(values) if keys is None else keys
+    keys = keys_of(len(values)) if keys is None else keys
     engine = PairMixtures(values, keys, settings, choose(backend), seed)
     if rows is None:
         everything = np.arange(len(values))
         return engine.tile(everything, everything, upper=True)
     return engine.tile(np.asarray(rows), np.asarray(columns), upper=False)
-
-
-def assert_same(found, expected):
-    assert found.counts == expected.counts
-    for field in fields(Modes):
-        a, b = getattr(found, field.name), getattr(expected, field.name)
-        if isinstance(b, np.ndarray):
-            assert (a.dtype, a.shape) == (b.dtype, b.shape), field.name
-            bits = (x.view(np.uint8) for x in (a, b))  # NaN is NaN, too
-            np.testing.assert_array_equal(*bits, err_msg=field.name)
 
 
 def assert_gpu_agrees(values, settings, *tile, **options):

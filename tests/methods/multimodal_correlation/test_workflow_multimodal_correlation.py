@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -73,18 +72,6 @@ def test_a_pair_of_several_modes_is_evaluated_once(tmp_path: Path) -> None:
     assert (found["true_positives"], found["recall"]) == (2, pytest.approx(2 / 3))
 
 
-@pytest.mark.complete  # the dry run above says so
-def test_another_threshold_scores_nothing_again(tmp_path: Path) -> None:
-    write(tmp_path)
-    write_config(tmp_path, {"modes": section()})
-    assert run(tmp_path).code == 0
-    write_config(tmp_path, {"modes": section(threshold={"method": "score", "score": 0.9})})
-    done = run(tmp_path)
-    assert done.code == 0, done.text
-    assert not {"prepare", "plan", "null", "chunk", "merge"} & done.rules
-    assert {"network", "tables_multimodal_correlation", "report"} <= done.rules
-
-
 @pytest.mark.parametrize("clustering", ["gmm", "none"])
 def test_pairs_are_the_same_for_any_chunking_and_order_of_genes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clustering: str
@@ -147,15 +134,6 @@ def test_replicates_are_warned_of_unless_they_are_stated(tmp_path: Path) -> None
             assert any("60 of 60 samples have near copies" in text for text in found)
         else:
             assert found == []
-
-
-def test_without_a_threshold_the_network_is_empty_and_says_why(tmp_path: Path) -> None:
-    write(tmp_path)
-    out = Analysis(tmp_path, section(threshold={"method": "rmt"})).all().out
-    assert not len(read(out / "network.tsv"))
-    summary = json.loads((out / "summary.json").read_text())
-    assert any("no threshold found" in warning for warning in summary["warnings"])
-    assert len(read(out / "threshold.tsv"))
 
 
 def test_annotations_that_lack_a_sample_are_refused(tmp_path: Path) -> None:

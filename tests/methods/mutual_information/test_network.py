@@ -50,6 +50,9 @@ def example(seed=0, regulators=None):
     return pairs, Null([draws], np.zeros(GENES, dtype=np.int8))
 
 
+STRONG = float(np.sort(example()[0].mi_bits)[-30])
+
+
 def histogram(pairs):
     return np.histogram(pairs.mi_bits, bins=BINS, range=(0, TOP_BITS))[0][None, :]
 
@@ -100,29 +103,26 @@ def test_q_values_of_scattered_pairs_use_the_histogram():
     assert (q <= np.maximum(exact[scattered] * 1.5, 1e-9)).mean() > 0.95
 
 
-def test_keep_by_p_value():
+@pytest.mark.parametrize(
+    ("keep", "kept"),
+    [
+        ({"p_value": 0.001}, lambda p, bits: p <= 0.001),
+        ({"fdr": 0.05}, lambda p, bits: false_discovery_control(p) <= 0.05),
+        ({"score": 0.3}, lambda p, bits: bits >= 0.3),
+        ({"score": STRONG}, lambda p, bits: bits >= STRONG),
+        ({"top_edges": 17}, lambda p, bits: bits >= np.sort(bits)[-17]),
+        ({"fdr": 0.05, "top_edges": 9}, lambda p, bits: bits >= np.sort(bits)[-9]),
+        ("all", lambda p, bits: p <= 1.0),
+    ],
+    ids=str,
+)
+def test_pairs_are_kept_as_asked(keep, kept):
     pairs, null = example()
-    p = p_values(pairs, null)
-    network = built(pairs, null, {"p_value": 0.001})
-    assert network.counts["edges"] == (p <= 0.001).sum() > 0
-    assert (network.edges["p_value"] <= 0.001).all()
-
-
-def test_keep_by_false_discovery_rate():
-    pairs, null = example()
-    p = p_values(pairs, null)
-    network = built(pairs, null, {"fdr": 0.05})
-    assert network.counts["edges"] == (false_discovery_control(p) <= 0.05).sum() > 0
-
-
-def test_keep_by_score_all_and_top_edges():
-    pairs, null = example()
-    assert built(pairs, null, {"score": 0.3}).counts["edges"] == (pairs.mi_bits >= 0.3).sum()
-    assert built(pairs, null, "all").counts["edges"] == pairs.i.size
-    top = built(pairs, null, {"top_edges": 17})
-    assert top.counts["edges"] == 17
-    np.testing.assert_array_equal(
-        top.edges["mi_bits"], np.sort(pairs.mi_bits)[::-1][:17], strict=False
+    expected = kept(p_values(pairs, null), pairs.mi_bits)
+    edges = built(pairs, null, keep).edges
+    assert len(edges) == expected.sum() > 0
+    assert set(zip(edges["source"], edges["target"], strict=True)) == set(
+        zip(pairs.i[expected], pairs.j[expected], strict=True)
     )
 
 
@@ -190,13 +190,12 @@ def test_q_values_come_from_the_p_values_beside_them(keep):
     np.testing.assert_allclose(edges["q_value"], of_all[place], rtol=1e-9)
 
 
-def test_p_and_q_of_a_whole_network_belong_together():
+@pytest.mark.parametrize("keep", [{"fdr": 0.05}, "all"], ids=str)
+def test_p_and_q_of_a_whole_network_belong_together(keep):
     random = np.random.default_rng(1)
     values = random.normal(size=(40, 80))
     values[:20] += 2 * random.normal(size=80)
-    network = infer_network(
-        values, keep={"fdr": 0.05}, dpi=False, permutations=20_000, backend="cpu"
-    )
+    network = infer_network(values, keep=keep, dpi=False, permutations=20_000, backend="cpu")
     kept, n_tests = network.shape[0], 40 * 39 // 2
     p = np.sort(network["p_value"])
     q = np.minimum.accumulate((p * n_tests / np.arange(1, kept + 1))[::-1])[::-1]

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from pairtile.config import load_config
 from pairtile.declare.messages import Message
-from pairtile.errors import ConfigError, InputError
+from pairtile.errors import InputError
 from pairtile.io.expression import read_expression
 from pairtile.methods.predictor_pairs.config import QuantizeConfig
 from pairtile.methods.predictor_pairs.prepare import PreparedPredictors, prepare_predictors
@@ -183,11 +183,6 @@ def test_series_are_never_joined(tmp_path: Path) -> None:
     assert any("1 samples in" in note for note in prepared.notes)
 
 
-def test_lag_0_pairs_samples_with_themselves(tmp_path: Path) -> None:
-    prepared = prepare(levels=write(tmp_path, levels_table()), lag=0)
-    assert prepared.source_samples.tolist() == prepared.target_samples.tolist() == list(range(24))
-
-
 def test_series_of_length_one_are_a_clear_error(tmp_path: Path) -> None:
     keys = {"levels": write(tmp_path, levels_table()), "series": series_file(tmp_path, [1] * 24)}
     with pytest.raises(
@@ -287,9 +282,3 @@ def test_the_line_is_found_in_gzip_and_with_samples_in_rows(tmp_path: Path) -> N
     frame.reset_index().to_parquet(stored)
     with pytest.raises(InputError, match=r"parquet: gene 'g2', sample 's1': found 7"):
         count_levels(read_expression(stored))
-
-
-def test_settings_of_expression_and_levels_do_not_mix(tmp_path: Path) -> None:
-    path = write(tmp_path, levels_table())
-    with pytest.raises(ConfigError, match="one of them"):
-        prepare(levels=path, expression=path)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -27,11 +25,7 @@ from paths import ROOT
 METHOD_PAGE = ROOT / "docs" / "methods" / "trajectory_correlation.md"
 
 
-@pytest.fixture(autouse=True)
-def _quiet() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
+pytestmark = pytest.mark.filterwarnings("ignore")  # few effective frames are meant
 
 
 # --- files and columns --------------------------------------------------------------------------

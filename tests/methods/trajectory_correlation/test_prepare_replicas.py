@@ -17,8 +17,6 @@ from small_trajectories import (
     write,
 )
 
-pytest.importorskip("MDAnalysis")
-
 
 def test_replicas_share_one_reference_and_keep_their_own_frames(tmp_path: Path) -> None:
     keys, frames = write(tmp_path)

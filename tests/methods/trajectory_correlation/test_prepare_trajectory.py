@@ -22,8 +22,6 @@ from small_trajectories import (
     write,
 )
 
-pytest.importorskip("MDAnalysis")
-
 CALCIUM = "calcium_left_out"
 
 

@@ -30,7 +30,6 @@ from pairtile.errors import StoreError
 from pairtile.gpu.device import Device, choose, planned_device, threads, visible_gpus
 from pairtile.runtime.files import json_digest, read_arrays, read_json, read_table, write_json
 from pairtile.runtime.record import recorded
-from pairtile.steps.later_inputs import validate_inputs
 
 log = logging.getLogger("pairtile")
 
@@ -138,6 +137,9 @@ def plan(
     and to refuse early what they would.
     ``gpus``: how many GPUs the run may use at once; 0: all of this host.
     """
+    # Every job imports this module, and only this one reads inputs of later steps.
+    from pairtile.steps.later_inputs import validate_inputs
+
     with recorded("plan", record) as step:
         method = estimator_of(config.method)
         state = open_state(state_folder)

@@ -19,7 +19,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import messages_of
 from pairtile.errors import InputError
+from pairtile.io.names import some
 from pairtile.io.text_file import open_lines
 from pairtile.methods.mirna_targets.arrays import OrthologArrays, SequenceArrays
 from pairtile.methods.mirna_targets.fasta import Fasta
@@ -35,13 +37,13 @@ from pairtile.methods.mirna_targets.records import PreparedPart
 from pairtile.methods.mirna_targets.scoring import CODES, CodedSequences, reverse_cumsum
 from pairtile.methods.mirna_targets.search import SequenceBatch
 
+message = messages_of(__package__)
+
 CANONICAL = slice(3, len(SEED_CLASSES))
 """The seed classes 7mer-A1, 7mer-m8 and 8mer."""
 
 BRANCH_STEPS = 20
 """With a tree, sites are counted by branch length in so many steps of the whole tree."""
-
-_SHOWN = 5
 
 
 # --- input ----------------------------------------------------------------------------------------
@@ -96,7 +98,7 @@ def prepare_orthologs(
     group = np.where((group >= 0) & (np.diff(first, append=0)[group] > 0), group, -1)
     names = sorted({split[k][2] for k in kept})
     number = {name: k for k, name in enumerate(names)}
-    tree_of = SpeciesTree(np.empty((0, -(-(len(names) + 1) // SPECIES_OF_A_WORD)), np.uint64), _NO)
+    tree_of = SpeciesTree(species_bits(np.empty((0, len(names) + 1), bool)), np.empty(0))
     if tree is not None:
         tree_of = read_tree(tree, [*names, str(reference)])
     lines = "".join(f"{name}\n" for name in [*names, reference or ""])
@@ -123,22 +125,19 @@ def prepare_orthologs(
     )
 
 
-_NO = np.empty(0)
-
-
 def _warnings(path: str, strange: Sequence[str], without: int, transcripts: int) -> list[str]:
-    warnings = []
+    warnings: list[str] = []
     if strange:
-        shown = ", ".join(list(dict.fromkeys(strange))[:_SHOWN])
         warnings.append(
-            f"{path}: {len(strange)} records are of no transcript that is searched and were left "
-            f"out: {shown}{', ...' if len(set(strange)) > _SHOWN else ''}."
+            message(
+                "orthologs_of_no_transcript",
+                file=path,
+                n=len(strange),
+                names=some(list(dict.fromkeys(strange))),
+            )
         )
     if without:
-        warnings.append(
-            f"{path}: {without} of {transcripts} transcripts have no ortholog; conservation leaves "
-            "them out."
-        )
+        warnings.append(message("no_orthologs", file=path, n=without, transcripts=transcripts))
     return warnings
 
 
@@ -184,23 +183,22 @@ def read_tree(path: str | PathLike[str], species: Sequence[str]) -> SpeciesTree:
         raise InputError.at(path, "", "a tree without an end", "a Newick tree that ends in ';'")
     missing = sorted(set(species) - open_nodes[0])
     if missing:
-        found = f"no leaf {', '.join(missing[:_SHOWN])}, of {len(open_nodes[0])} leaves"
+        found = f"no leaf {', '.join(missing[:5])}, of {len(open_nodes[0])} leaves"
         expected = "a tree of reference_species and all species of the orthologs"
         raise InputError.at(path, "", found, expected)
-    kept = [(names & set(species), length) for names, length in branches]
-    kept = [(names, length) for names, length in kept if names]
-    below = np.zeros((len(kept), -(-len(species) // SPECIES_OF_A_WORD)), np.uint64)
-    for row, (names, _) in enumerate(kept):
-        for k in (k for k, name in enumerate(species) if name in names):
-            below[row] |= species_bit(k, below.shape[1])
-    return SpeciesTree(below, np.array([length for _, length in kept]))
+    kept = [(names, length) for names, length in branches if not names.isdisjoint(species)]
+    below = np.array([[name in names for name in species] for names, _ in kept], dtype=bool)
+    return SpeciesTree(
+        species_bits(below.reshape(-1, len(species))), np.array([length for _, length in kept])
+    )
 
 
-def species_bit(k: int, n_words: int) -> NDArray[np.uint64]:
-    """The bit of a species, uint64 (words,)."""
-    bits = np.zeros(n_words, np.uint64)
-    bits[k // SPECIES_OF_A_WORD] = np.uint64(1 << k % SPECIES_OF_A_WORD)
-    return bits
+def species_bits(chosen: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """Species as bits: bool (rows, species) to uint64 (rows, words)."""
+    n_words = -(-chosen.shape[1] // SPECIES_OF_A_WORD)
+    wide = np.zeros((len(chosen), n_words * SPECIES_OF_A_WORD), dtype=bool)
+    wide[:, : chosen.shape[1]] = chosen
+    return np.packbits(wide, axis=1, bitorder="little").view(np.uint64)
 
 
 def _length(path: str | PathLike[str], text: str) -> float:
@@ -243,11 +241,10 @@ class Conservation:
         self.has_tree = len(self.tree.length) > 0
         self.measure = "min_branch_length" if self.has_tree else "min_species"
         self.levels = (BRANCH_STEPS if self.has_tree else len(self.species)) + 1
-        self._reference = species_bit(len(self.species), self.tree.below.shape[1])
-        everything = np.zeros((1, len(self._reference)), np.uint64)
-        for k in range(len(self.species)):
-            everything[0] |= species_bit(k, len(self._reference))
-        self.whole_tree = float(self._measured(everything)[1][0])
+        # The reference is the last.
+        last = np.arange(len(self.species) + 1) == len(self.species)
+        self._reference, others = species_bits(np.stack([last, ~last]))
+        self.whole_tree = float(self._measured(others[None])[1][0])
         ends = zip(self.records.first[:-1], self.records.first[1:], strict=True)
         number = [len(np.unique(self.records.species[begin:end])) for begin, end in ends]
         self.species_of_group = np.array([*number, 0], np.int32)

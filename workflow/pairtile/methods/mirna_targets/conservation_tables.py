@@ -19,7 +19,7 @@ from pairtile.methods.mirna_targets.conservation import (
 )
 from pairtile.methods.mirna_targets.kernels.hit_sites import SEED_CLASSES
 from pairtile.methods.mirna_targets.scoring import CODES, CodedSequences
-from pairtile.methods.mirna_targets.tables import ALL_MIRNAS, codes, rounded, rows_by_length
+from pairtile.methods.mirna_targets.tables import ALL_MIRNAS, codes, rounded, state_rows
 
 
 def conservation_columns(
@@ -42,8 +42,8 @@ def conservation_columns(
     conservation = Conservation(state)
     mirnas = CodedSequences(CODES[state["mirna_text"]], np.asarray(state["mirna_offsets"]))
     seed_class = codes(hits["seed_class"]).astype(np.int8)
-    j = rows_by_length(state)[codes(hits["transcript"]) - len(mirnas)]
-    kept = conservation.kept(mirnas, codes(hits["mirna"]), j, seed_class)
+    i, j = state_rows(hits, state)
+    kept = conservation.kept(mirnas, i, j, seed_class)
     species = conservation.species_of(j)
     missing = (species == 0) | (seed_class == 0)
     columns = {

@@ -41,15 +41,16 @@ from pairtile.methods.mirna_targets.miranda_text import TextSequences, write_mir
 from pairtile.methods.mirna_targets.prepare import header_lines
 from pairtile.methods.mirna_targets.search import ALIGNMENT, ROWS
 from pairtile.methods.mirna_targets.tables import (
+    HITS,
     TEXT_ROWS,
     codes,
     context_of,
     hits_table,
     named_targets,
     ranked_targets,
-    rows_by_length,
     signal_curve,
     signal_table,
+    state_rows,
     targets_table,
     tsv_header,
     tsv_lines,
@@ -326,16 +327,14 @@ def with_more_columns(
         columns["accessibility"] = found.column(hits)
     for name, values in columns.items():
         hits = hits.append_column(name, values)
-    names = [name for name in hits.column_names if name not in ALIGNMENT]
-    return hits.select([*names, *ALIGNMENT])
+    return hits.select([name for name in HITS if name in hits.column_names])
 
 
 def with_expression(targets: pa.Table, state: SequenceArrays, counts: Arrays) -> pa.Table:
     """The pairs (``targets_table``) with ``expression.expression_columns``, where there is any."""
     if "mirna_ranks" not in state:
         return targets
-    n_mirnas = len(state["mirna_offsets"]) - 1
-    i, j = codes(targets["mirna"]), rows_by_length(state)[codes(targets["transcript"]) - n_mirnas]
+    i, j = state_rows(targets, state)
     canonical = targets["n_canonical_sites"].to_numpy() > 0
     for name, values in expression_columns(i, j, canonical, state, counts).items():
         targets = targets.append_column(name, values)

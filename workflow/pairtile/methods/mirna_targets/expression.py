@@ -21,12 +21,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from pairtile.declare.messages import messages_of
 from pairtile.errors import InputError
 from pairtile.io.expression import Expression, read_expression
 from pairtile.io.table import check_names
 from pairtile.methods.mirna_targets.arrays import ExpressionArrays, SequenceArrays
 from pairtile.methods.mirna_targets.records import PreparedPart, hint_of_versions
 from pairtile.statistics.correction import benjamini_hochberg
+
+message = messages_of(__package__)
 
 BINS, STEP = 201, 0.01
 """Correlations from -1 in steps; the last one has 1 alone."""
@@ -77,14 +80,13 @@ def prepare_expression(
         "transcript": _ranks(of_transcripts, in_table, "transcript"),
     }
     counts = {"expression_samples": len(of_mirnas.samples)}
-    warnings = []
+    warnings: list[str] = []
     for (kind, found), table in zip(ranks.items(), (of_mirnas, of_transcripts), strict=True):
         without = int((~found.any(axis=1)).sum())
         counts[f"{kind}s_with_expression"] = len(found) - without
         if without:
             warnings.append(
-                f"{table.source}: {without} of {len(found)} {kind}s are not in it, have missing "
-                "values, or are the same in all samples; they have no correlation."
+                message("not_expressed", file=table.source, n=without, of=len(found), kind=kind)
             )
     state: ExpressionArrays = {
         "mirna_ranks": ranks["mirna"],
@@ -193,11 +195,12 @@ def expression_columns(
     p, q = np.full(len(i), np.nan), np.full(len(i), np.nan)
     p[tested] = (1.0 + at_most[i[tested], step]) / (1.0 + at_most[i[tested], -1])
     q[tested] = benjamini_hochberg(p[tested])
-    columns = {
-        "correlation": correlation,
-        "correlation_p_value": p,
-        "correlation_q_value": q,
-    }
+    tests = {"correlation_p_value": p, "correlation_q_value": q}
+    return _rounded({"correlation": correlation, **tests})
+
+
+def _rounded(columns: Mapping[str, NDArray[np.float64]]) -> dict[str, pa.Array]:
+    """NaN as missing."""
     return {
         name: pa.array(np.round(values, 6), pa.float64(), from_pandas=True)
         for name, values in columns.items()
@@ -214,11 +217,11 @@ def expression_table(sums: Mapping[str, NDArray[np.int64]], mirnas: NDArray[Any]
     steps = np.arange(BINS)
     of = sums["correlation_counts"]
     pairs, total = of.sum(axis=1), of @ steps
-    pairs = np.concatenate([[pairs.sum()], pairs])
-    total = np.concatenate([[total.sum()], total])
     drawn, drawn_total = sums["null_correlation_pairs"], sums["null_correlation_sums"]
-    drawn = np.concatenate([drawn.sum(axis=0, keepdims=True), drawn])
-    drawn_total = np.concatenate([drawn_total.sum(axis=0, keepdims=True), drawn_total])
+    pairs, total, drawn, drawn_total = (
+        np.concatenate([counts.sum(axis=0, keepdims=True), counts])
+        for counts in (pairs, total, drawn, drawn_total)
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         mean, means = total / pairs, drawn_total / drawn
         expected = drawn_total.sum(axis=1) / drawn.sum(axis=1)
@@ -234,13 +237,5 @@ def expression_table(sums: Mapping[str, NDArray[np.int64]], mirnas: NDArray[Any]
         "p_value": p,
         "q_value": q,
     }
-    return pa.table(
-        {
-            "mirna": pa.array(["all", *map(str, mirnas)], pa.string()),
-            "pairs": pairs.astype(np.int64),
-            **{
-                name: pa.array(np.round(values, 6), pa.float64(), from_pandas=True)
-                for name, values in numbers.items()
-            },
-        }
-    )
+    names = pa.array(["all", *map(str, mirnas)], pa.string())
+    return pa.table({"mirna": names, "pairs": pairs.astype(np.int64), **_rounded(numbers)})

@@ -16,7 +16,13 @@ from numpy.typing import NDArray
 
 from pairtile.methods.mirna_targets.prepare import TRANSCRIPT
 from pairtile.methods.mirna_targets.scoring import offsets_of
-from pairtile.methods.mirna_targets.tables import TEXT_ROWS, batch_lines, categories, codes
+from pairtile.methods.mirna_targets.tables import (
+    TEXT_ROWS,
+    batch_lines,
+    categories,
+    codes,
+    joined_texts,
+)
 from pairtile.methods.mirna_targets.transcript_model import (
     Annotation,
     TranscriptModel,
@@ -203,9 +209,8 @@ def _bed_names(hits: pa.Table, places: pa.RecordBatch) -> pa.Array:
 
 def _listed(counts: pa.Array, numbers: pa.Array) -> pa.Array:
     """Each hit's numbers with a comma after every one, as BED wants them."""
-    offsets = pa.array(offsets_of(counts.to_numpy()))
-    lists = pa.LargeListArray.from_arrays(offsets, numbers.cast(pa.string()))
-    return pc.binary_join_element_wise(pc.binary_join(lists, ","), "", ",")
+    texts = joined_texts(numbers.cast(pa.string()), offsets_of(counts.to_numpy()), ",")
+    return pc.binary_join_element_wise(texts, "", ",")
 
 
 # --- GFF3 -----------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pairtile.methods.mirna_targets.config import AlignmentConfig
 from pairtile.methods.mirna_targets.scoring import pair_starts
 from pairtile.methods.mirna_targets.search import ALIGNMENT
-from pairtile.methods.mirna_targets.tables import large_text, whole_pairs
+from pairtile.methods.mirna_targets.tables import joined_texts, large_text, whole_pairs
 from pairtile.runtime.threads import in_threads
 
 _RULE = "=-" * 31 + "=\n"
@@ -137,7 +137,9 @@ class _MirandaText:
         first = pair_starts(i, j)
         lines = _filled(self.one_hit, columns | self._named(i, j))
         i, j = i[first[:-1]], j[first[:-1]]
-        return _PairTexts(i, j, _joined(lines, first), self._summary(columns, i, j, first))
+        return _PairTexts(
+            i, j, joined_texts(lines, first, b""), self._summary(columns, i, j, first)
+        )
 
     def quiet(self, found: Iterable[_PairTexts]) -> Iterator[bytes]:
         """Pairs with hits only."""
@@ -216,7 +218,7 @@ class _MirandaText:
                 "number": number + 1,  # pairs scanned when this one has been
                 "mirna_length": np.asarray(self.mirnas.lengths)[i],
                 "transcript_length": self.lengths[j],
-                "positions": _joined(positions, first),
+                "positions": joined_texts(positions, first, b""),
             },
         )
         if not self.energies:
@@ -244,12 +246,6 @@ def _as_text(column: Any, form: str) -> pa.Array:
     if isinstance(column, np.ndarray):
         return pa.array(column).cast(pa.large_string()).cast(_BYTES)
     return column.cast(_BYTES)
-
-
-def _joined(texts: pa.Array, first: NDArray[np.int64]) -> pa.Array:
-    """The texts of each pair one behind the other; those of a pair begin at ``first``."""
-    lists = pa.LargeListArray.from_arrays(pa.array(first), texts)
-    return pc.binary_join(lists, pa.scalar(b"", _BYTES))
 
 
 def _read_line(sequences: TextSequences, row: int) -> bytes:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import messages_of
 from pairtile.gpu.device import choose
 from pairtile.methods.mirna_targets.arrays import NullArrays, SequenceArrays
 from pairtile.methods.mirna_targets.config import AlignmentConfig
@@ -59,6 +60,8 @@ from pairtile.runtime.threads import in_threads, one_ahead
 if TYPE_CHECKING:
     from pairtile.gpu.device import Device
 
+message = messages_of(__package__)
+
 DRAWS_PER_SHUFFLE = 10
 """So many shuffles are drawn for each that is kept."""
 
@@ -85,19 +88,14 @@ def prepare_null(
     chain, background = transcript_model(transcripts)
     drawn, distinct, mismatch = matched_shuffles(mirnas, chain, shuffles, seed)
     rates = hit_rates(drawn, transcripts, settings, SiteWords.of(*_coded(drawn), chain), background)
-    notes, warnings = [], []
+    notes: list[str] = []
+    warnings: list[str] = []
     if len(mirnas):
         off = np.expm1(np.quantile(mismatch, 0.95))
-        notes.append(
-            f"Null: {shuffles} shuffles of each miRNA; for 95 % of miRNAs the number of canonical "
-            f"sites to be expected of them is within {off:.1%} of its own, on average."
-        )
+        notes.append(message("shuffles", n=shuffles, off=off))
     few = int((distinct < MIN_DISTINCT).sum())
     if few:
-        warnings.append(
-            f"{few} of {len(mirnas)} miRNAs have fewer than {MIN_DISTINCT} different shuffles "
-            "that keep their dinucleotides; their p-values rest on these alone."
-        )
+        warnings.append(message("few_shuffles", n=few, mirnas=len(mirnas), wanted=MIN_DISTINCT))
     return PreparedPart(
         {
             "null_text": drawn.text,
@@ -512,7 +510,7 @@ def pair_p_values(
 
 
 def class_table(
-    observed: NDArray[np.int64], shuffled: NDArray[np.int64]
+    observed: NDArray[np.int64], shuffled: NDArray[np.int64] | NDArray[np.float64]
 ) -> dict[str, NDArray[np.float64]]:
     """Sites against those of the shuffles, by class and for all canonical ones and all together.
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pairtile.declare.messages import Message, by_severity, messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
+from pairtile.io.names import some
 from pairtile.io.text_file import open_lines
 from pairtile.methods.mirna_targets.arrays import SequenceArrays, TranscriptArrays
 from pairtile.methods.mirna_targets.config import MirnaTargetsConfig
@@ -37,11 +38,10 @@ message = messages_of(__package__)
 LONG_MIRNA = 30
 """Letters; mature miRNAs have 18 to 25."""
 
-_SHOWN = 5
 _FAULTS_SHOWN = 3
 
 
-def prepare_sequences(config: MirnaTargetsConfig) -> PreparedInput:
+def prepare_sequences(config: MirnaTargetsConfig) -> PreparedInput[SequenceArrays]:
     """Read both FASTA files and the restrict list of a ``mirna_targets`` section.
 
     Letters beyond ``estimator.trim`` are dropped. Transcripts are sorted by what is left of their
@@ -144,7 +144,7 @@ def lay_out(
     orthologs: Fasta | None,
     restriction: Restriction | None,
     messages: Sequence[str],
-) -> PreparedInput:
+) -> PreparedInput[SequenceArrays]:
     """``prepare_sequences`` of what has been read; the list of genes and the tree are read here.
 
     files : miRNAs and transcripts. messages : of ``choose_records``.
@@ -257,7 +257,7 @@ def _notes(transcripts: Fasta, trim: int | None) -> list[str]:
     if trim is None:
         return []
     n_cut = int((transcripts.lengths > trim).sum())
-    return [f"{n_cut} of {len(transcripts)} transcripts were cut to {trim} letters (trim)."]
+    return [message("transcripts_cut", n=n_cut, transcripts=len(transcripts), trim=trim)]
 
 
 def message_of_names(renamed: Sequence[tuple[str, str]], items: pd.DataFrame) -> list[Message]:
@@ -266,22 +266,19 @@ def message_of_names(renamed: Sequence[tuple[str, str]], items: pd.DataFrame) ->
         return []
     record = dict(zip(items["name"][::-1], items["record"][::-1], strict=True))
     texts = []
-    for old, new in ((printable(old), new) for old, new in renamed[:_SHOWN]):
+    for old, new in ((printable(old), new) for old, new in renamed):
         first = f" after that of record {record[old]}" if old in record and old != new else ""
         texts.append(f"{old} as {new} (record {record[new]}{first})")
-    shown = ", ".join(texts)
-    more = ", ..." if len(renamed) > _SHOWN else ""
-    return [message("names_taken", n=len(renamed), shown=shown + more)]
+    return [message("names_taken", n=len(renamed), shown=some(texts))]
 
 
 def message_of_missing(restriction: Restriction | None, source: str) -> list[Message]:
     """What there is to say of pairs of a restrict list that are not there."""
     if restriction is None or not restriction.missing:
         return []
-    shown = ", ".join(f"{a} {b}" for a, b in restriction.missing[:_SHOWN])
-    more = ", ..." if len(restriction.missing) > _SHOWN else ""
     numbers = {"n": len(restriction.missing), "of": restriction.n_rows}
-    return [message("restrict_pairs_missing", source=source, **numbers, shown=shown + more)]
+    shown = some([f"{a} {b}" for a, b in restriction.missing])
+    return [message("restrict_pairs_missing", source=source, **numbers, shown=shown)]
 
 
 # --- items ----------------------------------------------------------------------------------------
@@ -360,7 +357,6 @@ def with_genes(
 
 _FIRST_HEADERS = {"mirna", "mirnas", "microrna", "query", "source", "regulator", "from"}
 _SECOND_HEADERS = {"transcript", "transcripts", "reference", "target", "gene", "to", "utr"}
-_PAIRS_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -417,12 +413,11 @@ def match_restrict(
     absent = listed.loc[lost, ["mirna", "transcript"]].drop_duplicates()
     missing = list(absent.itertuples(index=False, name=None))
     if not len(found) and mirnas and transcripts:
-        shown = ", ".join(f"{a} {b}" for a, b in missing[:_PAIRS_SHOWN])
-        dots = ", ..." if len(missing) > _PAIRS_SHOWN else ""
+        shown = some([f"{a} {b}" for a, b in missing], 3)
         raise InputError.at(
             source,
             "",
-            f"none of its {len(missing)} pairs ({shown}{dots}) in the two FASTA files"
+            f"none of its {len(missing)} pairs ({shown}) in the two FASTA files"
             f"{hint_of_versions((name for _, name in missing), transcripts)}",
             f"pairs such as {mirnas[0]} {transcripts[0]}, the miRNA first",
         )

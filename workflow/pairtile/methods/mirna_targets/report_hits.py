@@ -104,7 +104,7 @@ def read_hits(path: Path, limit: int = MAX_HITS) -> HitsOverview:
             joined = pd.concat([best, some[STRENGTH]]) if len(best) else some[STRENGTH]
             best = joined.sort_values(STRENGTH, ascending=[False, True], kind="stable").head(limit)
         strongest = ds.dataset(path).take(pa.array(best.index, pa.int64())).to_pandas()
-    counts = classes[[*SEED_CLASSES[::-1]]].astype(int).to_dict()
+    counts = {name: int(classes[name]) for name in SEED_CLASSES[::-1]}
     return HitsOverview(n, counts, positions, strongest)
 
 

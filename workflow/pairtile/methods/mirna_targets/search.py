@@ -264,11 +264,10 @@ def trace(
     for begin, end in list(_batches(np.diff(first), longest)) or [(0, 0)]:
         some = Candidates(*(values[first[begin] : first[end]] for values in found))
         count = len(some.i)
-        traced = TracedCandidates(
-            np.zeros(count, dtype=np.uint8),
-            *(np.zeros(count, dtype=np.int32) for _ in range(3)),
-            np.empty((count, int(longest[begin:end].max(initial=1))), dtype=np.uint8),
-        )
+        begin_row, begin_column, state_count = np.zeros((3, count), dtype=np.int32)
+        states = np.empty((count, int(longest[begin:end].max(initial=1))), dtype=np.uint8)
+        accepted = np.zeros(count, dtype=np.uint8)
+        traced = TracedCandidates(accepted, begin_row, begin_column, state_count, states)
         trace_pairs(
             round_robin_order(end - begin),
             first[begin : end + 1] - first[begin],
@@ -279,7 +278,8 @@ def trace(
             scoring.gaps,
             traced,
         )
-        yield Traced(*some, *traced[1:]).taken(np.flatnonzero(traced.accepted))
+        whole = Traced(*some, begin_row, begin_column, state_count, states)
+        yield whole.taken(np.flatnonzero(accepted))
 
 
 def _batches(count: NDArray[np.int64], longest: NDArray[np.int64]) -> Iterator[tuple[int, int]]:

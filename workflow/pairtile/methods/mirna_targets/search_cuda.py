@@ -63,7 +63,8 @@ def alignments(
     states = found[0][1] if len(found) == 1 else _joined_states([part for _, part in found])
     if order is not None:
         numbers, states = numbers[:, order], states[order]
-    return Traced(*numbers, states)
+    i, j, row, column, score, begin_row, begin_column, state_count = numbers
+    return Traced(i, j, row, column, score, begin_row, begin_column, state_count, states)
 
 
 def _in_blocks(

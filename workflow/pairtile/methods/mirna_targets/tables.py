@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pairtile.declare.columns import arrow_schema
+from pairtile.declare.columns import arrow_schema, declared_columns
 from pairtile.methods.mirna_targets.arrays import SequenceArrays
 from pairtile.methods.mirna_targets.conservation import CANONICAL as CANONICAL_CLASSES
 from pairtile.methods.mirna_targets.context import ContextColumns, context_columns
@@ -91,21 +91,13 @@ def hits_table(
     begin, end = sites.site_begin, sites.site_end
     middle = (begin.astype(np.float64) + end - 1) / 2
     names = pa.array(items["name"], pa.string())
-    columns: dict[str, Any] = {
+    columns: dict[str, Any] = given | {
         "mirna": pa.DictionaryArray.from_arrays(i, names),
         "transcript": pa.DictionaryArray.from_arrays(j, names),
         "rank": given["rank"] + 1,
-        "score": given["score"],
-        "energy_kcal_mol": given["energy_kcal_mol"]
-        if energies
-        else pa.nulls(len(rows), pa.float32()),
-        "query_begin": given["query_begin"],
         "query_end": query_end,
-        "reference_begin": given["reference_begin"],
-        "reference_end": given["reference_end"],
         "site_begin": begin,
         "site_end": end,
-        "alignment_length": given["alignment_length"],
         "identity_percent": given["identity_percent"].round(2),
         "similarity_percent": given["similarity_percent"].round(2),
         "seed_class": pa.DictionaryArray.from_arrays(sites.seed_class, list(SEED_CLASSES)),
@@ -116,7 +108,13 @@ def hits_table(
         "transcript_length": lengths[j],
         **{name: large_text(rows, name) for name in ALIGNMENT},
     }
-    return pa.table(columns)
+    if not energies:
+        columns["energy_kcal_mol"] = pa.nulls(len(rows), pa.float32())
+    return pa.table({name: columns[name] for name in HITS if name in columns})
+
+
+HITS = [name for some in declared_columns(__package__, "hits.parquet") for name in some.names]
+"""All columns of hits that there may be, in their order."""
 
 
 def whole_pairs(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
@@ -142,6 +140,7 @@ def targets_table(hits: pa.Table) -> pa.Table:
     ends = pair_starts(codes(hits["mirna"]), codes(hits["transcript"]))
     first = ends[:-1]
     score = hits["score"].to_numpy()
+    positions = hits["reference_begin"].combine_chunks().cast(pa.string())
     seed_class = codes(hits["seed_class"]).astype(np.int8)
     canonical = np.isin(seed_class, [SEED_CLASSES.index(name) for name in CANONICAL])
     energy = hits["energy_kcal_mol"].to_numpy().astype(np.float64)
@@ -159,7 +158,7 @@ def targets_table(hits: pa.Table) -> pa.Table:
             "min_energy_kcal_mol": _missing(_per_pair(np.minimum, energy, first).round(2)),
             "max_local_au": _missing(_per_pair(np.fmax, hits["local_au"].to_numpy(), first)),
             "transcript_length": hits["transcript_length"].to_numpy()[first],
-            "positions": _listed(hits["reference_begin"], ends),
+            "positions": joined_texts(positions, ends, " "),
         }
     )
     if "context_score" in hits.column_names:
@@ -305,6 +304,15 @@ def rows_by_length(state: SequenceArrays) -> NDArray[np.int32]:
     return rows
 
 
+def state_rows(
+    table: pa.Table, state: Mapping[str, NDArray[Any]]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows in the state of the miRNAs and the transcripts of a table of hits or of pairs."""
+    n_mirnas = len(state["mirna_offsets"]) - 1
+    rows = rows_by_length(state)[codes(table["transcript"]) - n_mirnas]
+    return codes(table["mirna"]), rows.astype(np.int64)
+
+
 def _sites(
     rows: pa.Table,
     query_end: NDArray[np.int32],
@@ -351,10 +359,10 @@ def _per_pair(combine: np.ufunc, values: NDArray[Any], first: NDArray[Any]) -> N
     return combine.reduceat(values, first, dtype=values.dtype)
 
 
-def _listed(numbers: pa.ChunkedArray, ends: NDArray[np.int64]) -> pa.Array:
-    """The numbers of each pair (``pair_starts``) with blanks between."""
-    texts = numbers.combine_chunks().cast(pa.string())
-    return pc.binary_join(pa.LargeListArray.from_arrays(pa.array(ends), texts), " ")
+def joined_texts(texts: pa.Array, ends: NDArray[np.int64], separator: str | bytes) -> pa.Array:
+    """Runs of texts, from ends[k] up to ends[k + 1], as one text each."""
+    lists = pa.LargeListArray.from_arrays(pa.array(ends), texts)
+    return pc.binary_join(lists, pa.scalar(separator, texts.type))
 
 
 def _missing(values: NDArray[np.float64]) -> pa.Array:

@@ -24,7 +24,7 @@ from pairtile.methods.mirna_targets.energy import (
     site_accessibilities,
     viennarna_duplex_energy,
 )
-from pairtile.methods.mirna_targets.tables import codes, rows_by_length
+from pairtile.methods.mirna_targets.tables import state_rows
 from pairtile.runtime.end_together import end_with_parent
 from pairtile.runtime.files import atomic_path, read_table
 
@@ -43,7 +43,7 @@ R = TypeVar("R")
 def duplex_energies(hits: pa.Table, state: SequenceArrays) -> pa.Array:
     """Energy in kcal/mol of the best duplex of each hit's miRNA and its span in the transcript."""
     package("extras.duplex_energy")
-    mirna, transcript = _rows(hits, state)
+    mirna, transcript = state_rows(hits, state)
     spans = [hits[name].to_pylist() for name in ("reference_begin", "reference_end")]
     pairs = [
         (_letters(state, "mirna", i), _letters(state, "transcript", j)[begin - 1 : end])
@@ -100,7 +100,7 @@ class Accessibilities:
 
     def _sites(self, hits: pa.Table) -> pd.DataFrame:
         """``SITE`` of each hit, and ``row``, its transcript in the state."""
-        row = _rows(hits, self._state)[1]
+        row = state_rows(hits, self._state)[1]
         return pd.DataFrame(
             {
                 "content": self._content[row],
@@ -163,13 +163,6 @@ def _read(path: Path | None) -> pd.DataFrame:
     except StoreError:
         return none
     return found if dict(found.dtypes) == dict(none.dtypes) else none
-
-
-def _rows(hits: pa.Table, state: SequenceArrays) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows of the miRNAs and of the transcripts in the state."""
-    n_mirnas = len(state["mirna_offsets"]) - 1
-    j = rows_by_length(state)[codes(hits["transcript"]) - n_mirnas]
-    return codes(hits["mirna"]), j.astype(np.int64)
 
 
 def _letters(state: Mapping[str, Any], kind: str, row: int) -> str:

@@ -455,24 +455,29 @@ def _network(
     )
 
 
+COUNTS_OF_NETWORK = ("modes", "positive", "negative", "gene_pairs", "unique_gene_pairs", "genes")
+
+
+def counts_of_network(network: pd.DataFrame, pair: Sequence[str]) -> tuple[int, ...]:
+    """``COUNTS_OF_NETWORK`` of the network of one label; ``pair``: columns of the two genes."""
+    pairs = network.drop_duplicates(list(pair))
+    negative = int((network["direction"] == "negative").sum())
+    return (
+        len(network),
+        len(network) - negative,
+        negative,
+        len(pairs),
+        int(pairs["unique"].astype(bool).sum()),
+        len(pd.unique(pairs[list(pair)].to_numpy().ravel())),
+    )
+
+
 def _counts(tests: ConditionTests, networks: list[pd.DataFrame], pair: list[str]) -> pd.DataFrame:
-    rows = []
-    for test, network in zip(tests.tests, networks, strict=True):
-        pairs = network.drop_duplicates(pair)
-        negative = int((network["direction"] == "negative").sum())
-        row = {
-            "condition": test.condition,
-            "label": test.label,
-            "modes": len(network),
-            "positive": len(network) - negative,
-            "negative": negative,
-            "gene_pairs": len(pairs),
-            "unique_gene_pairs": int(pairs["unique"].sum()),
-            "genes": len(pd.unique(pairs[pair].to_numpy().ravel())),
-        }
-        rows.append(row)
-    names = ["modes", "positive", "negative", "gene_pairs", "unique_gene_pairs", "genes"]
-    return pd.DataFrame(rows, columns=[*LABEL, *names])
+    rows = [
+        (test.condition, test.label, *counts_of_network(network, pair))
+        for test, network in zip(tests.tests, networks, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=[*LABEL, *COUNTS_OF_NETWORK])
 
 
 # --- bias ---

@@ -7,9 +7,8 @@ takes blocks of pairs, a thread for each; the GPU a warp for each pair. Both giv
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -122,16 +121,52 @@ class Modes:
     criterion: NDArray[np.float32]
     samples: NDArray[np.uint8]
     outliers: NDArray[np.uint8]
-    counts: dict[str, int] = field(default_factory=dict)
-    histogram_k: NDArray[np.int64] = field(
-        default_factory=lambda: np.zeros(MAX_CLUSTERS + 1, dtype=np.int64)
-    )
-    histogram_r: NDArray[np.int64] = field(
-        default_factory=lambda: np.zeros(HISTOGRAM_BINS, dtype=np.int64)
-    )
+    counts: dict[str, int]
+    histogram_k: NDArray[np.int64]
+    histogram_r: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.row)
+
+    @classmethod
+    def joined(
+        cls,
+        parts: list[dict[str, NDArray[Any]]],
+        n_samples: int,
+        counts: dict[str, int],
+        histogram_k: NDArray[np.int64],
+        histogram_r: NDArray[np.int64],
+    ) -> Modes:
+        """The arrays of parts of a tile, one after another."""
+        if len(parts) != 1:
+            empty = mode_arrays(0, n_samples)
+            whole = {
+                name: np.concatenate([none, *(part[name] for part in parts)])
+                for name, none in empty.items()
+            }
+            parts = [whole]
+        return cls(**parts[0], counts=counts, histogram_k=histogram_k, histogram_r=histogram_r)
+
+
+def mode_arrays(entries: int, n_samples: int) -> dict[str, NDArray[Any]]:
+    """Room for so many modes: the arrays of ``Modes``, not filled."""
+    whole = ("row", "column", "cluster", "n_clusters", "n_samples", "n_modes", "n_usable")
+    mask = (entries, -(-n_samples // 8))
+    return {
+        **{name: np.empty(entries, dtype=np.int32) for name in whole},
+        **{name: np.empty(entries, dtype=np.float32) for name in (*NUMBERS, *FIT)},
+        **{name: np.empty(mask, dtype=np.uint8) for name in ("samples", "outliers")},
+    }
+
+
+NUMBERS = (
+    *("correlation", "weight", "mean_row", "mean_column"),
+    *("variance_row", "variance_column", "covariance"),
+)
+"""The numbers of a mode, in the order of the CUDA kernel."""
+
+FIT = ("log_likelihood", "criterion")
+"""The numbers of a pair."""
 
 
 class PairMixtures:
@@ -163,6 +198,7 @@ class PairMixtures:
             single=config.compatibility == "kinc",
         )
         rules = mixture_rules(config, seed)
+        self._n_genes = len(keys)
         self._engine: MixturesCpu | MixturesCuda
         if device.backend == "cuda":
             self._engine = MixturesCuda(genes, rules, device)
@@ -175,6 +211,9 @@ class PairMixtures:
         ``row`` and ``column`` of the result are places in these two. upper: ``columns`` is
         ``rows``, and only pairs with column > row are asked for.
         """
+        for name, numbers in (("rows", rows), ("columns", columns)):
+            if len(numbers) and not 0 <= np.min(numbers) <= np.max(numbers) < self._n_genes:
+                raise ValueError(f"{name} hold gene numbers outside 0 to {self._n_genes - 1}")
         return self._engine.tile(rows, columns, upper)
 
 
@@ -261,9 +300,6 @@ def bit_words(flags: NDArray[np.bool_]) -> NDArray[np.uint32]:
 BLOCK = 2048
 """Pairs that a thread takes at a time: some tenths of a second of work."""
 
-VECTORS = tuple(name for name in Found._fields if name not in ("samples", "outliers"))
-"""What ``Found`` holds with the modes along the last axis; the masks have them along the first."""
-
 
 class MixturesCpu:
     """``PairMixtures`` on the CPU."""
@@ -277,104 +313,55 @@ class MixturesCpu:
         """As ``PairMixtures.tile``."""
         rows = np.ascontiguousarray(rows, dtype=np.int64)
         columns = np.ascontiguousarray(columns, dtype=np.int64)
-        n_genes = len(self.genes.keys)
-        for name, numbers in (("rows", rows), ("columns", columns)):
-            if numbers.size and (numbers.min() < 0 or numbers.max() >= n_genes):
-                raise ValueError(f"{name} hold gene numbers outside 0 to {n_genes - 1}")
         if upper:
             row, column = np.triu_indices(len(rows), 1)
         else:
             row, column = (part.ravel() for part in np.indices((len(rows), len(columns))))
         blocks = [slice(begin, begin + BLOCK) for begin in range(0, len(row), BLOCK)]
 
-        def run(block: slice) -> _Part:
-            return self._block(rows[row[block]], columns[column[block]], block.start)
+        def run(block: slice) -> tuple[dict[str, NDArray[Any]], Tallies]:
+            return self._block(rows, columns, row[block], column[block])
 
         if self.threads > 1 and len(blocks) > 1:
             with ThreadPoolExecutor(self.threads) as pool:
                 parts = list(pool.map(run, blocks))
         else:
             parts = [run(block) for block in blocks]
-        return self._joined(parts, row, column)
-
-    def _block(self, rows: NDArray[np.int64], columns: NDArray[np.int64], begin: int) -> _Part:
-        found = _room(len(rows) * self.rules.k_max, self.genes.values.shape[1])
-        tallies = Tallies(
-            counts=np.zeros(len(COUNTS), dtype=np.int64),
-            by_modes=np.zeros(MAX_CLUSTERS + 1, dtype=np.int64),
-            by_correlation=np.zeros(HISTOGRAM_BINS, dtype=np.int64),
-        )
-        kept = modes_of_pairs(self.genes, self.rules, rows, columns, found, tallies)
-        found.pair[:kept] += begin
-        # Copies: a block keeps few modes, and its room is large.
-        taken = {name: getattr(found, name)[..., :kept].copy() for name in VECTORS}
-        taken |= {name: getattr(found, name)[:kept].copy() for name in ("samples", "outliers")}
-        return Found(**taken), tallies
-
-    def _joined(self, parts: list[_Part], row: NDArray[np.intp], column: NDArray[np.intp]) -> Modes:
-        if not parts:
-            parts = [self._block(np.empty(0, np.int64), np.empty(0, np.int64), 0)]
-        found = Found(
+        found = [part for part, _ in parts]
+        sums = Tallies(
             *(
-                np.concatenate(arrays, axis=1 if name == "parameters" else 0)
-                for name, arrays in zip(
-                    Found._fields, zip(*(part[0] for part in parts), strict=True), strict=True
-                )
+                np.sum(each, axis=0)
+                for each in zip(_tallies(), *(own for _, own in parts), strict=True)
             )
         )
-        counts = dict(zip(COUNTS, _total(part[1].counts for part in parts).tolist(), strict=True))
-        counts = {"pairs": len(row), "modes_kept": len(found.pair), **counts}
-        weight, mean_row, mean_column, variance_row, variance_column, covariance = found.parameters
-        return Modes(
-            row=row[found.pair].astype(np.int32),
-            column=column[found.pair].astype(np.int32),
-            cluster=found.cluster,
-            n_clusters=found.n_clusters,
-            n_samples=found.n_samples,
-            n_modes=found.n_modes,
-            n_usable=found.n_usable,
-            correlation=found.correlation,
-            weight=weight,
-            mean_row=mean_row,
-            mean_column=mean_column,
-            variance_row=variance_row,
-            variance_column=variance_column,
-            covariance=covariance,
-            log_likelihood=found.log_likelihood,
-            criterion=found.criterion,
-            samples=found.samples,
-            outliers=found.outliers,
-            counts=counts,
-            histogram_k=_total(part[1].by_modes for part in parts),
-            histogram_r=_total(part[1].by_correlation for part in parts),
-        )
+        counts = {"pairs": len(row), "modes_kept": sum(len(part["row"]) for part in found)}
+        counts |= dict(zip(COUNTS, sums.counts.tolist(), strict=True))
+        n_samples = self.genes.values.shape[1]
+        return Modes.joined(found, n_samples, counts, sums.by_modes, sums.by_correlation)
+
+    def _block(
+        self,
+        rows: NDArray[np.int64],
+        columns: NDArray[np.int64],
+        row: NDArray[np.intp],
+        column: NDArray[np.intp],
+    ) -> tuple[dict[str, NDArray[Any]], Tallies]:
+        """The kept modes of the pairs of these places in ``rows`` and ``columns``."""
+        entries = len(row) * self.rules.k_max
+        room = mode_arrays(entries, self.genes.values.shape[1])
+        del room["row"], room["column"]
+        found, tallies = Found(pair=np.empty(entries, dtype=np.int64), **room), _tallies()
+        kept = modes_of_pairs(self.genes, self.rules, rows[row], columns[column], found, tallies)
+        pair = found.pair[:kept]
+        # Copies: a block keeps few modes, and its room is large.
+        taken = {name: array[:kept].copy() for name, array in room.items()}
+        taken |= {"row": row[pair].astype(np.int32), "column": column[pair].astype(np.int32)}
+        return taken, tallies
 
 
-def _total(arrays: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
-    return np.sum(list(arrays), axis=0, dtype=np.int64)
-
-
-_Part = tuple[Found, Tallies]
-
-
-def _room(entries: int, n_samples: int) -> Found:
-    integer: dict[str, Any] = {"dtype": np.int32}
-    real: dict[str, Any] = {"dtype": np.float32}
-    mask = (entries, -(-n_samples // 8))
-    return Found(
-        pair=np.empty(entries, dtype=np.int64),
-        cluster=np.empty(entries, **integer),
-        n_clusters=np.empty(entries, **integer),
-        n_samples=np.empty(entries, **integer),
-        n_modes=np.empty(entries, **integer),
-        n_usable=np.empty(entries, **integer),
-        correlation=np.empty(entries, **real),
-        parameters=np.empty((6, entries), **real),
-        log_likelihood=np.empty(entries, **real),
-        criterion=np.empty(entries, **real),
-        samples=np.empty(mask, dtype=np.uint8),
-        outliers=np.empty(mask, dtype=np.uint8),
-    )
+def _tallies() -> Tallies:
+    sizes = (len(COUNTS), MAX_CLUSTERS + 1, HISTOGRAM_BINS)
+    return Tallies(*(np.zeros(size, dtype=np.int64) for size in sizes))
 
 
 # --- GPU ---
@@ -402,17 +389,6 @@ KERNEL_COUNTS = (
 MAX_SAMPLES_OF_16_BITS = 32_000
 """Places in the sort order, and doubled ranks, are 16 bits."""
 
-NUMBERS = (
-    "correlation",
-    "weight",
-    "mean_row",
-    "mean_column",
-    "variance_row",
-    "variance_column",
-    "covariance",
-)
-"""The numbers of a mode, in the order of the kernel."""
-
 
 class MixturesCuda:
     """``PairMixtures`` on the GPU.
@@ -430,7 +406,7 @@ class MixturesCuda:
         self.rules = rules
         self.device = device
         self.cupy = device.xp
-        self.n_genes, self.n_samples = genes.values.shape
+        self.n_samples = genes.values.shape[1]
         self.words = -(-self.n_samples // 32)
         self.shared_bytes = shared_bytes(self.n_samples)
         limit = most_samples(device)
@@ -469,9 +445,6 @@ class MixturesCuda:
     def tile(self, rows: NDArray[np.int64], columns: NDArray[np.int64], upper: bool) -> Modes:
         """As ``PairMixtures.tile``; raises DeviceError where no pair's modes find room."""
         xp = self.cupy
-        for name, numbers in (("rows", rows), ("columns", columns)):
-            if len(numbers) and not 0 <= np.min(numbers) <= np.max(numbers) < self.n_genes:
-                raise ValueError(f"{name} hold gene numbers outside 0 to {self.n_genes - 1}")
         n_rows, n_columns = len(rows), len(columns)
         lengths = n_columns - 1 - np.arange(n_rows) if upper else np.full(n_rows, n_columns)
         row_start = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
@@ -519,9 +492,7 @@ class MixturesCuda:
             name: xp.empty(size, dtype=np.int32)
             for name in ("row", "column", "n_clusters", "n_modes", "n_usable")
         }
-        of_pair |= {
-            name: xp.empty(size, dtype=np.float32) for name in ("log_likelihood", "criterion")
-        }
+        of_pair |= {name: xp.empty(size, dtype=np.float32) for name in FIT}
         outliers = xp.empty((size, self.words), dtype=np.uint32)
         slots = self.rules.k_max
         entries = size * slots
@@ -554,8 +525,8 @@ class MixturesCuda:
         found["n_samples"] = xp.asnumpy(n_samples[kept])
         found["samples"] = self._bytes(members[kept])
         found["outliers"] = self._bytes(outliers[pair])
-        taken = xp.asnumpy(numbers[kept])
-        return found | {name: taken[:, i] for i, name in enumerate(NUMBERS)}
+        taken = np.ascontiguousarray(xp.asnumpy(numbers[kept]).T)
+        return found | dict(zip(NUMBERS, taken, strict=True))
 
     def _bytes(self, masks: Any) -> NDArray[np.uint8]:
         """Words of masks on the GPU as bytes on the host, without those past the last sample."""
@@ -564,21 +535,15 @@ class MixturesCuda:
         return np.asarray(self.cupy.asnumpy(trimmed))
 
     def _modes(self, parts: list[dict[str, NDArray[Any]]], n_pairs: int) -> Modes:
-        if not parts:
-            return _no_modes(self.n_samples)
-        joined: dict[str, Any] = {
-            name: np.ascontiguousarray(np.concatenate([part[name] for part in parts]))
-            for name in parts[0]
-        }
         counts, histogram_k, histogram_r = (
             self.cupy.asnumpy(array).astype(np.int64) for array in self._sums
         )
         counted = dict(zip(KERNEL_COUNTS, counts.tolist(), strict=True))
-        kept = {"pairs": n_pairs, "modes_kept": len(joined["row"])}
+        kept = {"pairs": n_pairs, "modes_kept": sum(len(part["row"]) for part in parts)}
         counted["modes_below"] = int(histogram_r.sum()) - kept["modes_kept"]
         histogram_k[0] = sum(counted[name] for name in ("too_few_samples", "constant", "failed"))
         counts = kept | {name: counted[name] for name in COUNTS}
-        return Modes(**joined, counts=counts, histogram_k=histogram_k, histogram_r=histogram_r)
+        return Modes.joined(parts, self.n_samples, counts, histogram_k, histogram_r)
 
 
 def most_samples(device: Device) -> int:
@@ -594,17 +559,6 @@ def shared_bytes(n_samples: int) -> int:
     words = -(-n_samples // 32)
     fixed = 3 * MAX_CLUSTERS * 48 + 32 * 4
     return fixed + words * (6 * 4 + 32 * (3 * 4 + 2 + 1))
-
-
-def _no_modes(n_samples: int) -> Modes:
-    """Of a tile without pairs."""
-    integers, reals = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32)
-    masks = np.empty((0, -(-n_samples // 8)), dtype=np.uint8)
-    counts = {"pairs": 0, "modes_kept": 0} | dict.fromkeys(COUNTS, 0)
-    names = ("row", "column", "cluster", "n_clusters", "n_samples", "n_modes", "n_usable")
-    found: dict[str, Any] = dict.fromkeys(names, integers)
-    found |= dict.fromkeys((*NUMBERS, "log_likelihood", "criterion"), reals)
-    return Modes(**found, samples=masks, outliers=masks, counts=counts)
 
 
 def gene_arrays(genes: Genes, kinc: bool) -> tuple[NDArray[Any], ...]:

@@ -32,7 +32,6 @@ from pairtile.methods.multimodal_correlation.arrays import ModeArrays
 from pairtile.methods.multimodal_correlation.coexpression import Exchangeable
 from pairtile.methods.multimodal_correlation.conditions import (
     ConditionTests,
-    TestedEdges,
     arrays_of_conditions,
     condition_tests,
     mode_bias,
@@ -90,9 +89,12 @@ def multimodal_network(
     found = sought.found
     modes, counts = _strong_modes(config, merged, sought)
     outcome = _sentence(found.message)
-    notes, warnings = [outcome[0].upper() + outcome[1:]], []
+    notes: list[str] = []
+    warnings: list[str] = []
     if found.threshold is None:
-        notes, warnings = [], [f"The network is empty: {outcome}"]
+        warnings.append(message("no_threshold", reason=outcome))
+    else:
+        notes.append(message("threshold_found", outcome=outcome[0].upper() + outcome[1:]))
     for said in sought.messages:
         (notes if said.severity == "note" else warnings).append(said)
     samples = mode_samples(config, state, modes)
@@ -191,10 +193,10 @@ def _annotation_table(frame: pd.DataFrame, samples: list[str]) -> AnnotationTabl
             "annotations", "", found, f"a row for every sample (rows: {quoted(list(rows))})"
         )
     extra = [name for name in rows if name not in set(samples)]
-    notes = []
+    notes: list[str] = []
     if extra:
         found = quoted(extra)
-        notes.append(f"{len(extra)} annotated samples are not in the expression table: {found}.")
+        notes.append(message("annotations_of_no_sample", n=len(extra), names=found))
     cells = {
         name: [_cell(value) for value in frame.iloc[place, k].tolist()]
         for k, name in enumerate(columns)
@@ -484,23 +486,15 @@ def messages_on_tests(
     found = []
     for condition in conditions:
         reach = tested_edges(tests, condition, Exchangeable.of(state), spearman, limit)
-        found += _on_tests(config, condition, reach, pairs)
+        numbers = {"condition": condition.name, "edges": reach.edges, "tested": reach.tested}
+        if reach.tested:
+            detectable = [None if np.isnan(r) else r for r in reach.detectable]
+            numbers |= {"pairs": pairs, "q": limit, "detectable": detectable}
+            numbers["found"] = reach.in_words()
+            found.append(message("condition_tested", **numbers))
+        elif reach.edges:
+            found.append(message("condition_untested", **numbers))
     return found
-
-
-def _on_tests(
-    config: MultimodalCorrelationConfig, condition: Condition, reach: TestedEdges, pairs: int
-) -> list[Message]:
-    """How many edges were tested for a condition, and what difference could have been found."""
-    numbers = {"condition": condition.name, "edges": reach.edges, "tested": reach.tested}
-    if not reach.edges:
-        return []
-    if not reach.tested:
-        return [message("condition_untested", **numbers)]
-    numbers |= {"pairs": pairs, "q": config.condition_networks.q_value}
-    detectable = [None if np.isnan(r) else r for r in reach.detectable]
-    numbers |= {"detectable": detectable, "found": reach.in_words()}
-    return [message("condition_tested", **numbers)]
 
 
 def _arrays(found: Threshold) -> dict[str, NDArray[Any]]:

@@ -22,7 +22,7 @@ from pairtile.engine.tiles import PairSpace
 from pairtile.gpu.device import Device
 from pairtile.methods.multimodal_correlation.arrays import ModeArrays
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
-from pairtile.methods.multimodal_correlation.scorer import pair_scorer
+from pairtile.methods.multimodal_correlation.plain_correlation import pair_scorer
 from pairtile.preprocess.null_design import null_design
 from pairtile.runtime.record import Progress
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import special
 
+from pairtile.declare.messages import messages_of
 from pairtile.engine.chunk_file import Rows, Summaries
 from pairtile.engine.estimator import (
     Cost,
@@ -42,8 +43,10 @@ from pairtile.methods.multimodal_correlation.network import (
     pairs_permuted,
     strongest_modes,
 )
-from pairtile.methods.multimodal_correlation.plain_correlation import PlainCorrelation
-from pairtile.methods.multimodal_correlation.scorer import pair_scorer
+from pairtile.methods.multimodal_correlation.plain_correlation import (
+    PlainCorrelation,
+    pair_scorer,
+)
 from pairtile.methods.multimodal_correlation.tables import write_tables
 from pairtile.preprocess.expression import Prepared, prepare_expression
 from pairtile.preprocess.null_design import (
@@ -58,6 +61,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pairtile.engine.network import Network
+
+message = messages_of(__package__)
 
 MIXTURE_TILE_EDGE = 256
 """Genes along each side of a tile of mixtures: 65,000 pairs, some seconds on a few cores."""
@@ -268,12 +273,7 @@ def state_of(
     warnings = dependence_warnings(found, config)
     if null_design("auto", state, len(prepared.samples)).kind == "circular_shift":
         if not design.state:
-            warnings.append(
-                f"{neighbours_alike(state)} A correlation's p-value, and thresholds that test "
-                "nothing (power_law, score), take them for independent: unrelated genes pass. "
-                "threshold: {method: fdr} shifts genes along the samples instead of permuting "
-                "them; state under samples what they are (series, time, batch or replicate)."
-            )
+            warnings.append(message("order_of_samples", alike=neighbours_alike(state)))
         warnings += shift_warnings(state)
     return state, warnings
 

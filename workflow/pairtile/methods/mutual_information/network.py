@@ -178,9 +178,7 @@ def infer_network(analysis: GeneAnalysis, merged: Merged, pairs_only: bool = Fal
         if keep.top_edges is None:
             cure = f"keep: auto picks what stands out; {cure}"
         result.warnings.append(
-            f"{share:.0%} of all scored pairs pass {bar} <= {keep.p_bound:g}: genes go "
-            "together widely in these data, by what samples have in common (batches, "
-            f"tissues, totals) or through other genes. {cure}."
+            message("most_pairs_pass", share=share, bar=bar, limit=keep.p_bound, cure=cure)
         )
     if beyond:
         resolved = RESOLVED / (1.0 + min(s.size for s in null.statistic if s.size))
@@ -599,16 +597,10 @@ def _bound_of_halves(
         held = int((support >= least).sum())
         bound = low_selection_bound(least, settings.number, int(support.sum()), n_possible)
         if bound <= settings.alpha * held:
-            return (
-                "Shah and Samworth's bound, which assumes nothing of the data: of the "
-                f"{held:,} pairs that {least} or more of {settings.number} halves hold, at most "
-                f"{bound:.2g} are there by luck (pairs that a half chooses less often than it "
-                "would a pair drawn at random)."
+            return message(
+                "bound_of_halves", pairs=held, least=least, halves=settings.number, bound=bound
             )
-    return (
-        "Shah and Samworth's bound, which assumes nothing of the data: for no number of halves is "
-        f"the share of pairs that are there by luck shown to be {settings.alpha:g} or less."
-    )
+    return message("no_bound_of_halves", alpha=settings.alpha)
 
 
 def _column(score: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import messages_of
 from pairtile.engine.state import release
 from pairtile.methods.mutual_information.arrays import GeneArrays, SplineArrays
 from pairtile.methods.mutual_information.config import MutualInformationConfig
@@ -18,6 +19,8 @@ from pairtile.preprocess.null_design import (
 from pairtile.preprocess.sample_arrays import SampleArrays
 from pairtile.preprocess.statistics import row_blocks
 from pairtile.statistics.dependence import Dependence
+
+message = messages_of(__package__)
 
 ENTROPY_SPREAD_BITS = 0.1
 """Genes whose entropies (5th to 95th percentile) lie within this share one null."""
@@ -65,19 +68,13 @@ def order_warnings(config: MutualInformationConfig, state: SplineArrays, share: 
 
     ``share``: of pairs of unrelated genes that a permutation null gives p <= 0.05, by shifts.
     """
-    warnings = []
+    warnings: list[str] = []
     if order_matters(config, state):
-        alike = (
-            f"{neighbours_alike(state)} A permutation null takes them for independent: {share:.0%} "
-            "of pairs of unrelated genes (genes shifted along the samples) get p <= 0.05 by it. "
-        )
+        alike = {"alike": neighbours_alike(state), "share": share}
         if config.null.kind == "permutation":
-            warnings.append(f"{alike}null.kind: auto or circular_shift keeps their order.")
+            warnings.append(message("order_ignored", **alike))
         elif config.null.kind == "auto":
-            warnings.append(
-                f"{alike}So the null shifts genes along the samples instead; state under samples "
-                "what they are (series, time, batch or replicate)."
-            )
+            warnings.append(message("order_kept", **alike))
     if chosen_null(config, state).kind == "circular_shift":
         warnings += shift_warnings(state)
     return warnings

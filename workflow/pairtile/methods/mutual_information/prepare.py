@@ -101,11 +101,7 @@ def state_of_values(
     n_classes = int(entropy_classes(entropy).max(initial=0)) + 1
     if n_classes > 1:
         low, high = np.percentile(entropy[entropy > 0.0], [5, 95])
-        notes.append(
-            f"Marginal entropies range from {low:.2f} to {high:.2f} bits (outliers or ties): "
-            f"each pair of {n_classes} entropy classes gets a null distribution of its own; "
-            "transform: rank makes them alike where ties are few."
-        )
+        notes.append(message("entropy_classes", low=low, high=high, classes=n_classes))
     dependence, measured = measured_samples(z, design)
     state: SplineArrays = {
         "z": z,

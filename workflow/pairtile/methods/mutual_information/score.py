@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import messages_of
 from pairtile.engine.chunk_file import PASSED, RANK_SCORE, Arrays, Rows, Summaries
 from pairtile.engine.estimator import (
     Cost,
@@ -77,6 +78,8 @@ from pairtile.preprocess.null_design import NullDesign, null_design
 from pairtile.splines.scorer import BsplineScorer, Weights, weights_bytes
 from pairtile.splines.values import marginal_entropies
 from pairtile.statistics.ranks import row_orders
+
+message = messages_of(__package__)
 
 RANKED_EDGES = 100_000
 """With a gold standard, the best so many edges are kept for evaluation, as DREAM5 asks."""
@@ -163,9 +166,11 @@ class MutualInformation(
         if isinstance(config.keep, KeepAuto):
             decided["keep"] = config.keep.decided(int(state["z"].shape[0]))
         regulators = state["regulators"].size > 0
-        notes = [f"score: {config.score} (auto: with{'' if regulators else 'out'} regulators)."]
-        by_auto = config.score == ("target_z" if regulators else "clr")
-        return config.model_copy(update=decided), notes if by_auto else []
+        notes: list[str] = []
+        if config.score == ("target_z" if regulators else "clr"):
+            given = "" if regulators else "out"
+            notes.append(message("score_auto", score=config.score, how=given))
+        return config.model_copy(update=decided), notes
 
     @classmethod
     def validate(
@@ -283,7 +288,9 @@ class MutualInformation(
         share = 0.0
         if order_matters(self.config, self.state):
             share = self._share_by_permutation(seed)
-        notes = [f"Null: {self.null_design.kind} ({self.null_design.reason})."]
+        notes: list[str] = [
+            message("null_kind", kind=self.null_design.kind, reason=self.null_design.reason)
+        ]
         return notes, order_warnings(self.config, self.state, share)
 
     def _share_by_permutation(self, seed: int) -> float:

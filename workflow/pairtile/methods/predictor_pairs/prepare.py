@@ -171,7 +171,7 @@ def _levels(
     prepared.parameters["log2_requested"] = cleaning.log2
     prepared.notes = [
         *by_severity(table.notes)[0],
-        f"The table holds {n_levels} levels; they are used as they are.",
+        message("levels_as_they_are", n=n_levels),
     ]
     missing = np.isnan(prepared.values)
     return prepared, np.where(missing, MISSING_LEVEL, prepared.values).astype(np.int8), n_levels
@@ -201,8 +201,7 @@ def _transitions(
     whole = transitions(n_samples, lag, design.series, source=config.series or table)
     if whole.n_short:
         account.warnings.append(
-            f"{whole.n_short} of {whole.n_series} series have no more than {lag} samples, too few "
-            f"for lag: {lag}; their samples are not used."
+            message("series_too_short", n=whole.n_short, series=whole.n_series, lag=lag)
         )
     found = whole if design.step is None else whole.of_length(design)
     if design.step is not None:
@@ -240,8 +239,7 @@ def _check_candidates(
         )
     if lacking:
         account.warnings.append(
-            f"{lacking} of {targets.size} targets have fewer than {wanted} candidate predictors "
-            "beside themselves, and so no result."
+            message("few_candidates", n=lacking, targets=targets.size, wanted=wanted)
         )
 
 

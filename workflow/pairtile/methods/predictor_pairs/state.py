@@ -89,12 +89,9 @@ def _search_of_triples(asked: str, triples: int) -> tuple[str, str]:
     """How triples are searched, and the sentence that says so."""
     work = f"{triples:,} triples of predictors times targets"
     if asked == "exhaustive" or (asked == "auto" and triples <= EXHAUSTIVE_TRIPLES):
-        return "exhaustive", f"Every one of {work} is scored."
+        return "exhaustive", message("every_triple", work=work)
     reason = "are too many to score all" if asked == "auto" else "are not all scored, as asked"
-    return "sffs", (
-        f"{work} {reason}: triples are grown from the best pairs by sequential forward floating "
-        "selection (sffs) and may miss the best."
-    )
+    return "sffs", (message("triples_by_sffs", work=work, reason=reason))
 
 
 def _is_ordered(config: PredictorPairsConfig) -> bool:
@@ -149,7 +146,10 @@ def _chosen_null(
         drifting = trending_share(values, series)
         if drifting >= DRIFTING:
             warnings.append(message("targets_drift", share=drifting))
-    notes = [f"Null: {kind} ({reason}).", *_draws(kind, null, number)] if len(null.levels) else []
+    notes: list[str] = []
+    if len(null.levels):
+        notes = [message("null_of_targets", kind=kind, reason=reason)]
+        notes += _draws(kind, null, number)
     return ChosenNull(kind, null, notes, warnings)
 
 
@@ -165,7 +165,7 @@ def _draws(kind: str, null: NullTargets, asked: int | None) -> list[str]:
     }[kind]
     if asked is not None and draws < asked:
         text += f" (the series are too short for the {asked:,} asked for)"
-    return [f"{text}: no p-value is below {1 / (draws + 1):.2g}."]
+    return [message("least_p_value", draws=text, least=1 / (draws + 1))]
 
 
 def _slowness(targets: NDArray[np.int8], series: NDArray[np.integer], n_levels: int) -> str | None:

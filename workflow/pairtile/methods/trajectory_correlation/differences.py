@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import Estimator, Written
 from pairtile.errors import InputError
 from pairtile.methods.trajectory_correlation.arrays import ContactArrays, MotionArrays
@@ -24,6 +25,7 @@ from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelation
 from pairtile.methods.trajectory_correlation.estimators import generalized_correlation
 from pairtile.methods.trajectory_correlation.matrices import (
     StreamedPairs,
+    columns_of,
     write_matrices,
     write_table,
 )
@@ -44,6 +46,8 @@ from pairtile.methods.trajectory_correlation.two_states import (
     relabellings,
 )
 from pairtile.runtime.files import read_arrays, read_table, verified, write_parquet
+
+message = messages_of(__package__)
 
 LEVEL = 0.05
 """q-value up to which a pair is in the difference network."""
@@ -274,23 +278,22 @@ def comparison_warnings(
 
     kept : how many variables each has. names : what the two are called.
     """
-    found = []
+    found: list[str] = []
     lacking = max(kept) - n_matched
     if lacking:
         found.append(
-            f"{n_matched} variables are in {names[0]} and in {names[1]}; up to {lacking} of one "
-            "of them are not in the other, and are not compared."
+            message(
+                "variables_not_compared",
+                n=n_matched,
+                first=names[0],
+                second=names[1],
+                lacking=lacking,
+            )
         )
     if (table["correlation"] < 0).any() != (table["correlation_other"] < 0).any():
-        found.append(
-            f"Correlations of {names[1]} have a sign and those of {names[0]} have none, or the "
-            "other way round: their difference means little."
-        )
+        found.append(message("signs_not_compared", second=names[1], first=names[0]))
     if not tested:
-        found.append(
-            f"Differences from {names[1]} are not tested: replicas are the unit, and one of the "
-            "two has a single trajectory. Give two or more of each state under trajectories."
-        )
+        found.append(message("differences_untested", second=names[1]))
     return found
 
 
@@ -397,34 +400,27 @@ def _communities(
     method, seed = opened.config.communities[0], opened.seed
     kind = "dcc" if opened.config.estimator.kind == "dcc" else "mi"
     named = replica_columns(table, kind)
-    columns = ["name", "community", "community_other"]
-    lines = ["between", "agreement", "n_pairs", "p_value"]
+    between = columns_of("difference_agreement.tsv")
     if min(map(len, named)) < 2 or not n_edges:
-        return pd.DataFrame(columns=columns), pd.DataFrame(columns=lines)
+        none = pd.DataFrame(columns=columns_of("difference_communities.tsv"))
+        return none, pd.DataFrame(columns=between)
     i, j = table["i"].to_numpy(), table["j"].to_numpy()
     rule = opened.config.contact_rule
     candidate = [np.ones(len(table), dtype=bool)] * 2
     if rule and contacts is not None:
         candidate = [in_contact(i, j, part, rule.fraction) for part in (opened.state, contacts)]
     nodes = np.unique(np.concatenate([end[candidate[0] | candidate[1]] for end in (i, j)]))
-    d = int(opened.state["series"].shape[1])
+    d, n_items = int(opened.state["series"].shape[1]), len(items)
 
-    def communities(values: NDArray[np.float64], may: NDArray[np.bool_]) -> NDArray[np.int32]:
-        size = np.abs(values) if kind == "dcc" else generalized_correlation(values, d)
-        rows = np.flatnonzero(may)
-        best = rows[np.argsort(-size[rows], kind="stable")[:n_edges]]
-        network = ResidueNetwork.of(len(items), i[best], j[best], size[best])
+    def communities(values: Floats, may: NDArray[np.bool_]) -> NDArray[np.int32]:
+        size = values if kind == "dcc" else generalized_correlation(values, d)
+        network = ResidueNetwork.strongest(n_items, i, j, size, may, n_edges)
         return network.communities(method, seed)[nodes]
 
-    values = [table[own].to_numpy(dtype=np.float64) for own in named]
-    of_replicas = [
-        communities(part[:, k], may)
-        for part, may in zip(values, candidate, strict=True)
-        for k in range(part.shape[1])
-    ]
-    of_states = [
-        communities(part.mean(axis=1), may) for part, may in zip(values, candidate, strict=True)
-    ]
+    values = [table[own].to_numpy(dtype=np.float64).T for own in named]
+    states = list(zip(values, candidate, strict=True))
+    of_replicas = [communities(own, may) for part, may in states for own in part]
+    of_states = [communities(part.mean(axis=0), may) for part, may in states]
     found = pd.DataFrame(
         {
             "name": items["name"].to_numpy()[nodes],
@@ -432,8 +428,8 @@ def _communities(
             "community_other": matched_communities(*of_states),
         }
     )
-    sizes = [part.shape[1] for part in values]
-    return found, pd.DataFrame(_agreement_rows(of_replicas, sizes, seed), columns=lines)
+    rows = _agreement_rows(of_replicas, [len(part) for part in values], seed)
+    return found, pd.DataFrame(rows, columns=between)
 
 
 def _agreement_rows(

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma
 
 from pairtile.cpu.vectors import LANES
@@ -33,6 +33,12 @@ from pairtile.splines.scorer import SAMPLE_PADDING, BsplineScorer, SplineSetting
 from pairtile.splines.values import scaled
 
 MAX_COORDINATES = 16
+
+DeviceArray: TypeAlias = Any
+"""An array of NumPy or CuPy."""
+
+Block: TypeAlias = tuple[DeviceArray, ...]
+"""Variables made ready for an estimator, the series first."""
 
 Shift: TypeAlias = int | NDArray[np.int64]
 """Frames, or an order of the frames."""
@@ -116,7 +122,7 @@ class MotionPairs:
         return made(self.series, settings, self.device, self.has_missing)
 
 
-def generalized_correlation(mi_nats: Any, d: int) -> NDArray[np.float64]:
+def generalized_correlation(mi_nats: ArrayLike, d: int) -> NDArray[np.float64]:
     """sqrt(1 - exp(-2 max(I, 0) / d)) (Lange & Grubmueller 2006, equation 9); NaN stays NaN.
 
     mi_nats : nats, any shape. d : coordinates of a variable (3 for positions).
@@ -172,13 +178,13 @@ class PreparedBlocks:
     """Blocks by their place in the series, least recently used ones dropped first."""
 
     def __init__(self, device: Device) -> None:
-        self._blocks: OrderedDict[tuple[int, int], tuple[Any, ...]] = OrderedDict()
+        self._blocks: OrderedDict[tuple[int, int], Block] = OrderedDict()
         self._bytes = 0
         self._allowed = int(device.free_bytes() * SHARE)
         if device.backend == "cpu":
             self._allowed = min(self._allowed, MAX_PREPARED)
 
-    def get(self, block: slice, make: Callable[[slice], tuple[Any, ...]]) -> tuple[Any, ...]:
+    def get(self, block: slice, make: Callable[[slice], Block]) -> Block:
         """The prepared block, made now if it is not at hand.
 
         ``make`` turns a slice of the variables into arrays of the device. It is not kept: blocks
@@ -233,20 +239,20 @@ class PairBlocks:
         values = np.asarray(self._scores(x, y, symmetric, upper or symmetric))
         return np.triu(values) + np.triu(values, 1).T if symmetric else values
 
-    def _ready(self, block: slice, shift: Shift | None) -> tuple[Any, ...]:
+    def _ready(self, block: slice, shift: Shift | None) -> Block:
         first, *others = self._prepared.get(block, self._prepare)
         return shifted(self.device.xp, first, shift), *others
 
-    def _prepare(self, block: slice) -> tuple[Any, ...]:
+    def _prepare(self, block: slice) -> Block:
         raise NotImplementedError
 
     def _scores(
-        self, of_x: tuple[Any, ...], of_y: tuple[Any, ...], symmetric: bool, upper: bool
+        self, of_x: Block, of_y: Block, symmetric: bool, upper: bool
     ) -> NDArray[np.float64]:
         """symmetric : ``of_x`` is ``of_y``. upper : only cells above the diagonal are wanted."""
         raise NotImplementedError
 
-    def _coordinates(self, block: slice, *, centred: bool) -> Any:
+    def _coordinates(self, block: slice, *, centred: bool) -> DeviceArray:
         """Variables as float64 (variables, d, frames) on the device; mean 0 if ``centred``."""
         values = np.asarray(self.series[block])
         if self.settings.single:
@@ -263,16 +269,16 @@ class PairBlocks:
         return centred_values
 
 
-def launch(kernel: Any, blocks: tuple[int, ...], threads: int, *arguments: Any) -> None:
+def launch(kernel: Any, blocks: tuple[int, ...], threads: int, *arguments: object) -> None:
     """Start a CUDA kernel; integers go to it as ``int``."""
     kernel(blocks, (threads,), tuple(np.int32(a) if type(a) is int else a for a in arguments))
 
 
-def _bytes_of(arrays: tuple[Any, ...]) -> int:
+def _bytes_of(arrays: Block) -> int:
     return sum(int(array.nbytes) for array in arrays)
 
 
-def shifted(xp: Any, values: Any, shift: Shift | None) -> Any:
+def shifted(xp: Any, values: DeviceArray, shift: Shift | None) -> DeviceArray:
     """The series ``shift`` frames later, around its end, or in the order ``shift``; as it is for
     None. Frames are on the last axis."""
     if shift is None:
@@ -331,7 +337,7 @@ class KsgPairs(PairBlocks):
             self._add_kernel = module.get_function("add_frames")
 
     def _scores(
-        self, of_x: tuple[Any, ...], of_y: tuple[Any, ...], symmetric: bool, upper: bool
+        self, of_x: Block, of_y: Block, symmetric: bool, upper: bool
     ) -> NDArray[np.float64]:
         (x,), (y,) = of_x, of_y
         from_column = np.arange(len(x), dtype=np.int64) * upper
@@ -345,7 +351,7 @@ class KsgPairs(PairBlocks):
         reach = float(digamma(self.frames - window + 1.0).mean())
         return float(digamma(s.neighbours)) - (s.variant - 1) / s.neighbours + reach
 
-    def _prepare(self, block: slice) -> tuple[Any]:
+    def _prepare(self, block: slice) -> Block:
         s = self.settings
         points = self._coordinates(block, centred=False)
         if s.scale == "std":
@@ -353,7 +359,9 @@ class KsgPairs(PairBlocks):
             points = points / self.device.xp.where(spread > 0.0, spread, 1.0)
         return (points,)
 
-    def _totals(self, x: Any, y: Any, from_column: NDArray[np.int64], symmetric: bool) -> Any:
+    def _totals(
+        self, x: DeviceArray, y: DeviceArray, from_column: NDArray[np.int64], symmetric: bool
+    ) -> DeviceArray:
         """Sums of psi over all frames, a batch of frames at a time."""
         total = self.device.xp.zeros((len(x), len(y)))
         columns = self.device.xp.asarray(from_column)
@@ -381,7 +389,9 @@ class KsgPairs(PairBlocks):
             first += size
         return total
 
-    def _distances(self, points: Any, first: int, size: int, before: Any) -> Any:
+    def _distances(
+        self, points: DeviceArray, first: int, size: int, before: DeviceArray
+    ) -> DeviceArray:
         """Of ``size`` frames from ``first`` on, in the memory of the batch ``before``, if any."""
         s = self.settings
         xp = self.device.xp
@@ -397,14 +407,14 @@ class KsgPairs(PairBlocks):
 
     def _count(
         self,
-        of_x: Any,
-        of_y: Any,
-        x: Any,
-        y: Any,
+        of_x: DeviceArray,
+        of_y: DeviceArray,
+        x: DeviceArray,
+        y: DeviceArray,
         first: int,
-        from_column: Any,
-        of_pairs: Any,
-        total: Any,
+        from_column: DeviceArray,
+        of_pairs: DeviceArray,
+        total: DeviceArray,
     ) -> None:
         s = self.settings
         if self.device.backend == "cpu":
@@ -450,7 +460,7 @@ class GaussianPairs(PairBlocks):
             self._kernel = module.get_function("gaussian_mutual_information")
 
     def _scores(
-        self, of_x: tuple[Any, ...], of_y: tuple[Any, ...], symmetric: bool, upper: bool
+        self, of_x: Block, of_y: Block, symmetric: bool, upper: bool
     ) -> NDArray[np.float64]:
         (x, rank_x), (y, rank_y) = of_x, of_y
         correlation = x.reshape(-1, self.frames) @ y.reshape(-1, self.frames).T
@@ -466,7 +476,7 @@ class GaussianPairs(PairBlocks):
             nats -= self._bias[rank_x].take(rank_y, axis=1)
         return nats
 
-    def _prepare(self, block: slice) -> tuple[Any, NDArray[np.int64]]:
+    def _prepare(self, block: slice) -> Block:
         """Whitened variables, divided by sqrt(frames), so that products are covariances."""
         xp, moves = self.device.xp, self._coordinates(block, centred=True)
         covariance = self.device.to_host(moves @ moves.transpose(0, 2, 1)) / self.frames
@@ -483,7 +493,7 @@ class DccPairs(PairBlocks):
     """<dr_i . dr_j> / sqrt(<dr_i^2> <dr_j^2>); of the frames that both have."""
 
     def _scores(
-        self, of_x: tuple[Any, ...], of_y: tuple[Any, ...], symmetric: bool, upper: bool
+        self, of_x: Block, of_y: Block, symmetric: bool, upper: bool
     ) -> NDArray[np.float64]:
         (x,), (y,) = of_x, of_y
         if self.has_missing:
@@ -491,12 +501,12 @@ class DccPairs(PairBlocks):
         product = x.reshape(len(x), -1) @ y.reshape(len(y), -1).T
         return np.asarray(self.device.to_host(product))
 
-    def _prepare(self, block: slice) -> tuple[Any]:
+    def _prepare(self, block: slice) -> Block:
         xp, moves = self.device.xp, self._coordinates(block, centred=True)
         length = xp.sqrt(xp.nansum(moves * moves, axis=(1, 2), keepdims=True))
         return (moves / xp.where(length > 0.0, length, 1.0),)
 
-    def _of_common_frames(self, x: Any, y: Any) -> Any:
+    def _of_common_frames(self, x: DeviceArray, y: DeviceArray) -> DeviceArray:
         """Means and variances are of the frames in which both have all coordinates."""
         xp = self.device.xp
         x_known, y_known = (1.0 - xp.isnan(v).any(axis=1) for v in (x, y))
@@ -551,10 +561,10 @@ class SplinePairs(PairBlocks):
             self.settings.n_bins, self.settings.order, "clamped", "float64"
         )
         self._scorer = BsplineScorer(self._spline, self.device, complete=not self.has_missing)
-        self._last: dict[tuple[int, int, int | bytes | None], Any] = {}
+        self._last: dict[tuple[int, int, int | bytes | None], Weights | NDArray[np.float64]] = {}
 
     def _scores(
-        self, of_x: tuple[Any, ...], of_y: tuple[Any, ...], symmetric: bool, upper: bool
+        self, of_x: Block, of_y: Block, symmetric: bool, upper: bool
     ) -> NDArray[np.float64]:
         (x, n_rows), (y, n_columns) = of_x, of_y
         if self.settings.kind == "dihedral" and self.device.backend == "cpu":
@@ -564,7 +574,7 @@ class SplinePairs(PairBlocks):
             nats = np.asarray(self.device.to_host(bits), dtype=np.float64) * NATS_PER_BIT
         return np.asarray(nats.reshape(n_rows, self.d, n_columns, self.d).sum(axis=(1, 3)))
 
-    def _ready(self, block: slice, shift: Shift | None) -> tuple[Any, ...]:
+    def _ready(self, block: slice, shift: Shift | None) -> Block:
         """Weights of a block and its variables, the last few kept: neighbouring tiles share
         rows."""
         key = (block.start, block.stop, shift.tobytes() if isinstance(shift, np.ndarray) else shift)
@@ -574,7 +584,7 @@ class SplinePairs(PairBlocks):
             self._last[key] = self._weights(block, shift)
         return self._last[key], block.stop - block.start
 
-    def _weights(self, block: slice, shift: Shift | None) -> Any:
+    def _weights(self, block: slice, shift: Shift | None) -> Weights | NDArray[np.float64]:
         s = self.settings
         values = np.asarray(self.series[block], dtype=np.float32 if s.single else np.float64)
         flat = values.reshape(-1, values.shape[2]).astype(np.float64)

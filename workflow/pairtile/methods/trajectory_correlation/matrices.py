@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pairtile.declare.columns import declared_columns
 from pairtile.runtime.files import atomic_path
 
 Matrix: TypeAlias = NDArray[np.floating[Any]]
@@ -189,6 +190,11 @@ def write_g_correlation_text(path: Path, matrix: Matrix) -> None:
         for first in range(0, whole, _VALUES_A_LINE):
             handle.write(form % tuple(values[first : first + _VALUES_A_LINE].tolist()))
         handle.write("".join(f"{value:10.6g} " for value in values[whole:].tolist()) + "]\n")
+
+
+def columns_of(file: str) -> list[str]:
+    """The columns that ``columns.toml`` declares for a table that may be empty."""
+    return [name for columns in declared_columns(__package__, file) for name in columns.names]
 
 
 def write_table(path: Path, table: pd.DataFrame) -> None:

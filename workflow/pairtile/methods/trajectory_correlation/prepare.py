@@ -186,12 +186,10 @@ class _Preparation:
     def _fit_atoms(self) -> NDArray[np.int64]:
         none = np.empty(0, dtype=np.int64)
         if not self.variables.turns:
-            self.notes.append(
-                f"Frames are not superposed: {self.config.variables} do not depend on it."
-            )
+            self.notes.append(message("variables_need_no_fit", variables=self.config.variables))
             return none
         if self.config.fit is False:
-            self.notes.append("Frames are used as they are, not superposed (fit: false).")
+            self.notes.append(message("not_fitted"))
             return none
         return self.input.select(self.config.fit, "fit")
 
@@ -213,7 +211,7 @@ class _Preparation:
             for _ in range(_AVERAGE_PASSES):
                 reference = self._average(reference)
             where = f"the average structure, found in {_AVERAGE_PASSES} rounds from {where}"
-        self.notes.append(f"Frames are superposed by {self.fit.size} atoms on {where}.")
+        self.notes.append(message("superposed", atoms=self.fit.size, where=where))
         return reference
 
     def _average(self, reference: Floats) -> Floats:
@@ -280,7 +278,7 @@ class _Preparation:
         counts = {"atoms": self.input.n_atoms, "residues": len(residues)}
         prepared.counts.update(counts, fit_atoms=int(self.fit.size))
         if self.config.unwrap:
-            prepared.notes.append("Molecules are put together across the periodic box (unwrap).")
+            prepared.notes.append(message("unwrapped"))
         for said in self.input.said.values():
             (self.notes if said.severity == "note" else self.warnings).append(said)
         prepared.notes[:0] = self.notes
@@ -288,15 +286,15 @@ class _Preparation:
         for run in runs:
             if run.n_promised > run.n_frames:
                 prepared.warnings.append(
-                    f"{run.name} says that it holds {run.n_promised} frames, but {run.n_frames} "
-                    "are there: it may be a copy cut short."
+                    message(
+                        "frames_lacking",
+                        file=run.name,
+                        promised=run.n_promised,
+                        frames=run.n_frames,
+                    )
                 )
         if broken:
-            prepared.warnings.append(
-                f"In {broken} frames an atom is more than half a box length from where it was the "
-                "frame before: molecules may be broken across the periodic box. unwrap: true "
-                "makes them whole."
-            )
+            prepared.warnings.append(message("molecules_broken", n=broken))
 
 
 def _jumps(values: Floats, last: Floats | None, far: float) -> int:

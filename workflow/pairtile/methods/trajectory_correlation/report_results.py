@@ -89,7 +89,8 @@ class MotionResults:
     def state(self) -> MotionArrays:
         """The prepared arrays; none where the state is gone."""
         folder = self.folder / "state"
-        return cast(MotionArrays, open_state(folder)) if (folder / MANIFEST).is_file() else {}
+        found = open_state(folder) if (folder / MANIFEST).is_file() else {}
+        return cast(MotionArrays, found)
 
     @cached_property
     def places(self) -> NDArray[np.float64] | None:

@@ -88,7 +88,7 @@ class Residues:
         owner = np.repeat(np.arange(len(heavy)), [part.size for part in heavy])
         return np.concatenate([*heavy, np.empty(0, np.int64)]), owner.astype(np.int64)
 
-    def structure(self, positions: NDArray[np.float64]) -> NDArray[Any]:
+    def structure(self, positions: NDArray[np.float64]) -> NDArray[np.void]:
         """All atoms as an array of type ``STRUCTURE``; ``positions``: of all of them, in order."""
         owner = np.repeat(np.arange(len(self)), [part.size for part in self.atoms])
         result = np.zeros(owner.size, dtype=STRUCTURE)
@@ -411,7 +411,7 @@ def pairs_in_contact(
     return np.asarray(state["contact_i"])[often], np.asarray(state["contact_j"])[often]
 
 
-def _keys(i: NDArray[Any], j: NDArray[Any]) -> NDArray[np.int64]:
+def _keys(i: NDArray[np.integer], j: NDArray[np.integer]) -> NDArray[np.int64]:
     low = np.minimum(i, j).astype(np.int64)
     keys: NDArray[np.int64] = (low << 32) | np.maximum(i, j).astype(np.int64)
     return keys

@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError
 from pairtile.methods.trajectory_correlation.arrays import MotionArrays
@@ -39,6 +40,8 @@ from pairtile.methods.trajectory_correlation.stationarity import (
     least_p_values,
 )
 from pairtile.methods.trajectory_correlation.time_series import without_frames
+
+message = messages_of(__package__)
 
 FEW_FRAMES = 50.0
 """Effective frames below which a variable is warned of."""
@@ -92,10 +95,7 @@ def state_of_series(
     ensemble = is_ensemble(config, replicas, files)
     if ensemble:
         tau = np.full((len(replicas), len(replicas[0])), 0.5)
-        prepared.notes.append(
-            "Frames are models without an order in time (ensemble): each counts as independent, "
-            "and surrogates exchange models at random."
-        )
+        prepared.notes.append(message("ensemble"))
     else:
         tau = np.stack([correlation_time(part, cyclic=cyclic) for part in replicas])
     config = _with_kind(prepared, config, tau, lengths)
@@ -133,15 +133,11 @@ def is_ensemble(
     if config.ensemble != "auto":
         return config.ensemble
     if files is None:
-        files = _trajectory_files(config)
+        named = config.input_files().items()
+        files = [path for key, path in named if key.startswith("trajectories")]
     if not files or not all(_MODELS.search(file) for file in files):
         return False
     return all(map(_says_nmr, files)) or not any(map(successive_are_near, replicas))
-
-
-def _trajectory_files(config: TrajectoryCorrelationConfig) -> list[str]:
-    named = config.input_files().items()
-    return [path for key, path in named if key.startswith("trajectories")]
 
 
 def _says_nmr(file: str) -> bool:
@@ -240,15 +236,11 @@ def _without_repeated(
     prepared.counts["frames_nearly_repeated"] = near
     shown = ", ".join(_example(n, repeated) for n, repeated in zip(names, found, strict=True))
     if near:
-        prepared.warnings.append(
-            f"{near} frames nearly repeat others: such a frame lifts the mutual information of all "
-            "pairs that kind: ksg finds. Look for parts of a run that overlap, or for a "
-            "constraint that stops all motion."
-        )
+        prepared.warnings.append(message("frames_nearly_repeated", n=near))
     if not exact:
         return prepared
     if not drops:
-        prepared.warnings.append(f"{exact} frames are exactly equal to others ({shown}).")
+        prepared.warnings.append(message("frames_repeated", n=exact, example=shown))
         return prepared
     for part, repeated, name in zip(replicas_of(prepared.state), found, names, strict=True):
         if len(repeated.exact) > MAX_REPEATED * part.shape[2]:
@@ -262,10 +254,7 @@ def _without_repeated(
                 "coarse scale",
             )
     prepared = without_frames(prepared, [[*r.exact] for r in found], cyclic, scratch)
-    prepared.warnings.append(
-        f"{exact} frames are exactly equal to others and were left out ({shown}): kind: ksg "
-        "measures distances between frames."
-    )
+    prepared.warnings.append(message("repeated_frames_left_out", n=exact, example=shown))
     return prepared
 
 
@@ -297,7 +286,7 @@ def _with_kind(
             f"a trajectory has {found:.0f} effective frames (median of the variables); ksg, which "
             f"also sees curved dependence, wants {FEW_FRAMES:.0f}."
         )
-    prepared.notes.append(f"The estimator is kind: {kind} (auto): {why}")
+    prepared.notes.append(message("kind_auto", kind=kind, why=why))
     estimator = config.estimator.model_copy(update={"kind": kind})
     return config.model_copy(update={"estimator": estimator})
 
@@ -365,27 +354,21 @@ def _describe(
     times = tau[:, moving] if moving.any() else tau
     if prepared.state["ensemble"]:
         if few.any():
-            prepared.warnings.append(
-                f"{sum(lengths)} models are few: p-values tell related motions from others, "
-                "but values scatter. More models are what helps."
-            )
+            prepared.warnings.append(message("few_models", n=sum(lengths)))
         return
     prepared.notes.append(
-        f"Correlation times: {np.median(times):.3g} frames (median; 5 to 95 % of the variables: "
-        f"{np.quantile(times, 0.05):.3g} to {np.quantile(times, 0.95):.3g})."
+        message(
+            "correlation_times",
+            median=np.median(times),
+            low=np.quantile(times, 0.05),
+            high=np.quantile(times, 0.95),
+        )
     )
     if few.any():
-        prepared.warnings.append(
-            f"{int(few.sum())} of {effective.size} variables have fewer than {FEW_FRAMES:.0f} "
-            f"effective frames (the least has {effective[moving].min():.0f}; median correlation "
-            f"time {np.median(times):.3g} frames): their correlations say more of how slow they "
-            "are than of what they share. A longer run, or more replicas, is what helps"
-            + (
-                "; estimator.kind: gaussian scatters half as much."
-                if estimator.kind == "ksg"
-                else "."
-            )
-        )
+        numbers = {"n": few.sum(), "variables": effective.size, "wanted": FEW_FRAMES}
+        numbers |= {"least": effective[moving].min(), "time": np.median(times)}
+        ksg = estimator.kind == "ksg"
+        prepared.warnings.append(message("few_frames_ksg" if ksg else "few_frames", **numbers))
     windows = np.asarray(prepared.state["theiler"])
     if estimator.theiler == "auto" and estimator.kind == "ksg":
         shown = ", ".join(str(window) for window in sorted(set(windows.tolist()))[:5])
@@ -396,13 +379,11 @@ def _describe(
             f"{cap}, so that slow motions still look alike in time"
         )
         prepared.notes.append(
-            f"Theiler window: {shown} frames (auto: twice the correlation time"
-            f"{capped if wanted > cap else ''})."
+            message("theiler_window", windows=shown, limit=capped if wanted > cap else "")
         )
     if 0 < estimator.surrogates < FEW_SURROGATES:
         prepared.warnings.append(
-            f"The p-values rest on {estimator.surrogates} surrogates; {FEW_SURROGATES} or more "
-            "say how far the null scatters."
+            message("few_surrogates", n=estimator.surrogates, wanted=FEW_SURROGATES)
         )
 
 
@@ -420,11 +401,13 @@ def _describe_drift(
     if drifts.any():
         row = int(np.argmax(np.where(drifts, shift, -1.0)))
         prepared.warnings.append(
-            f"{int(drifts.sum())} of {p.size} variables lie elsewhere in the second half of a run "
-            f"than in the first (the most {items['name'].iloc[row]}: its mean moves by "
-            f"{shift[row]:.2g} standard deviations): what drifts in the same run looks "
-            "correlated, and surrogates do not show it. Leave out the beginning "
-            "(frames: {start: ...}), or take longer runs."
+            message(
+                "variables_drift",
+                n=int(drifts.sum()),
+                variables=p.size,
+                name=items["name"].iloc[row],
+                shift=shift[row],
+            )
         )
 
 

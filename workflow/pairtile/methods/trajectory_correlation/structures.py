@@ -96,7 +96,7 @@ def path_links(items: pd.DataFrame, state: MotionArrays, nodes: Sequence[int]) -
 
 
 def residue_values(
-    structure: NDArray[Any], values: Mapping[str, NDArray[np.float64]]
+    structure: NDArray[np.void], values: Mapping[str, NDArray[np.float64]]
 ) -> dict[str, dict[str, float]]:
     """By name, values of residues as PyMOL and ChimeraX name them (``A:13``); NaN left out."""
     letters = chain_letters(structure)
@@ -113,7 +113,7 @@ def residue_values(
 
 
 def write_chimerax_attributes(
-    path: Path, structure: NDArray[Any], values: Mapping[str, NDArray[Any]]
+    path: Path, structure: NDArray[np.void], values: Mapping[str, NDArray[Any]]
 ) -> None:
     """Write residue attributes for ChimeraX (``.defattr``), whole or not at all."""
     lines = ["# Open structure.pdb first, then this file; color byattribute r:betweenness"]
@@ -190,7 +190,7 @@ def residue_communities(
 
 def write_structure_pdb(
     path: Path,
-    structure: NDArray[Any],
+    structure: NDArray[np.void],
     values: ArrayLike,
     communities: ArrayLike,
     meaning: str = "value of the residue",
@@ -225,12 +225,12 @@ def write_structure_pdb(
     community = np.where(community > _LARGEST, 0, community)
     remarks = [f"B-FACTOR: {meaning}", "OCCUPANCY: COMMUNITY, 0 FOR NONE"]
     remarks += [f"CHAIN {new}: {old or 'NO NAME'}" for old, new in letters.items() if new != old]
-    lines = [f"REMARK   6 {_one_line(text)}" for text in remarks]
+    lines = [f"REMARK   6 {' '.join(text.split())[:68]}" for text in remarks]
     _write_lines(path, [*lines, *atom_lines(structure, value, community), "END"])
 
 
 def atom_lines(
-    structure: NDArray[Any], values: NDArray[np.float64], communities: NDArray[np.int64]
+    structure: NDArray[np.void], values: NDArray[np.float64], communities: NDArray[np.int64]
 ) -> list[str]:
     """The lines of a PDB file's atoms; ``values`` and ``communities`` of residues, as
     ``write_structure_pdb`` has them."""
@@ -242,7 +242,7 @@ def atom_lines(
     ]
 
 
-def chain_letters(structure: NDArray[Any]) -> dict[str, str]:
+def chain_letters(structure: NDArray[np.void]) -> dict[str, str]:
     """One letter for each chain: its own where it has one, else the first that is free."""
     chains = list(dict.fromkeys(structure["chain"].tolist()))
     taken = {chain for chain in chains if len(chain) == 1 and chain in _CHAINS}
@@ -256,7 +256,7 @@ def write_pymol_script(
     links: Links,
     n_communities: int,
     paths: Sequence[Links] = (),
-    structure: NDArray[Any] | None = None,
+    structure: NDArray[np.void] | None = None,
     values: Mapping[str, NDArray[np.float64]] | None = None,
 ) -> None:
     """Write a PyMOL script (``.pml``), whole or not at all.
@@ -322,7 +322,7 @@ def write_vmd_script(
     links: Links,
     n_communities: int,
     paths: Sequence[Links] = (),
-    structure: NDArray[Any] | None = None,
+    structure: NDArray[np.void] | None = None,
     values: Mapping[str, NDArray[np.float64]] | None = None,
 ) -> None:
     """Write a VMD script (Tcl), whole or not at all: as ``write_pymol_script``.
@@ -404,7 +404,7 @@ def _rgb(colour: tuple[int, int, int]) -> str:
 
 
 def _atom_line(
-    number: int, atom: Any, letters: Mapping[str, str], value: float, community: int
+    number: int, atom: np.void, letters: Mapping[str, str], value: float, community: int
 ) -> str:
     element = str(atom["element"])[:2].upper()
     name = str(atom["name"])[:4]
@@ -422,10 +422,6 @@ def _atom_line(
 def _in_columns(resid: int) -> int:
     """The number of a residue in the four columns of a PDB file, from 0 again after 9999."""
     return int(resid) if -1000 < resid < 10_000 else int(resid) % 10_000
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())[:68]
 
 
 def _write_lines(path: Path, lines: list[str]) -> None:

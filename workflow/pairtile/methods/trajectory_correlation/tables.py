@@ -11,12 +11,14 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import Estimator, Merged, Written
 from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.differences import write_difference
 from pairtile.methods.trajectory_correlation.matrices import (
     StreamedPairs,
+    columns_of,
     coordinate_sums,
     correlation_matrix,
     residue_sums,
@@ -47,6 +49,8 @@ from pairtile.methods.trajectory_correlation.structures import (
     write_vmd_script,
 )
 
+message = messages_of(__package__)
+
 MAX_BETWEENNESS = 6e9
 BETWEENNESS_A_MINUTE = 1e9
 """Nodes times edges: above the one, betweenness is left out; the other takes about a minute."""
@@ -76,8 +80,7 @@ def write_trajectory_tables(
     whole = network
     if network.correlation.size > MAX_EDGES:
         written.warnings.append(
-            f"A network of {network.correlation.size} edges: communities, betweenness and paths "
-            f"are left out above {MAX_EDGES}; contacts or a stricter keep make it smaller."
+            message("network_too_large", n=network.correlation.size, most=MAX_EDGES)
         )
         network = ResidueNetwork.of(network.n_nodes, [], [], [])
     communities: dict[str, NDArray[np.int32]] = {
@@ -203,9 +206,12 @@ def _centralities(
     cost = network.n_nodes * float(network.correlation.size)
     if cost > MAX_BETWEENNESS:
         written.warnings.append(
-            f"Centralities are left out: in a network of {network.n_nodes} nodes and "
-            f"{network.correlation.size} edges betweenness would take about "
-            f"{cost / BETWEENNESS_A_MINUTE:.0f} minutes."
+            message(
+                "no_centralities",
+                nodes=network.n_nodes,
+                edges=network.correlation.size,
+                minutes=cost / BETWEENNESS_A_MINUTE,
+            )
         )
         return unknown
     return network.centralities()
@@ -373,14 +379,12 @@ def community_table(
                     "agreement": (agreement or {}).get(method, np.nan),
                 }
             )
-    columns = ["method", "community", "n_members", "edges_within", "edges_out"]
-    columns += ["mean_correlation", "modularity", "members", "agreement"]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=columns_of("communities.tsv"))
 
 
 def no_path(source: Any, target: Any) -> str:
     """The warning of two variables that nothing joins."""
-    return f"No path joins {source} and {target} in the network."
+    return message("no_path", source=source, target=target)
 
 
 def path_table(
@@ -417,7 +421,5 @@ def path_table(
                     "items": " ".join(numbers[node] for node in path.nodes),
                 }
             )
-    columns = ["source", "target", "rank", "length", "n_edges", "weakest_correlation"]
-    columns += ["path", "items"]
-    table = pd.DataFrame(rows, columns=columns)
+    table = pd.DataFrame(rows, columns=columns_of("paths.tsv"))
     return table.astype({"rank": "Int32", "n_edges": "Int32", "length": np.float64})

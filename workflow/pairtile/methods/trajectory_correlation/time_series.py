@@ -27,12 +27,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pairtile.declare.messages import messages_of
 from pairtile.engine.estimator import PreparedInput
 from pairtile.errors import InputError, StoreError
 from pairtile.methods.trajectory_correlation.arrays import MotionArrays
 from pairtile.methods.trajectory_correlation.config import TrajectoryCorrelationConfig
 from pairtile.methods.trajectory_correlation.network import path_ends
 from pairtile.methods.trajectory_correlation.read_tables import SeriesTable, open_series_table
+
+message = messages_of(__package__)
 
 _SHOWN = 5
 
@@ -77,7 +80,8 @@ class SeriesWriter:
             _check_frames(config, name, n_frames, shape[1])
         self.offsets = np.cumsum([0, *(n for _, n in replicas)])
         full = (*shape, int(self.offsets[-1]))
-        self.dtype = series_dtype(full)
+        large = 8 * int(np.prod(full)) > FLOAT64_BYTES
+        self.dtype = np.dtype(np.float32 if large else np.float64)
         name = "positions.npy" if self.displacements else "series.npy"
         self.file = SeriesFile(scratch.folder / name, full, self.dtype)
         kind = CyclicMoments if cyclic else Moments
@@ -177,17 +181,20 @@ class SeriesWriter:
         n_frames = int(self.offsets[-1])
         if len(lengths) > 1:
             prepared.notes.append(
-                f"{len(lengths)} replicas of {', '.join(str(n) for n in lengths[:_SHOWN])}"
-                f"{', ...' if len(lengths) > _SHOWN else ''} frames; each is estimated by itself."
+                message(
+                    "replicas",
+                    n=len(lengths),
+                    lengths=", ".join(str(n) for n in lengths[:_SHOWN]),
+                    more=", ..." if len(lengths) > _SHOWN else "",
+                )
             )
         if self.dtype == np.float32:
-            prepared.notes.append("The series are kept as float32, for their size.")
+            prepared.notes.append(message("series_float32"))
         missing = int(n_frames * len(names) - prepared.items["n_observed"].sum())
         if missing:
             prepared.counts["values_missing"] = missing
             prepared.notes.append(
-                f"{missing} of {n_frames * len(names)} values are missing: each pair is estimated "
-                "from the frames that both have (n_frames)."
+                message("values_missing", n=missing, values=n_frames * len(names))
             )
         for rows, text in ((constant, "never move"), (frozen, "do not move in some replica")):
             if rows.any():
@@ -195,11 +202,11 @@ class SeriesWriter:
                 more = ", ..." if rows.sum() > _SHOWN else ""
                 which = f"{int(rows.sum())} of {len(names)} variables {text}"
                 prepared.warnings.append(
-                    f"{which} ({', '.join(found)}{more}): they have nothing in common with others."
+                    message("variables_still", which=which, names=", ".join(found), more=more)
                 )
         dropped = prepared.items.loc[~prepared.items["kept"], "reason"].value_counts()
         for reason, number in dropped.items():
-            prepared.warnings.append(f"{number} residues are left out: {reason}.")
+            prepared.warnings.append(message("residues_left_out", n=number, reason=reason))
 
 
 def prepare_tables(
@@ -399,11 +406,6 @@ class SeriesFile:
         mapped = np.load(self.path, mmap_mode="r")
         assert isinstance(mapped, np.memmap)
         return mapped
-
-
-def series_dtype(shape: tuple[int, int, int]) -> np.dtype:
-    """Float64, or float32 where that would take more than ``FLOAT64_BYTES``."""
-    return np.dtype(np.float64 if 8 * int(np.prod(shape)) <= FLOAT64_BYTES else np.float32)
 
 
 def frames_in_block(numbers_in_frame: int) -> int:

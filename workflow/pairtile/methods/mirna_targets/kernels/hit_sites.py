@@ -74,8 +74,9 @@ class HitSites(NamedTuple):
     @classmethod
     def empty(cls, count: int) -> HitSites:
         """Room for so many hits."""
-        types = (np.int32, np.int32, np.int8, np.int32, np.float64, np.int32, np.int32)
-        return cls(*(np.empty(count, dtype=kind) for kind in types))
+        begin, end, seed_end, first, last = np.empty((5, count), dtype=np.int32)
+        seed_class, local_au = np.empty(count, dtype=np.int8), np.empty(count)
+        return cls(begin, end, seed_class, seed_end, local_au, first, last)
 
 
 @njit(parallel=True, nogil=True)
@@ -96,6 +97,8 @@ def hit_sites(mirnas, transcripts, spans, queries, references, sites):  # type: 
 @njit(nogil=True)
 def _sites_of_some(some, mirnas, transcripts, spans, queries, references, sites):  # type: ignore[no-untyped-def]
     """The same for hits some[0] .. some[1] - 1."""
+    opposite = np.empty(9, dtype=np.int64)
+    paired = np.empty(9, dtype=np.bool_)
     for hit in range(some[0], some[1]):
         mirna = text_of(mirnas, spans.mirna[hit])
         transcript = text_of(transcripts, spans.transcript[hit])
@@ -108,28 +111,19 @@ def _sites_of_some(some, mirnas, transcripts, spans, queries, references, sites)
         sites.site_begin[hit] = spans.reference_begin[hit] + left - _count_gaps(reference[:left])
         sites.site_end[hit] = end - right
 
-        opposite = np.zeros(9, dtype=np.int64)
-        paired = np.zeros(9, dtype=np.bool_)
-        position = 0
-        for column in range(query.size - 1, -1, -1):
-            tail = column < left or column >= first_of_right
-            here = end + 1  # opposite a gap: as the base before
-            in_reference = tail or reference[column] != _GAP
-            if in_reference:
-                here = end
-                end -= 1
+        # States of the columns from the miRNA's 5' end on; tails are pairs.
+        columns = query.size - left
+        states = np.full(columns, PAIRED, np.uint8)
+        for k in range(right, columns):
+            column = query.size - 1 - k
             if query[column] == _GAP:
-                continue
-            position += 1
-            if position > 8:
-                break
-            opposite[position] = here
-            if in_reference and 1 <= here <= transcript.size:
-                a, b = CODES[mirna[position - 1]], CODES[transcript[here - 1]]
-                paired[position] = a + b == 3 and a < OTHER and b < OTHER
+                states[k] = REFERENCE_UNPAIRED
+            elif reference[column] == _GAP:
+                states[k] = MIRNA_UNPAIRED
+        position = _walk(mirna, transcript, end, states, 0, opposite, paired)
         sites.seed_end[hit] = opposite[min(2, position)]
-        seed_class = _seed_class(opposite, paired, min(position, 8), transcript)
-        first, last, skipped = _match(opposite, seed_class, min(position, 8))
+        seed_class = _seed_class(opposite, paired, position, transcript)
+        first, last, skipped = _match(opposite, seed_class, position)
         sites.seed_class[hit] = seed_class
         sites.local_au[hit] = au_content(transcript, first, last + skipped, 1, 1 + skipped, False)
         sites.match_begin[hit] = first if seed_class != _NONE else 0
@@ -184,24 +178,35 @@ def _classes_of_some(some, mirnas, references, traced, found):  # type: ignore[n
     for hit in range(some[0], some[1]):
         mirna, transcript = text_of(mirnas, traced.i[hit]), text_of(references, traced.j[hit])
         n = len(mirna)
-        opposite[:] = 0
-        paired[:] = False
         # The tail of the miRNA's 5' end lies opposite the letters behind the last cell.
         tail = n - traced.row[hit]
         here = np.int64(traced.column[hit]) + tail
-        left = traced.state_count[hit]
-        position, k = 0, -tail
-        while position < min(n, 8):
-            state = PAIRED if k < 0 or k >= left else traced.states[hit, k]
-            k += 1
-            if state != REFERENCE_UNPAIRED:
-                position += 1
-                opposite[position] = here + (state == MIRNA_UNPAIRED)
-                if state == PAIRED and 1 <= here <= transcript.size:
-                    a, b = CODES[mirna[position - 1]], CODES[transcript[here - 1]]
-                    paired[position] = a + b == 3 and a < OTHER and b < OTHER
-            here -= state != MIRNA_UNPAIRED
-        found[hit] = _seed_class(opposite, paired, min(position, 8), transcript)
+        states = traced.states[hit, : traced.state_count[hit]]
+        position = _walk(mirna, transcript, here, states, tail, opposite, paired)
+        found[hit] = _seed_class(opposite, paired, position, transcript)
+
+
+@njit(nogil=True)
+def _walk(mirna, transcript, here, states, tail, opposite, paired):  # type: ignore[no-untyped-def]
+    """Fill ``opposite`` and ``paired`` of miRNA positions 1 to 8; returns the last one there is.
+
+    here     transcript position opposite the miRNA's 5' end
+    states   uint8, from the 5' end on, behind ``tail`` pairs; pairs beyond their end
+    """
+    opposite[:] = 0
+    paired[:] = False
+    position, k = 0, -tail
+    while position < min(len(mirna), 8):
+        state = PAIRED if k < 0 or k >= len(states) else states[k]
+        k += 1
+        if state != REFERENCE_UNPAIRED:
+            position += 1
+            opposite[position] = here + (state == MIRNA_UNPAIRED)
+            if state == PAIRED and 1 <= here <= transcript.size:
+                a, b = CODES[mirna[position - 1]], CODES[transcript[here - 1]]
+                paired[position] = a + b == 3 and a < OTHER and b < OTHER
+        here -= state != MIRNA_UNPAIRED
+    return position
 
 
 @njit(nogil=True)

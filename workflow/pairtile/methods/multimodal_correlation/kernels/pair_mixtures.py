@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pairtile.cpu.njit import njit
+from pairtile.cpu.vectors import LANES
 from pairtile.methods.multimodal_correlation.kernels.mixture_fit import (
     COVARIANCE,
     LN2,
@@ -33,7 +34,7 @@ from pairtile.methods.multimodal_correlation.kernels.mixture_fit import (
     label_samples,
     pair_seed,
 )
-from pairtile.methods.multimodal_correlation.kernels.vectors import LANES, lane_sum
+from pairtile.methods.multimodal_correlation.kernels.vectors import lane_sum
 
 MAX_CLUSTERS = 5
 HISTOGRAM_BINS = 200
@@ -86,7 +87,8 @@ class Genes(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Where the kept modes of a block of pairs are written, one after another."""
+    """Where the kept modes of a block of pairs are written, one after another: the number of the
+    pair, and arrays of ``mixtures.Modes``."""
 
     pair: Any
     cluster: Any
@@ -95,7 +97,12 @@ class Found(NamedTuple):
     n_modes: Any
     n_usable: Any
     correlation: Any
-    parameters: Any
+    weight: Any
+    mean_row: Any
+    mean_column: Any
+    variance_row: Any
+    variance_column: Any
+    covariance: Any
     log_likelihood: Any
     criterion: Any
     samples: Any
@@ -459,7 +466,7 @@ def _correlation(genes, rules, pair, n, k, work):  # type: ignore[no-untyped-def
 
 @njit(nogil=True, error_model="numpy", inline="always")
 def _write_parameters(genes, pair, mixture, k, work, found, at):  # type: ignore[no-untyped-def]
-    """weight, mean_row, mean_column, variance_row, variance_column, covariance, as given in."""
+    """Parameters of a component in units of the values, as the pair was given in."""
     row = k * THETA_COLUMNS
     theta, swapped = work.fit.best, pair.swapped
     centre_x, scale_x, centre_y, scale_y = mixture.frame
@@ -472,12 +479,12 @@ def _write_parameters(genes, pair, mixture, k, work, found, at):  # type: ignore
     mean_y = (centre_y + scale_y * mean_y) * unit_y
     variance_x = ((scale_x * scale_x) * variance_x) * (unit_x * unit_x)
     variance_y = ((scale_y * scale_y) * variance_y) * (unit_y * unit_y)
-    found.parameters[0, at] = theta[row + WEIGHT]
-    found.parameters[1, at] = mean_y if swapped else mean_x
-    found.parameters[2, at] = mean_x if swapped else mean_y
-    found.parameters[3, at] = variance_y if swapped else variance_x
-    found.parameters[4, at] = variance_x if swapped else variance_y
-    found.parameters[5, at] = ((scale_x * scale_y) * covariance) * (unit_x * unit_y)
+    found.weight[at] = theta[row + WEIGHT]
+    found.mean_row[at] = mean_y if swapped else mean_x
+    found.mean_column[at] = mean_x if swapped else mean_y
+    found.variance_row[at] = variance_y if swapped else variance_x
+    found.variance_column[at] = variance_x if swapped else variance_y
+    found.covariance[at] = ((scale_x * scale_y) * covariance) * (unit_x * unit_y)
 
 
 @njit(nogil=True)
