@@ -186,9 +186,6 @@ def _by(columns: list[str], mine: pd.DataFrame, theirs: pd.DataFrame) -> pd.Seri
     return pd.Series(number, index=both["mine"].to_numpy(dtype=np.int64)).sort_index()
 
 
-DIFFERENCE_MATRICES = [f"{value}_difference" for value in VALUES]
-
-
 def write_difference(
     opened: Estimator[TrajectoryCorrelationConfig, MotionArrays],
     pairs: StreamedPairs,
@@ -246,7 +243,12 @@ def write_difference(
     write_parquet(folder / "difference.parquet", typed, __package__)
     also = [f"{value}_{test}" for value in ("mi", "dcc") for test in ("z", "q_value")]
     also = [column for column in (f"{CENTRED}_difference", *also) if column in table]
-    write_matrices(folder / "difference.npz", table, items, names=[*DIFFERENCE_MATRICES, *also])
+    write_matrices(
+        folder / "difference.npz",
+        table,
+        items,
+        names=[*(f"{value}_difference" for value in VALUES), *also],
+    )
     edges = named.drop(columns=["i", "j"]).iloc[:0]
     if tested:
         edges = named[named[f"{kind}_q_value"] <= LEVEL].drop(columns=["i", "j"])
