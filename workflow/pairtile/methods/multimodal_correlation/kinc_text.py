@@ -101,9 +101,9 @@ def _tidy_rows(
         p_value, r_squared = (
             _numbers(test.results[name].to_numpy()[part]) for name in ("p_value", "r_squared")
         )
-        for of_edge, *numbers in zip(tested, p_value, r_squared, strict=True):
-            if numbers[0] != "nan":
-                of_edge.append((_name(test), *numbers))
+        for of_edge, p, r in zip(tested, p_value, r_squared, strict=True):
+            if p != "nan":
+                of_edge.append((_name(test), p, r))
     for edge, of_edge in zip(zip(*columns, strict=True), tested, strict=True):
         for result in of_edge or [("", "nan", "nan")]:
             yield (*edge, *result)
