@@ -114,7 +114,7 @@ def test_q_values_of_scattered_pairs_use_the_histogram():
         ({"fdr": 0.05, "top_edges": 9}, lambda p, bits: bits >= np.sort(bits)[-9]),
         ("all", lambda p, bits: p <= 1.0),
     ],
-    ids=str,
+    ids=["p_value", "fdr", "score", "strong_score", "top_edges", "fdr_top_edges", "all"],
 )
 def test_pairs_are_kept_as_asked(keep, kept):
     pairs, null = example()

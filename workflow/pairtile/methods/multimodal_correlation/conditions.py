@@ -483,34 +483,9 @@ def _counts(tests: ConditionTests, networks: list[pd.DataFrame], pair: list[str]
 # --- bias ---
 
 
-@dataclass(frozen=True)
-class ModeBias:
-    """Tests of M modes; every p-value float64 (M,), NaN where it is undefined.
-
-    source_welch_p_value, target_welch_p_value : is the gene's mean expression in the mode that of
-        the pair's other usable samples? A mode that differs in neither gene is no group of its own.
-    missing_p_value : do the two genes lack a value equally often? Where they do not, the one with
-        more missing values decides which samples the pair has.
-    condition_missing_p_value : by condition (categorical ones): is a sample of one label missing in
-        the pair more often than one of another?
-    """
-
-    source_welch_p_value: NDArray[np.float64]
-    target_welch_p_value: NDArray[np.float64]
-    missing_p_value: NDArray[np.float64]
-    condition_missing_p_value: dict[str, NDArray[np.float64]]
-
-    def columns(self) -> dict[str, NDArray[np.float64]]:
-        """Columns of a network table; of conditions: ``missing_by_<condition>_p_value``."""
-        return {
-            "source_welch_p_value": self.source_welch_p_value,
-            "target_welch_p_value": self.target_welch_p_value,
-            "missing_p_value": self.missing_p_value,
-            **{f"missing_by_{k}_p_value": p for k, p in self.condition_missing_p_value.items()},
-        }
-
-
-def mode_bias(modes: ModeSamples, conditions: Sequence[Condition] = ()) -> ModeBias:
+def mode_bias(
+    modes: ModeSamples, conditions: Sequence[Condition] = ()
+) -> dict[str, NDArray[np.float64]]:
     """Test each mode for bias.
 
     Expression, of each gene: Welch's analysis of variance (Welch 1951, Biometrika 38:330) between
@@ -522,6 +497,13 @@ def mode_bias(modes: ModeSamples, conditions: Sequence[Condition] = ()) -> ModeB
     With a condition: Fisher's exact test (two labels, two-sided) or Pearson's chi-square test
     (more, without correction, approximate where few are missing) of label by "missing in either
     gene"; NaN where all samples with a label are missing, or none.
+
+    Returns
+    -------
+    dict of float64 (M,)
+        Columns of a network table, NaN where a p-value is undefined: ``source_welch_p_value`` and
+        ``target_welch_p_value`` (a mode that differs in neither gene is no group of its own),
+        ``missing_p_value``, and for each condition ``missing_by_<condition>_p_value``.
 
     Notes
     -----
@@ -542,9 +524,12 @@ def mode_bias(modes: ModeSamples, conditions: Sequence[Condition] = ()) -> ModeB
     either, fewer = lacking.sum(axis=0), lacking.min(axis=0)
     missing = np.minimum(1.0, 2.0 * stats.binom.cdf(fewer, np.maximum(either, 1), 0.5))
     missing[either == 0] = 1.0
+    result = dict(zip(("source_welch_p_value", "target_welch_p_value"), welch, strict=True))
+    result["missing_p_value"] = missing
     names = unique_names([(condition.name,) for condition in categorical])
-    by_condition = {name: _independence(table) for name, table in zip(names, tables, strict=True)}
-    return ModeBias(welch[0], welch[1], missing, by_condition)
+    for name, table in zip(names, tables, strict=True):
+        result[f"missing_by_{name}_p_value"] = _independence(table)
+    return result
 
 
 def _welch(modes: ModeSamples) -> NDArray[np.float64]:

@@ -112,7 +112,7 @@ def multimodal_network(
     if config.estimator.clustering == "gmm":
         conditions = [] if annotations is None else annotations.conditions
         labelled = [each for each in conditions if each.kind == "categorical"]
-        columns |= mode_bias(samples, labelled).columns()
+        columns |= mode_bias(samples, labelled)
     tested = ["q_value"] if sought.rates else []
     first = [*KEYS, *_REPORTED, *tested, *(["power"] if config.power else [])]
     edges = pd.concat(
