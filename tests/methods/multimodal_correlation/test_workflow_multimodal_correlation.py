@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pairtile.config import load_config
+from pairtile.engine import tiles
 from pairtile.errors import InputError
 from pairtile.methods.multimodal_correlation import score as method
 from pairtile.methods.multimodal_correlation.config import MultimodalCorrelationConfig
@@ -77,7 +78,7 @@ def test_pairs_are_the_same_for_any_chunking_and_order_of_genes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clustering: str
 ) -> None:
     monkeypatch.setattr(method, "MIXTURE_TILE_EDGE", 8)
-    monkeypatch.setattr(method, "TILE_EDGE", 8)
+    monkeypatch.setattr(tiles, "TILE_EDGE", 8)
     table = write(tmp_path)
     settings = {"max_clusters": 3, "min_samples": 20, "min_correlation": 0.0}
     asked = section(estimator=settings | {"clustering": clustering})

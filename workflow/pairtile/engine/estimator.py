@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 # For what its import does: it says when numba compiles.
 import pairtile.cpu.compiling  # noqa: F401
 from pairtile.config.models import Analysis, InputFile, marked
+from pairtile.engine import tiles
 from pairtile.engine.chunk_file import Arrays, Rows, Summaries
 from pairtile.engine.selection import Selection
-from pairtile.engine.tiles import TILE_EDGE, PairSpace, Tile
+from pairtile.engine.tiles import PairSpace, Tile
 from pairtile.gpu.device import Device
 from pairtile.method import get_method
 from pairtile.runtime import requests
@@ -135,7 +136,7 @@ class Cost:
     unit: str = "pairs"
     null: int = 0
     network: int = 0
-    tile_edges: tuple[int, int] = (TILE_EDGE, TILE_EDGE)
+    tile_edges: tuple[int, int] = field(default_factory=lambda: (tiles.TILE_EDGE, tiles.TILE_EDGE))
     precision: str = "float64"
     cheaper: Mapping[str, float] = field(default_factory=dict)
 
