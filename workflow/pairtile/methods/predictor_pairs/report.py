@@ -53,8 +53,8 @@ def _few_samples(results: Results, found: PredictorResults) -> Iterator[Message]
 
 def _of_p_values(results: Results, found: PredictorResults) -> Iterator[Message]:
     if not found.tested:
-        said = any("no p-values" in text for text in results.summary.get("warnings") or [])
-        if not said:
+        said = results.summary.get("messages") or []
+        if all(one["code"] != "too_few_shifts" for one in said):
             yield message("no_p_values", word=found.word)
         return
     best, word = found.best, found.word
