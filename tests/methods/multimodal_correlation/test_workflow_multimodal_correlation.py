@@ -141,9 +141,8 @@ def test_annotations_that_lack_a_sample_are_refused(tmp_path: Path) -> None:
     write(tmp_path)
     lines = (tmp_path / "samples.tsv").read_text().splitlines()
     (tmp_path / "samples.tsv").write_text("\n".join(lines[:-1]) + "\n")
-    analysis = Analysis(tmp_path, section(annotations="samples.tsv")).pairs()
     with pytest.raises(InputError, match=f"s{SAMPLES - 1}"):
-        analysis.network()
+        Analysis(tmp_path, section(annotations="samples.tsv")).pairs()
 
 
 @pytest.mark.complete
