@@ -102,7 +102,7 @@ def read_h5ad(
         if shape != (len(cells), n_genes):
             expected = f"{len(cells)} cells x {n_genes} genes"
             raise InputError.at(path, found.source, f"shape {shape}", expected)
-        notes = [message("anndata_values", source=found.source)]
+        notes: list[str] = [message("anndata_values", source=found.source)]
         notes += found.notes
         chosen = np.arange(len(cells))
         if obs:

@@ -41,7 +41,7 @@ def read_parquet(path: str | PathLike[str], kinds: Kinds, scratch: Path | None =
     if not n_rows:
         raise InputError.at(path, "", "a table without rows", f"{kinds.row}s in rows")
     name_column, index = _name_column(path, schema, stored)
-    notes = [message("names_from_column", column=schema.names[name_column])]
+    notes: list[str] = [message("names_from_column", column=schema.names[name_column])]
     fields = [k for k in range(len(schema)) if k != name_column and k not in index]
     for k in fields:
         _check_numbers(path, kinds, schema.field(k))
