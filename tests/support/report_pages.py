@@ -81,3 +81,13 @@ def numbers_of(folder: Path, code: str) -> dict[str, Any]:
     [said] = [m for m in read_json(folder / "summary.json")["messages"] if m["code"] == code]
     found: dict[str, Any] = said["numbers"]
     return found
+
+
+def assert_made_again_alike(folder: Path) -> None:
+    """The page and its figures, made twice of the same results, are the same bytes."""
+    made = []
+    for _ in range(2):
+        page_of(folder)
+        files = [folder / "report.html", *sorted((folder / "figures").iterdir())]
+        made.append({path.name: path.read_bytes() for path in files})
+    assert made[0] == made[1]

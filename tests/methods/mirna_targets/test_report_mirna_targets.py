@@ -15,7 +15,7 @@ from mirna_results import write_mirna_results
 from pairtile.methods.mirna_targets.report_hits import hits_of, read_hits
 from pairtile.report.page import render_page
 from pairtile.report.results import read_results, warnings_of_results
-from report_pages import edge_rows, page_of, part, read_page, report
+from report_pages import assert_made_again_alike, edge_rows, page_of, part, read_page, report
 from result_files import AWKWARD
 
 ALL_PARTS = [
@@ -248,3 +248,8 @@ def test_the_page_as_seen_is_not_blank(demo: Path, tmp_path: Path, flags: list[s
         assert band.std() > 0.02
     margin = image[1000:, 2].mean()
     assert margin < 0.2 if flags else margin > 0.9
+
+
+@pytest.mark.complete
+def test_same_results_give_the_same_bytes(demo: Path) -> None:
+    assert_made_again_alike(demo)

@@ -27,7 +27,7 @@ from pairtile.report.text import page_text
 from pairtile.runtime.files import read_json, write_json
 from pairtile.statistics.modules import leiden_modules
 from planted_modes import SAMPLES, analysis
-from report_pages import codes_of, edge_rows, page_of, part, read_page
+from report_pages import assert_made_again_alike, codes_of, edge_rows, page_of, part, read_page
 from result_files import AWKWARD, write_results
 
 PAPERS = read_references("pairtile.methods.multimodal_correlation")
@@ -441,3 +441,8 @@ def test_negative_edges_are_as_strong_as_positive_ones(demo: Path) -> None:
     size = strongest["correlation"].abs()
     assert (strongest["correlation"] < 0).any()
     assert size.is_monotonic_decreasing
+
+
+@pytest.mark.complete
+def test_same_results_give_the_same_bytes(demo: Path) -> None:
+    assert_made_again_alike(demo)

@@ -28,7 +28,15 @@ from predictor_levels import (
     sets_of,
     varied_best,
 )
-from report_pages import codes_of, page_of, part, plain_page, read_page, warnings_of
+from report_pages import (
+    assert_made_again_alike,
+    codes_of,
+    page_of,
+    part,
+    plain_page,
+    read_page,
+    warnings_of,
+)
 from result_files import AWKWARD, write_results
 
 
@@ -265,3 +273,8 @@ def test_an_empty_network_says_what_to_do(tmp_path: Path) -> None:
     assert page.xpath("//*[@class='headline']")[0].text.startswith("No edges")
     assert "no_predictor_sets" in codes_of(out)
     assert page.get_element_by_id("predictors-table") is not None
+
+
+@pytest.mark.complete
+def test_same_results_give_the_same_bytes(demo: Path) -> None:
+    assert_made_again_alike(demo)

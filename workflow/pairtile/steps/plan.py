@@ -14,6 +14,7 @@ from typing import Any
 
 from pairtile import __version__
 from pairtile.config.models import Analysis
+from pairtile.declare.messages import messages_of
 from pairtile.engine.chunk_file import FORMAT_VERSION
 from pairtile.engine.estimator import Estimator, estimator_of, job_memory
 from pairtile.engine.stages import NullStage, n_bootstraps, needs_scan
@@ -30,6 +31,8 @@ from pairtile.errors import StoreError
 from pairtile.gpu.device import Device, choose, planned_device, threads, visible_gpus
 from pairtile.runtime.files import json_digest, read_arrays, read_json, read_table, write_json
 from pairtile.runtime.record import recorded
+
+message = messages_of(__package__)
 
 log = logging.getLogger("pairtile")
 
@@ -148,7 +151,7 @@ def plan(
         decided = {key: new for key, new in config.resolved().items() if new != given[key]}
         step.details["parameters"] = decided
         for key in (key for key in decided if given[key] == "auto"):
-            step.note(f"{key}: {_in_yaml(decided[key])} (auto).")
+            step.note(message("decided", key=key, value=_in_yaml(decided[key])))
         step.note(*notes)
         whole, _ = method.resolve_auto(whole or config, state)
         validate_inputs(whole, state, read_table(items))
@@ -235,11 +238,9 @@ def plan(
         step.device = device.name
         step.details["reason"] = device.reason
         step.count(tiles=len(tiles), chunks=len(chunks))
-        step.note(f"Backend {device.backend} ({device.name}), {precision}: {device.reason}.")
-        step.note(
-            f"{sum(work):,} {cost.unit} in {len(chunks)} "
-            f"{'chunk' if len(chunks) == 1 else 'chunks'}."
-        )
+        where = {"backend": device.backend, "device": device.name, "reason": device.reason}
+        step.note(message("backend_chosen", **where, precision=precision))
+        step.note(message("work_planned", work=sum(work), unit=cost.unit, n=len(chunks)))
         step.details["estimated_seconds"] = estimate
         step.details["estimated_by"] = how
         if (total := sum(estimate.values())) > LONG_SECONDS:
@@ -251,7 +252,7 @@ def plan(
         if chunks and chunks[0].first == 0 and config.chunks != "auto":
             asked = int(config.chunks)
             if asked > len(chunks):
-                step.note(f"{asked} chunks asked for; there are only {len(tiles)} tiles.")
+                step.note(message("fewer_chunks", asked=asked, tiles=len(tiles)))
 
 
 def _device(backend: str, cpu_seconds: float, bootstraps: int) -> Device:

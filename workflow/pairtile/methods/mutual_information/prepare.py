@@ -155,10 +155,8 @@ def estimator_notes(
     if asked == decided:
         return []
     what = "ranks" if decided.transform == "rank" else "values as they are"
-    return [
-        f"Estimator: {decided.bins} bins, order {decided.order}, {what} (auto: {n_samples:,} "
-        f"samples, {floor:.0%} of them at the most common value of the median gene)."
-    ]
+    how = {"bins": decided.bins, "order": decided.order, "values": what}
+    return [message("splines_auto", **how, samples=n_samples, share=floor)]
 
 
 def few_samples_warnings(config: MutualInformationConfig, n_samples: int) -> list[str]:
